@@ -1,0 +1,421 @@
+"""Scored, labelled pairs that know how they were drawn: what a probability means is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix
+
+from sureness._types import AnyArray, Estimand, FloatArray, IntArray, Risk, Seed
+from sureness.data.scored_pairs import ScoredPairs, concatenate
+from sureness.errors import DataError
+from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
+from sureness.numerics.histogram import ScoreHistogram, WeightedScores
+from sureness.propensity.base import PropensityModel
+from sureness.sources.base import ScoreSource
+
+EXACT_PAIRS = 100_000
+"""Up to so many pairs a fit uses every pair; beyond, it fits on the bins of a histogram."""
+
+_BLOCK_SCORES = 2_000_000  # scores held at a time while a source is streamed
+
+ESTIMANDS: tuple[Estimand, ...] = ("interaction", "preference")
+RISKS: tuple[Risk, ...] = ("naive", "unbiased", "weighted")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CalibrationSet:
+    """Pairs to calibrate on, with everything a probability depends on.
+
+    Use one of the builders: `from_pairs`, `from_chunks`, `from_table`, `from_source`, `from_sampled_negatives`,
+    `from_ratings`. Every calibrator's ``fit`` accepts the result.
+
+    Parameters
+    ----------
+    chunks : callable returning an iterable of ScoredPairs
+        Called anew for every pass, so the pairs need not fit in memory.
+    estimand : {"interaction", "preference"}
+        What the probability says: that the user interacts in a period like the held-out one, or that the user would
+        like the item if it were seen.
+    held_out_share : float
+        Which share of the positives is labelled 1 here; the others are in the training log. Only preference needs it.
+    training_pairs : {"kept", "left_out"}
+        Whether the pairs of the training log are among the pairs (labelled 0) or left out. Leaving them out makes the
+        set the *candidates* a recommender chooses from, and changes the chance that a preferred pair is seen here.
+    sampling_rate : float or None
+        Share of the pairs labelled 0 that was kept. None: unknown, then `base_rate` is needed.
+    base_rate : float, optional
+        The mean probability over the population, where it is known from elsewhere.
+    anchor : ScoredPairs, optional
+        A few hundred or thousand uniformly exposed pairs that fix level and slope.
+
+    Examples
+    --------
+    >>> data = CalibrationSet.from_pairs([2.0, 1.0, 0.0, -1.0], [1, 1, 0, 0], propensity=[0.5, 0.2, 1, 1])
+    >>> data
+    CalibrationSet(estimand='preference', held_out_share=1.0, training_pairs='kept', sampling_rate=1.0)
+    >>> data.targets(ScoredPairs.of([2.0, 0.0], [1, 0], propensity=[0.5, 1.0]), "unbiased")[0]
+    array([2., 0.])
+    """
+
+    chunks: Callable[[], Iterable[ScoredPairs]]
+    estimand: Estimand = "interaction"
+    held_out_share: float = 1.0
+    training_pairs: Literal["kept", "left_out"] = "kept"
+    sampling_rate: float | None = 1.0
+    base_rate: float | None = None
+    anchor: ScoredPairs | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.estimand, "estimand", ESTIMANDS)
+        check_choice(self.training_pairs, "training_pairs", ("kept", "left_out"))
+        check_share(self.held_out_share, "held_out_share")
+        if self.base_rate is not None:
+            check_rate(self.base_rate, "base_rate")
+        if self.sampling_rate is not None:
+            check_share(self.sampling_rate, "sampling_rate")
+        elif self.base_rate is None and self.anchor is None:
+            raise DataError(
+                "the share of negatives that was kept must be known, got sampling_rate=None; "
+                "give sampling_rate=, or base_rate= (the share of positives among all pairs), or an anchor"
+            )
+        if self.anchor is not None and not 0 < self.anchor.n_positive < len(self.anchor):
+            raise DataError(
+                f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} pairs; "
+                "take a larger sample"
+            )
+
+    def __repr__(self) -> str:
+        shown = ["estimand", "held_out_share", "training_pairs", "sampling_rate"]
+        shown += ["base_rate"] if self.base_rate is not None else []
+        parts = [f"{name}={getattr(self, name)!r}" for name in shown]
+        parts += [f"anchor={len(self.anchor):,} pairs"] if self.anchor is not None else []
+        return f"CalibrationSet({', '.join(parts)})"
+
+    # --- builders ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_pairs(
+        cls,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        users: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        propensity: ArrayLike | None = None,
+        estimand: Estimand | None = None,
+        **settings: object,
+    ) -> Self:
+        """From arrays of one length; with propensities the estimand is preference unless said otherwise."""
+        pairs = ScoredPairs.of(
+            scores, labels, users=users, items=items, sample_weight=sample_weight, propensity=propensity
+        )
+        return cls.from_chunks([pairs], estimand=estimand, **settings)
+
+    @classmethod
+    def from_chunks(
+        cls,
+        chunks: Iterable[ScoredPairs] | Callable[[], Iterable[ScoredPairs]],
+        *,
+        estimand: Estimand | None = None,
+        **settings: object,
+    ) -> Self:
+        """From chunks in any order.
+
+        A list is read again for every pass; for chunks that are made on the way give a function that starts anew.
+        """
+        if not callable(chunks):
+            if isinstance(chunks, Iterator):
+                raise DataError(
+                    "chunks must be readable more than once, got an iterator; give a list, or a function that "
+                    "returns a new iterator"
+                )
+            held = list(chunks)
+            chunks = lambda: held  # noqa: E731
+        if estimand is None:
+            first = next(iter(chunks()), None)
+            estimand = "preference" if first is not None and first.propensity is not None else "interaction"
+        return cls(chunks=chunks, estimand=estimand, **settings)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_table(cls, table: pl.DataFrame, *, estimand: Estimand | None = None, **settings: object) -> Self:
+        """From a polars table with score and label, and user_id, item_id, weight, propensity where they exist.
+
+        Examples
+        --------
+        >>> table = pl.DataFrame({"user_id": ["a", "a", "b"], "score": [1.0, 0.2, -0.4], "label": [1, 0, 0]})
+        >>> CalibrationSet.from_table(table).gather().n_positive
+        1
+        """
+        return cls.from_chunks([pairs_of_table(table)], estimand=estimand, **settings)
+
+    @classmethod
+    def from_source(
+        cls,
+        source: ScoreSource,
+        held_out: csr_matrix,
+        *,
+        train: csr_matrix | None = None,
+        propensity: PropensityModel | None = None,
+        sampling_rate: float = 1.0,
+        seed: Seed = 0,
+        estimand: Estimand | None = None,
+        **settings: object,
+    ) -> Self:
+        """All candidates of a recommender, streamed in blocks of users, or a known share of them.
+
+        Parameters
+        ----------
+        source : ScoreSource
+        held_out : sparse matrix of shape (n_users, n_items)
+            Non-zero where a pair is a held-out positive.
+        train : sparse matrix of shape (n_users, n_items), optional
+            Pairs of the training log, left out of the candidates.
+        propensity : PropensityModel, optional
+            Asked for the held-out positives only: where nothing was observed, the propensity does not enter.
+        sampling_rate : float
+            Keep every pair labelled 0 with this chance, and weigh it by the inverse.
+        seed : int or Generator
+        """
+        _check_shape(source, held_out, "held_out")
+        if train is not None:
+            _check_shape(source, train, "train")
+        check_share(sampling_rate, "sampling_rate")
+        seed = int(np.random.default_rng(seed).integers(2**63))
+        positives = csr_matrix(held_out)
+
+        def blocks() -> Iterator[ScoredPairs]:
+            rng = np.random.default_rng(seed)  # the same sample in every pass
+            for users in _user_blocks(source):
+                yield _candidates(source, users, positives, train, propensity, sampling_rate, rng)
+
+        if estimand is None:
+            estimand = "preference" if propensity is not None else "interaction"
+        settings.setdefault("training_pairs", "kept" if train is None else "left_out")
+        return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_sampled_negatives(
+        cls,
+        source: ScoreSource,
+        held_out: csr_matrix,
+        *,
+        negatives_per_positive: int,
+        train: csr_matrix | None = None,
+        propensity: PropensityModel | None = None,
+        as_population: bool = False,
+        seed: Seed = 0,
+        **settings: object,
+    ) -> Self:
+        """A fixed number of negatives for each positive, as in the dissertation.
+
+        Parameters
+        ----------
+        negatives_per_positive : int
+        as_population : bool
+            The dissertation's literal form: take the sample for the population, so that the ratio of negatives
+            decides the level of the probabilities. By default the sampling rate is known and corrected for.
+        """
+        n_positive = held_out.nnz
+        n_negative = source.n_users * source.n_items - n_positive - (0 if train is None else train.nnz)
+        rate = min(1.0, negatives_per_positive * n_positive / max(n_negative, 1))
+        built = cls.from_source(
+            source, held_out, train=train, propensity=propensity, sampling_rate=rate, seed=seed, **settings  # type: ignore[arg-type]
+        )  # fmt: skip
+        return replace(built, sampling_rate=1.0) if as_population else built
+
+    @classmethod
+    def from_ratings(
+        cls,
+        scores: ArrayLike,
+        ratings: ArrayLike,
+        *,
+        threshold: float = 3.0,
+        propensity: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+        **settings: object,
+    ) -> Self:
+        """Held-out ratings as they are: above the threshold positive, the others negative (chapter 2, literally)."""
+        labels = check_scores(ratings, "ratings") > threshold
+        return cls.from_pairs(scores, labels, users=users, items=items, propensity=propensity, **settings)  # type: ignore[arg-type]
+
+    # --- what the fits ask for --------------------------------------------------------------------------------------
+
+    def resolve_risk(self, risk: Risk | None) -> Risk:
+        """The risk a fit uses on this set: the asked one, or the one that estimates the set's estimand."""
+        if risk is None:
+            return "unbiased" if self.estimand == "preference" else "naive"
+        check_choice(risk, "risk", RISKS)
+        if risk != "naive" and self.estimand == "interaction":
+            raise DataError(
+                f"risk={risk!r} estimates preference, but the calibration set estimates interaction; "
+                "give propensities, or estimand='preference' with a held-out share"
+            )
+        return risk
+
+    def targets(self, pairs: ScoredPairs, risk: Risk) -> tuple[FloatArray, FloatArray | None]:
+        """Targets and weights of pairs, so that the risk is the sum of ``weight * (softplus(z) - target * z)``."""
+        weight = self._sampling_weight(pairs)
+        labels: FloatArray = pairs.labels.astype(np.float64)
+        if risk == "naive":
+            return labels, weight
+        inverse = 1.0 / self.observation_chance(pairs)
+        if risk == "unbiased":
+            return labels * inverse, weight
+        up = np.where(pairs.labels, inverse, 1.0)
+        return labels, up if weight is None else weight * up
+
+    def observation_chance(self, pairs: ScoredPairs) -> FloatArray:
+        """Chance that a preferred pair is labelled 1 here.
+
+        With omega the propensity and h the held-out share, ``h * omega`` among all pairs. Among the candidates alone,
+        given that the pair is not in the training log, ``h * omega / (1 - (1 - h) * omega)``.
+        """
+        omega = np.ones(len(pairs)) if pairs.propensity is None else pairs.propensity.astype(np.float64)
+        share = self.held_out_share
+        if self.training_pairs == "kept":
+            return np.asarray(share * omega)
+        return np.asarray(share * omega / (1.0 - (1.0 - share) * omega))
+
+    def weighted(self, risk: Risk) -> Iterator[tuple[ScoredPairs, FloatArray, FloatArray | None]]:
+        """Pairs, targets and weights of every chunk, negatives of unknown rate weighted to meet the base rate."""
+        negative = 1.0
+        if self.sampling_rate is None and self.base_rate is not None:
+            negative = self._negative_weight(risk, self.base_rate)
+        for pairs in self.chunks():
+            targets, weight = self.targets(pairs, risk)
+            if negative != 1.0:
+                weight = np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
+            yield pairs, targets, weight
+
+    def points(self, risk: Risk, *, exact_pairs: int = EXACT_PAIRS) -> WeightedScores:
+        """The pairs as a fit sees them: each by itself when they are few, as a histogram when they are many."""
+        held: list[tuple[FloatArray, FloatArray, FloatArray | None]] = []
+        histogram: ScoreHistogram | None = None
+        n_held = 0
+        for pairs, targets, weight in self.weighted(risk):
+            n_held += len(pairs)
+            held.append((pairs.scores, targets, weight))
+            if n_held > exact_pairs:
+                for part in held:
+                    added = ScoreHistogram.of_checked(*part)
+                    histogram = added if histogram is None else histogram + added
+                held.clear()
+        if histogram is not None:
+            for part in held:
+                histogram = histogram + ScoreHistogram.of_checked(*part)
+            return histogram.points()
+        if not held:
+            raise DataError("expected at least one pair, got none; check the filter or the file")
+        scores, targets_, weights = zip(*held, strict=True)
+        lengths = [len(part) for part in scores]
+        filled = [np.ones(n) if w is None else w for n, w in zip(lengths, weights, strict=True)]
+        return WeightedScores.of(np.concatenate(scores), np.concatenate(targets_), np.concatenate(filled))
+
+    def gather(self) -> ScoredPairs:
+        """All pairs in memory, negatives weighted by their sampling rate."""
+        return concatenate([replace(pairs, weight=self._sampling_weight(pairs)) for pairs in self.chunks()])
+
+    def with_pairs(self, pairs: ScoredPairs) -> Self:
+        """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
+        rate = None if self.sampling_rate is None else 1.0
+        return replace(self, chunks=lambda: [pairs], sampling_rate=rate)
+
+    def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
+        """The same pairs with other scores."""
+
+        def mapped(pairs: ScoredPairs) -> ScoredPairs:
+            return replace(pairs, scores=function(pairs.scores))
+
+        chunks = self.chunks
+        anchor = None if self.anchor is None else mapped(self.anchor)
+        return replace(self, chunks=lambda: map(mapped, chunks()), anchor=anchor)
+
+    def _sampling_weight(self, pairs: ScoredPairs) -> FloatArray | None:
+        if self.sampling_rate in (None, 1.0):
+            return pairs.weight
+        by_label = np.where(pairs.labels, 1.0, 1.0 / self.sampling_rate)  # type: ignore[operator]
+        return by_label if pairs.weight is None else by_label * pairs.weight
+
+    def _negative_weight(self, risk: Risk, base_rate: float) -> float:
+        """How much each negative must weigh for the mean target to be the base rate."""
+        positive_weight = positive_target = negative_weight = 0.0
+        for pairs in self.chunks():
+            targets, weight = self.targets(pairs, risk)
+            weight = np.ones(len(pairs)) if weight is None else weight
+            positive_weight += float(weight[pairs.labels].sum())
+            positive_target += float((weight * targets)[pairs.labels].sum())
+            negative_weight += float(weight[~pairs.labels].sum())
+        needed = positive_target / base_rate - positive_weight
+        if needed <= 0 or negative_weight == 0:
+            raise DataError(
+                f"base_rate={base_rate} cannot be met: the targets of the positives alone have the mean "
+                f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
+            )
+        return needed / negative_weight
+
+
+def pairs_of_table(table: pl.DataFrame) -> ScoredPairs:
+    """Checked pairs of a table with the agreed column names."""
+
+    def column(name: str) -> AnyArray | None:
+        return table[name].to_numpy() if name in table.columns else None
+
+    missing = [name for name in ("score", "label") if name not in table.columns]
+    if missing:
+        raise DataError(
+            f"a table must have the columns score and label, missing {' and '.join(missing)}; "
+            f"it has {', '.join(table.columns)}"
+        )
+    empty = [name for name in table.columns if table[name].null_count()]
+    for name in ("score", "label", "user_id", "item_id", "weight", "propensity"):
+        if name in empty:
+            raise DataError(f"column {name} has {table[name].null_count():,} empty values; fill or drop those rows")
+    return ScoredPairs.of(
+        table["score"].to_numpy(), table["label"].to_numpy(), users=column("user_id"), items=column("item_id"),
+        sample_weight=column("weight"), propensity=column("propensity"),
+    )  # fmt: skip
+
+
+def _check_shape(source: ScoreSource, matrix: csr_matrix, name: str) -> None:
+    if matrix.shape != (source.n_users, source.n_items):
+        raise DataError(f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {matrix.shape}")
+
+
+def _user_blocks(source: ScoreSource) -> Iterator[IntArray]:
+    size = max(1, _BLOCK_SCORES // source.n_items)
+    for start in range(0, source.n_users, size):
+        yield np.arange(start, min(start + size, source.n_users))
+
+
+def _candidates(
+    source: ScoreSource,
+    users: IntArray,
+    positives: csr_matrix,
+    train: csr_matrix | None,
+    propensity: PropensityModel | None,
+    sampling_rate: float,
+    rng: np.random.Generator,
+) -> ScoredPairs:
+    block = check_scores(np.asarray(source.score_block(users)).ravel(), "scores of the source")
+    shape = (len(users), source.n_items)
+    labels = positives[users].toarray().astype(bool).ravel()
+    keep = np.ones(shape, dtype=bool).ravel() if sampling_rate == 1.0 else rng.random(labels.size) < sampling_rate
+    keep |= labels
+    if train is not None:
+        keep &= ~train[users].toarray().astype(bool).ravel()
+    kept = np.flatnonzero(keep)
+    rows, items = np.divmod(kept, source.n_items)
+    labels = labels[kept]
+    omega = None
+    if propensity is not None:
+        omega = np.ones(len(kept))
+        omega[labels] = propensity.propensity(users[rows[labels]], items[labels])
+    return ScoredPairs(scores=block[kept], labels=labels, users=users[rows], items=items, propensity=omega)

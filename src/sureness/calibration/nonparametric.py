@@ -1,0 +1,249 @@
+"""Calibrators that count instead of assuming a form: histogram binning, isotonic regression, BBQ."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.isotonic import isotonic_regression
+
+from sureness._types import FloatArray, IntArray, Risk
+from sureness.calibration.base import Calibrator
+from sureness.calibration.level import UNCHANGED, Level
+from sureness.errors import DataError
+from sureness.numerics.histogram import WeightedScores
+
+
+class HistogramCalibrator(Calibrator):
+    """The share of positives in equally wide bins of the scores; may decrease.
+
+    Empty bins take the value between their neighbours; scores outside the fitted range that of the end bins.
+
+    Parameters
+    ----------
+    n_bins : int
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Notes
+    -----
+    Beyond 100,000 pairs the fit starts from a `ScoreHistogram`, and a pair within one of *its* bins of an edge may be
+    counted on the other side.
+
+    Examples
+    --------
+    >>> HistogramCalibrator(n_bins=2).fit([0.0, 1.0, 3.0, 4.0], [0, 1, 1, 1]).probability([0.5, 3.5])
+    array([0.5, 1. ])
+    """
+
+    monotone_by_design: ClassVar[bool] = False
+
+    def __init__(self, *, n_bins: int = 50, risk: Risk | None = None) -> None:
+        self.n_bins = n_bins
+        self.risk = risk
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        if self.n_bins < 1:
+            raise DataError(f"n_bins must be at least 1, got {self.n_bins}")
+        self.edges_ = np.linspace(points.minimum, points.maximum, self.n_bins + 1)
+        place = _bin_of(points.scores, self.edges_)
+        weight = np.bincount(place, points.weight, self.n_bins)
+        target = np.bincount(place, points.target, self.n_bins)
+        filled = np.flatnonzero(weight)
+        mean = np.clip(target[filled] / weight[filled], 0.0, 1.0)
+        self.values_ = np.interp(np.arange(self.n_bins), filled, mean)
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(self.values_[_bin_of(scores, self.edges_)])
+
+    def _adjust(self, level: Level) -> None:
+        self.values_ = level(self.values_)
+
+    def _state(self) -> dict[str, Any]:
+        return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
+
+
+class IsotonicCalibrator(Calibrator):
+    """The best non-decreasing map, by pooling neighbours that are out of order.
+
+    Parameters
+    ----------
+    strict : bool
+        Tilt every pooled block around its mean, so that a higher score always gets a higher probability. The tilt
+        keeps each block's mean; blocks of certain 0 or 1, which have no room, are moved off by one millionth.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Notes
+    -----
+    Beyond 100,000 pairs the fit starts from a `ScoreHistogram`: the map is then right to one of its bins.
+
+    Examples
+    --------
+    >>> calibrator = IsotonicCalibrator().fit([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1])
+    >>> calibrator.probability([1.0, 2.0, 3.0, 4.0])
+    array([0. , 0.5, 0.5, 1. ])
+    """
+
+    def __init__(self, *, strict: bool = False, risk: Risk | None = None) -> None:
+        self.strict = strict
+        self.risk = risk
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        scores, weight, target = _distinct(points)
+        fitted = np.clip(isotonic_regression(target / weight, sample_weight=weight), 0.0, 1.0)
+        starts = np.flatnonzero(np.r_[True, fitted[1:] != fitted[:-1]])
+        ends = np.r_[starts[1:], len(fitted)] - 1
+        low, high = fitted[starts], fitted[starts]
+        if self.strict:
+            mean = np.add.reduceat(weight * scores, starts) / np.add.reduceat(weight, starts)
+            low, high = _tilted(scores[starts], scores[ends], mean, fitted[starts])
+        several = ends > starts
+        knots = np.concatenate([scores[starts], scores[ends][several]])
+        values = np.concatenate([low, high[several]])
+        order = np.argsort(knots, kind="stable")
+        self.knots_, self.values_ = knots[order], values[order]
+        self.level_ = UNCHANGED
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        inside = np.interp(scores, self.knots_, self.values_)
+        if self.strict:
+            first, last, low, high = self.knots_[0], self.knots_[-1], self.values_[0], self.values_[-1]
+            span = last - first
+            # beyond the fitted scores: towards 0 and 1, but never there
+            below, above = np.maximum(first - scores, 0.0) / span, np.maximum(scores - last, 0.0) / span
+            inside = inside - low * below / (1 + below) + (1 - high) * above / (1 + above)
+        return self.level_(inside)
+
+    def _adjust(self, level: Level) -> None:
+        self.level_ = level
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "knots": self.knots_.tolist(), "values": self.values_.tolist(),
+            "level": [self.level_.intercept, self.level_.slope],
+        }  # fmt: skip
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.knots_, self.values_ = np.array(state["knots"]), np.array(state["values"])
+        self.level_ = Level(*state["level"])
+
+
+class BBQCalibrator(Calibrator):
+    """Bayesian binning into quantiles: many equal-frequency binnings, averaged by how well each explains the labels.
+
+    Scores are first stretched over [0, 1], which the method is made for; may decrease.
+
+    Parameters
+    ----------
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    prior_strength : float
+        How many pairs the prior of a whole binning weighs (the paper's N', 2).
+    spread : float
+        Binnings have n**(1/3) / spread to n**(1/3) * spread bins (the paper's C, 10).
+
+    Notes
+    -----
+    Weights count as pairs. Beyond 100,000 pairs the fit starts from a `ScoreHistogram` and is right to one of its bins.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=2_000)
+    >>> calibrator = BBQCalibrator().fit(scores, rng.random(2_000) < 1 / (1 + np.exp(-scores)))
+    >>> bool(abs(calibrator.probability([0.0])[0] - 0.5) < 0.1)
+    True
+    """
+
+    monotone_by_design: ClassVar[bool] = False
+
+    def __init__(self, *, risk: Risk | None = None, prior_strength: float = 2.0, spread: float = 10.0) -> None:
+        self.risk = risk
+        self.prior_strength = prior_strength
+        self.spread = spread
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        scores, weight, target = _distinct(points)
+        unit = (scores - points.minimum) / (points.maximum - points.minimum)
+        total = weight.sum()
+        fewest = max(1, int(np.floor(np.cbrt(total) / self.spread)))
+        most = min(len(unit), int(np.ceil(np.cbrt(total) * self.spread)))
+        binnings = [
+            _equal_mass_binning(unit, weight, target, n_bins, self.prior_strength) for n_bins in range(fewest, most + 1)
+        ]
+        evidence = np.array([binning[2] for binning in binnings])
+        share = np.exp(evidence - evidence.max())
+        share /= share.sum()
+        kept = share > 1e-12 * share.max()
+        # a mixture of step functions is a step function on all their edges
+        edges = np.unique(np.concatenate([b[0] for b, keep in zip(binnings, kept, strict=True) if keep]))
+        inside = np.r_[-1.0, (edges[1:] + edges[:-1]) / 2, 2.0] if len(edges) else np.array([0.5])
+        values = np.zeros(len(inside))
+        for (cuts, means, _), part in zip(binnings, share, strict=True):
+            values += part * means[np.searchsorted(cuts, inside, side="right")]
+        self.edges_ = points.minimum + edges * (points.maximum - points.minimum)
+        self.values_ = np.clip(values, 0.0, 1.0)
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(self.values_[np.searchsorted(self.edges_, scores, side="right")])
+
+    def _adjust(self, level: Level) -> None:
+        self.values_ = level(self.values_)
+
+    def _state(self) -> dict[str, Any]:
+        return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
+
+
+def _bin_of(scores: FloatArray, edges: FloatArray) -> IntArray:
+    """Number of the equally wide bin; the last one is closed, what lies outside belongs to the end bins."""
+    n_bins = len(edges) - 1
+    place = np.floor((scores - edges[0]) * (n_bins / (edges[-1] - edges[0])))
+    return np.clip(place, 0, n_bins - 1).astype(np.int64)
+
+
+def _distinct(points: WeightedScores) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sorted distinct scores with their weight and target mass; points of no weight dropped."""
+    held = points.weight > 0
+    scores, place = np.unique(points.scores[held], return_inverse=True)
+    weight = np.bincount(place, points.weight[held], len(scores))
+    return scores, weight, np.bincount(place, points.target[held], len(scores))
+
+
+def _tilted(
+    starts: FloatArray, ends: FloatArray, centre: FloatArray, value: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Values at both ends of every block after a tilt that keeps its mean and stays clear of its neighbours."""
+    room = min(1e-6, *(0.25 * np.diff(value)), 1.0) if len(value) > 1 else 1e-6
+    value = np.clip(value, room, 1.0 - room)
+    gap = np.diff(np.r_[0.0, value, 1.0])
+    reach = 0.3 * np.minimum(gap[:-1], gap[1:])
+    span = np.where(ends > starts, ends - starts, 1.0)
+    return value - reach * (centre - starts) / span, value + reach * (ends - centre) / span
+
+
+def _equal_mass_binning(
+    unit: FloatArray, weight: FloatArray, target: FloatArray, n_bins: int, prior_strength: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """Cuts, bin means and log evidence of a binning of sorted distinct scores into bins of equal weight."""
+    before = np.cumsum(weight) - weight  # so that a bin starts at the first score past its quantile
+    place = np.floor((before + weight / 2) * (n_bins / weight.sum())).astype(np.int64)
+    starts = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
+    count = np.add.reduceat(weight, starts)
+    positive = np.clip(np.add.reduceat(target, starts), 0.0, count)
+    cuts = (unit[starts[1:]] + unit[starts[1:] - 1]) / 2
+    middle = (np.r_[0.0, cuts] + np.r_[cuts, 1.0]) / 2
+    prior = prior_strength / len(starts)
+    alpha, beta = prior * middle, prior * (1.0 - middle)
+    evidence = (
+        gammaln(prior) - gammaln(count + prior) + gammaln(positive + alpha) - gammaln(alpha)
+        + gammaln(count - positive + beta) - gammaln(beta)
+    ).sum()  # fmt: skip
+    return cuts, (positive + alpha) / (count + prior), float(evidence)

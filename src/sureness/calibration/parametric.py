@@ -1,0 +1,331 @@
+"""Thin estimators over the monotone families and the bounded logistic fit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from scipy.special import expit
+
+from sureness._types import FloatArray, Risk
+from sureness.calibration import families
+from sureness.calibration.base import Calibrator
+from sureness.calibration.families import MonotoneFamily, Operations, ScoreRange, expression_of, sigmoid_of
+from sureness.calibration.level import Level
+from sureness.errors import DataError, NoMinimumError
+from sureness.numerics.checks import check_choice, check_probabilities
+from sureness.numerics.histogram import WeightedScores
+from sureness.numerics.logistic import fit_logistic, logit
+
+
+class ParametricCalibrator(Calibrator):
+    """A map of one of the monotone families.
+
+    Learned values: ``intercept_``, ``coef_`` (on the standard basis of the family) and, for people,
+    ``natural_parameters_`` (the a, b, c of the text).
+    """
+
+    family: ClassVar[MonotoneFamily]
+
+    def __init__(self, *, monotone: bool = True, risk: Risk | None = None) -> None:
+        self.monotone = monotone
+        self.risk = risk
+
+    @property
+    def natural_parameters_(self) -> dict[str, float]:
+        """The parameters as the text names them; inside the fitted range they give the map exactly."""
+        self._check_fitted()
+        return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
+
+    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
+        """The map as one polars or SQL expression of a column of scores.
+
+        Parameters
+        ----------
+        kind : {"polars", "sql"}
+        column : str
+            Name of the column; in SQL it is put in double quotes.
+
+        Examples
+        --------
+        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        >>> frame = pl.DataFrame({"score": [0.5, 2.5]})
+        >>> np.allclose(frame.select(calibrator.expression("polars")).to_series(), calibrator.probability([0.5, 2.5]))
+        True
+        >>> calibrator.expression("sql").startswith('CASE WHEN "score" IS NOT NULL')
+        True
+        """
+        self._check_fitted()
+        return expression_of(lambda s, ops: sigmoid_of(self._logit_of(s, ops), ops), kind, column)
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        self.fitted_range_ = self._range_of(points)
+        scores, weight, target_scores, target = points.quadrature()
+        features = self.family.design(scores, self.fitted_range_)
+        n_parameters = features.shape[1]
+        if n_parameters > 2 and len(np.unique(points.scores)) < n_parameters:
+            raise DataError(
+                f"{self.family.name} calibration has {n_parameters} parameters and needs as many different scores, "
+                f"got {len(np.unique(points.scores))}; use PlattCalibrator"
+            )
+        bounded = np.full(n_parameters, self.monotone)
+        bounded[0] &= not self.family.has_intercept
+        solution = fit_logistic(
+            features, weight, target @ self.family.design(target_scores, self.fitted_range_), bounded=bounded
+        )
+        if solution.endless is not None:
+            raise NoMinimumError(_explain(points, features @ solution.endless, scores, weight))
+        self.intercept_, self.coef_ = self.family.split(solution.theta)
+        if self.monotone:
+            self.coef_ = np.maximum(self.coef_, 0.0)  # the change of units may round a zero below it
+
+    def _range_of(self, points: WeightedScores) -> ScoreRange:
+        return ScoreRange(points.minimum, points.maximum)
+
+    def _logit_of(self, scores: Any, operations: Operations) -> Any:
+        return self.family.logit(scores, self.intercept_, self.coef_, self.fitted_range_, operations)
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(expit(self._logit_of(scores, families.NUMPY)))
+
+    def _adjust(self, level: Level) -> None:
+        self.intercept_ = level.intercept + level.slope * self.intercept_
+        self.coef_ = level.slope * self.coef_
+
+    def _state(self) -> dict[str, Any]:
+        return {"intercept": self.intercept_, "coef": self.coef_.tolist(), "range": list(self.fitted_range_)}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.intercept_ = float(state["intercept"])
+        self.coef_ = np.array(state["coef"], dtype=np.float64)
+        self.fitted_range_ = ScoreRange(*state["range"])
+
+
+class TemperatureCalibrator(ParametricCalibrator):
+    """Divide the score by one learned temperature: ``p = sigmoid(s / T)``.
+
+    It has no intercept, so it suits scores that already are log-odds of the right level. A base rate or an anchor
+    adds an intercept.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Examples
+    --------
+    >>> calibrator = TemperatureCalibrator().fit([-3.0, -1.0, -0.5, 0.5, 1.0, 2.0], [0, 0, 1, 0, 1, 1])
+    >>> calibrator.natural_parameters_["temperature"] > 0
+    True
+    """
+
+    family = families.TEMPERATURE
+
+
+class PlattCalibrator(ParametricCalibrator):
+    """A straight line inside the sigmoid: ``p = sigmoid(b s + c)``.
+
+    It is right when the scores of both classes are Gaussian with the same variance, or both exponential (Swets).
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Examples
+    --------
+    >>> calibrator = PlattCalibrator().fit([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0], [0, 0, 0, 1, 1, 1])
+    >>> calibrator
+    PlattCalibrator()
+    >>> calibrator.probability([0.0]).round(6)
+    array([0.5])
+    """
+
+    family = families.PLATT
+
+
+class BetaCalibrator(ParametricCalibrator):
+    """Beta-distributed scores in each class: ``p = sigmoid(a ln q - b ln(1 - q) + c)``.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    scores_are : {"unbounded", "probabilities"}
+        Unbounded scores become q = sigmoid(score) first; probabilities are q themselves.
+
+    Examples
+    --------
+    >>> calibrator = BetaCalibrator(scores_are="probabilities").fit([0.1, 0.2, 0.4, 0.6, 0.8, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> sorted(calibrator.natural_parameters_)
+    ['a', 'b', 'c']
+    """
+
+    family = families.BETA
+
+    def __init__(
+        self,
+        *,
+        monotone: bool = True,
+        risk: Risk | None = None,
+        scores_are: Literal["unbounded", "probabilities"] = "unbounded",
+    ) -> None:
+        super().__init__(monotone=monotone, risk=risk)
+        self.scores_are = scores_are
+
+    def fit_set(self, data: Any) -> Any:
+        """`fit` for a calibration set; probabilities are turned into log-odds first."""
+        check_choice(self.scores_are, "scores_are", ("unbounded", "probabilities"))
+        if self.scores_are == "probabilities":
+            data = data.map_scores(_log_odds)
+        return super().fit_set(data)
+
+    def probability(self, scores: ArrayLike) -> FloatArray:
+        """Probabilities of scores, in the same order; shape (n_pairs,)."""
+        return super().probability(_log_odds(scores) if self.scores_are == "probabilities" else scores)
+
+    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
+        """The map as an expression; only for unbounded scores."""
+        if self.scores_are == "probabilities":
+            raise DataError("a Beta map of probabilities has no expression; give it log-odds as unbounded scores")
+        return super().expression(kind, column)
+
+
+class GaussianCalibrator(ParametricCalibrator):
+    """Gaussian scores in each class, with their own variances: ``p = sigmoid(a s**2 + b s + c)``.
+
+    Increasing over the fitted range exactly when the slope ``2 a s + b`` is non-negative at both ends: the two end
+    slopes are the coefficients of the fit. Beyond the range the map continues along its tangent.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Examples
+    --------
+    >>> scores, labels = [-2.0, -1.0, 0.5, -0.5, 1.0, 2.0], [0, 0, 0, 1, 1, 1]
+    >>> calibrator = GaussianCalibrator().fit(scores, labels)
+    >>> bool(np.all(np.diff(calibrator.probability([-1, 0, 1])) > 0))
+    True
+    >>> sorted(calibrator.natural_parameters_)
+    ['a', 'b', 'c']
+    """
+
+    family = families.GAUSSIAN
+
+
+class GammaCalibrator(ParametricCalibrator):
+    """Gamma-distributed scores in each class: ``p = sigmoid(a ln v + b v + c)`` with ``v = s - min(s) + shift``.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    shift : float
+        How far from zero the smallest score is put, as a share of the range of the scores.
+
+    Examples
+    --------
+    >>> scores, labels = [-2.0, -1.0, 0.5, -0.5, 1.0, 2.0], [0, 0, 0, 1, 1, 1]
+    >>> calibrator = GammaCalibrator().fit(scores, labels)
+    >>> bool(np.all(np.diff(calibrator.probability([-1, 0, 1])) > 0))
+    True
+    """
+
+    family = families.GAMMA
+
+    def __init__(self, *, monotone: bool = True, risk: Risk | None = None, shift: float = 0.01) -> None:
+        super().__init__(monotone=monotone, risk=risk)
+        self.shift = shift
+
+    def _range_of(self, points: WeightedScores) -> ScoreRange:
+        if not self.shift > 0:
+            raise DataError(f"shift must be positive, got {self.shift}; the logarithm of 0 is infinite")
+        return ScoreRange(points.minimum, points.maximum, self.shift * (points.maximum - points.minimum))
+
+
+class ManmathaCalibrator(ParametricCalibrator):
+    """Exponential negatives and Gaussian positives: ``p = sigmoid(a s**2 + b s + c)`` with a <= 0.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Examples
+    --------
+    >>> calibrator = ManmathaCalibrator().fit([0.1, 0.5, 1.0, 2.0, 3.0, 4.0], [0, 0, 1, 0, 1, 1])
+    >>> calibrator.natural_parameters_["a"] <= 0
+    True
+    """
+
+    family = families.MANMATHA
+
+
+class KanoulasCalibrator(GammaCalibrator):
+    """Gamma negatives and Gaussian positives: ``p = sigmoid(a v**2 + b v + b' ln v + c)`` with a <= 0.
+
+    Increasing exactly when ``2 a v**2 + b v + b'`` is non-negative at both ends of the fitted range, which is linear
+    in the parameters; they are fitted through these two values and the curvature.
+
+    Parameters
+    ----------
+    monotone : bool, default=True
+        Keep the ranking. False gives the unconstrained fit, for study.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+    shift : float
+        How far from zero the smallest score is put, as a share of the range of the scores.
+
+    Examples
+    --------
+    >>> calibrator = KanoulasCalibrator().fit([0.1, 0.5, 1.0, 2.0, 3.0, 4.0], [0, 0, 1, 0, 1, 1])
+    >>> sorted(calibrator.natural_parameters_)
+    ['a', 'b', 'b_log', 'c']
+    """
+
+    family = families.KANOULAS
+
+
+def _log_odds(probabilities: ArrayLike) -> FloatArray:
+    return logit(np.clip(check_probabilities(probabilities, "scores"), 1e-15, 1 - 1e-15))
+
+
+def _explain(points: WeightedScores, along: FloatArray, scores: FloatArray, weight: FloatArray) -> str:
+    """Say in numbers why the risk has no minimum: which end of the scores asks for more than certainty."""
+    above = scores[along > 0]
+    below = scores[along <= 0]
+    if not (above.size and below.size):
+        return (
+            f"the risk has no minimum: the mean target is {points.mean_target:.4g}, and no probability can be that "
+            "large; clip the propensities higher, add the pairs that were not interacted with, or use risk='weighted'"
+        )
+    cut = float(max(below.max(), -np.inf)) if below.max() < above.min() else float(above.min())
+    top = points.scores > cut
+    top_weight, top_target = points.weight[top].sum(), points.target[points.target_scores > cut].sum()
+    mean_above = top_target / top_weight if top_weight else float("inf")
+    if mean_above <= 1 + 1e-9:
+        return (
+            f"the risk has no minimum: scores above {cut:.6g} separate positives from negatives perfectly, so every "
+            "steeper map is better; add pairs, or use IsotonicCalibrator or HistogramCalibrator"
+        )
+    return (
+        f"the risk has no minimum: above the score {cut:.6g} the targets have a mean of {mean_above:.4g} over a weight "
+        f"of {top_weight:,.6g}, and no probability can exceed 1; clip the propensities higher, add the pairs that were "
+        "not interacted with, or use risk='weighted'"
+    )

@@ -1,0 +1,67 @@
+"""References that rescale scores without learning from labels: what "uncalibrated" means."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from sureness._types import FloatArray
+from sureness.calibration.base import Calibrator
+from sureness.calibration.families import expression_of, sigmoid_of
+from sureness.numerics.histogram import WeightedScores
+
+
+class MinMaxCalibrator(Calibrator):
+    """Stretch the fitted range of scores over [0, 1]; an uncalibrated reference.
+
+    Examples
+    --------
+    >>> MinMaxCalibrator().fit([0.0, 4.0], [0, 1]).probability([-1.0, 1.0, 9.0])
+    array([0.  , 0.25, 1.  ])
+    """
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        self.low_, self.high_ = points.minimum, points.maximum
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return np.clip((scores - self.low_) / (self.high_ - self.low_), 0.0, 1.0)
+
+    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
+        """The map as one polars or SQL expression of a column of scores."""
+        self._check_fitted()
+        scale = 1.0 / (self.high_ - self.low_)
+        return expression_of(lambda s, ops: ops.clip((s - self.low_) * scale, 0.0, 1.0), kind, column)
+
+    def _state(self) -> dict[str, Any]:
+        return {"low": self.low_, "high": self.high_}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.low_, self.high_ = float(state["low"]), float(state["high"])
+
+
+class SigmoidCalibrator(Calibrator):
+    """The sigmoid of the score as it is; an uncalibrated reference.
+
+    Examples
+    --------
+    >>> SigmoidCalibrator().fit([-1.0, 1.0], [0, 1]).probability([0.0])
+    array([0.5])
+    """
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        pass
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(expit(scores))
+
+    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
+        """The map as one polars or SQL expression of a column of scores."""
+        return expression_of(sigmoid_of, kind, column)
+
+    def _state(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        pass

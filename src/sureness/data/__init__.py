@@ -1,0 +1,1 @@
+"""What was observed: scored pairs, tables on disk, and a simulator that knows the truth."""

@@ -1,0 +1,268 @@
+"""A world that knows the truth: who would like what, who saw what, and what was logged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_matrix
+from scipy.special import expit
+
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.errors import DataError
+from sureness.numerics.checks import one_dimension
+
+DOMAINS = ("books", "films", "games", "music", "podcasts")
+
+_FIRST = (
+    "amber crystal distant electric endless forgotten gentle golden hidden hollow iron last little lonely lost lucky "
+    "midnight northern paper quiet restless scarlet secret seventh silent silver sleeping velvet wandering winter"
+).split()  # fmt: skip
+_SECOND = (
+    "archive bridge carnival compass corridor dreamer echo empire engine forest garden harbour horizon island journey "
+    "lantern letter map mirror mountain orchard pilot promise river shadow signal staircase station storm voyage"
+).split()  # fmt: skip
+_BLOCK_PAIRS = 4_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatorSettings:
+    """How large the world is and how biased its log."""
+
+    n_users: int = 2_000
+    n_items: int = 600  # over all domains
+    n_domains: int = 4  # at most as many as there are names for them
+    n_tastes: int = 6  # latent dimensions
+    preference_rate: float = 0.12  # mean of the preference probabilities
+    exposure_rate: float = 0.15  # mean of the exposure probabilities
+    taste_strength: float = 1.6  # how different users are in what they like
+    popularity_bias: float = 1.2  # how much more well-known items are seen
+    selection_bias: float = 0.6  # how much more users see what they would like
+    smallest_exposure: float = 0.01  # nothing is entirely hidden
+    held_out_share: float = 0.1  # of the log, kept from the recommender to calibrate on
+    test_items: int = 16  # uniformly exposed items for each user of the test
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_domains <= len(DOMAINS):
+            raise DataError(f"n_domains must lie between 1 and {len(DOMAINS)}, got {self.n_domains}")
+        if self.n_users < 2 or self.n_items < 2 * self.n_domains:
+            raise DataError(
+                f"a world needs at least 2 users and two items a domain, got {self.n_users} users and "
+                f"{self.n_items} items in {self.n_domains} domains"
+            )
+        if not 1 <= self.test_items <= self.n_items:
+            raise DataError(f"test_items must lie between 1 and n_items={self.n_items}, got {self.test_items}")
+        for name in ("preference_rate", "exposure_rate", "smallest_exposure", "held_out_share"):
+            if not 0 < getattr(self, name) < 1:
+                raise DataError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Simulated users and items with true preference and exposure probabilities.
+
+    An interaction is logged when an item was seen *and* liked: Y = O x R, with P(R) = preference, P(O) = exposure.
+
+    Examples
+    --------
+    >>> world = simulate(SimulatorSettings(n_users=200, n_items=80, seed=1))
+    >>> world.train.shape, len(world.domains), world.titles[0] == world.titles[0].title()
+    ((200, 80), 4, True)
+    >>> bool(abs(world.preference_block(np.arange(200)).mean() - 0.12) < 0.001)
+    True
+    """
+
+    settings: SimulatorSettings
+    user_tastes: FloatArray  # (n_users, n_tastes)
+    item_tastes: FloatArray  # (n_items, n_tastes)
+    user_level: FloatArray  # (n_users,) how easily pleased
+    item_quality: FloatArray  # (n_items,)
+    item_fame: FloatArray  # (n_items,) how well known
+    user_activity: FloatArray  # (n_users,) how much they look around
+    preference_level: float
+    exposure_level: float
+    item_domain: IntArray  # (n_items,) index into `domains`
+    titles: list[str]
+    train: csr_matrix  # (n_users, n_items) the log a recommender learns from
+    held_out: csr_matrix  # (n_users, n_items) the share of the log kept for calibration
+    test_users: IntArray  # (n_test,)
+    test_items: IntArray  # (n_test,) drawn uniformly
+    test_labels: BoolArray  # (n_test,) the preference itself
+
+    @property
+    def n_users(self) -> int:
+        return self.settings.n_users
+
+    @property
+    def n_items(self) -> int:
+        return self.settings.n_items
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        return DOMAINS[: self.settings.n_domains]
+
+    def preference_block(self, users: IntArray) -> FloatArray:
+        """True preference probabilities, shape (len(users), n_items)."""
+        return np.asarray(expit(self.preference_level + self._liking(users)))
+
+    def exposure_block(self, users: IntArray) -> FloatArray:
+        """True exposure probabilities, shape (len(users), n_items)."""
+        return _exposure(self, users)
+
+    def preference(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        """True preference probability of single pairs."""
+        return self._pairs(self.preference_block, users, items)
+
+    def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        """True exposure probability of single pairs: a world is a PropensityModel that happens to be right."""
+        return self._pairs(self.exposure_block, users, items)
+
+    @cached_property
+    def in_training(self) -> BoolArray:
+        """Which test pairs are also in the training log; shape (n_test,)."""
+        return np.asarray(self.train[self.test_users, self.test_items]).ravel() > 0
+
+    def items_table(self) -> pl.DataFrame:
+        """item_id, title and domain of every item."""
+        return pl.DataFrame(
+            {
+                "item_id": np.arange(self.n_items),
+                "title": self.titles,
+                "domain": [self.domains[d] for d in self.item_domain],
+            }
+        )
+
+    def _liking(self, users: IntArray) -> FloatArray:
+        taste = self.user_tastes[users] @ self.item_tastes.T
+        return np.asarray(taste + self.user_level[users, None] + self.item_quality)
+
+    def _pairs(self, block: object, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        rows, columns = one_dimension(users, "users"), one_dimension(items, "items")
+        for ids, limit, name in ((rows, self.n_users, "users"), (columns, self.n_items, "items")):
+            if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= limit:
+                raise DataError(f"{name} of this world are 0 to {limit - 1:,}, got {ids.min()} to {ids.max()}")
+        some, place = np.unique(rows, return_inverse=True)
+        result = np.empty(len(rows))
+        size = max(1, _BLOCK_PAIRS // self.n_items)
+        order = np.argsort(place, kind="stable")
+        for start in range(0, len(some), size):
+            inside = order[np.searchsorted(place[order], start) : np.searchsorted(place[order], start + size)]
+            result[inside] = block(some[start : start + size])[place[inside] - start, columns[inside]]  # type: ignore[operator]
+        return result
+
+
+def simulate(settings: SimulatorSettings | None = None) -> World:
+    """Make a world and let it log what happened.
+
+    Examples
+    --------
+    >>> world = simulate(SimulatorSettings(n_users=100, n_items=40))
+    >>> world.train.nnz > 5 * world.held_out.nnz > 0   # a tenth of the log is held out
+    True
+    """
+    settings = settings or SimulatorSettings()
+    rng = np.random.default_rng(settings.seed)
+    item_domain = np.sort(rng.integers(0, settings.n_domains, settings.n_items))
+    world = _with_levels(settings, rng, item_domain)
+    train, held_out = _log(world, rng)
+    test_users, test_items, test_labels = _uniform_test(world, rng)
+    return _replace(world, train=train, held_out=held_out, test_users=test_users, test_items=test_items,
+                    test_labels=test_labels)  # fmt: skip
+
+
+def world_tables(world: World) -> dict[str, pl.DataFrame]:
+    """The tables of a world, ready to be written: train, held_out, test, items."""
+
+    def pairs(matrix: csr_matrix) -> pl.DataFrame:
+        users, items = matrix.nonzero()
+        return pl.DataFrame({"user_id": users.astype(np.int64), "item_id": items.astype(np.int64)})
+
+    test = pl.DataFrame({"user_id": world.test_users, "item_id": world.test_items, "label": world.test_labels.astype(int)})
+    return {
+        "train": pairs(world.train),
+        "held_out": pairs(world.held_out).with_columns(
+            propensity=world.propensity(*world.held_out.nonzero()) if world.held_out.nnz else pl.lit(None)
+        ),
+        "test": test.with_columns(true_preference=world.preference(world.test_users, world.test_items)),
+        "items": world.items_table(),
+    }
+
+
+def _exposure(world: World, users: IntArray) -> FloatArray:
+    s = world.settings
+    seen = world.item_fame + world.user_activity[users, None] + s.selection_bias * world._liking(users)
+    return np.asarray(s.smallest_exposure + (1 - s.smallest_exposure) * expit(world.exposure_level + seen))
+
+
+def _with_levels(s: SimulatorSettings, rng: np.random.Generator, item_domain: IntArray) -> World:
+    domain_taste = rng.normal(size=(s.n_domains, s.n_tastes))
+    own_taste = rng.normal(size=(s.n_items, s.n_tastes))
+    item_tastes = (0.6 * domain_taste[item_domain] + 0.8 * own_taste) * (s.taste_strength / np.sqrt(s.n_tastes))
+    quality = 0.6 * rng.normal(size=s.n_items)
+    world = World(
+        settings=s, user_tastes=rng.normal(size=(s.n_users, s.n_tastes)), item_tastes=item_tastes,
+        user_level=0.5 * rng.normal(size=s.n_users), item_quality=quality,
+        item_fame=s.popularity_bias * (0.5 * quality / 0.6 + 0.87 * rng.normal(size=s.n_items)),
+        user_activity=0.6 * rng.normal(size=s.n_users), preference_level=0.0, exposure_level=0.0,
+        item_domain=item_domain, titles=_titles(item_domain, rng), train=csr_matrix((s.n_users, s.n_items)),
+        held_out=csr_matrix((s.n_users, s.n_items)), test_users=np.empty(0, int), test_items=np.empty(0, int),
+        test_labels=np.empty(0, bool),
+    )  # fmt: skip
+    some = np.sort(rng.permutation(s.n_users)[:400])
+    liked = _level_for(lambda level: _replace(world, preference_level=level).preference_block(some), s.preference_rate)
+    seen = _level_for(lambda level: _replace(world, exposure_level=level).exposure_block(some), s.exposure_rate)
+    return _replace(world, preference_level=liked, exposure_level=seen)
+
+
+def _level_for(block: object, rate: float) -> float:
+    """The intercept for which a block of probabilities has the wanted mean, by bisection."""
+    low, high = -30.0, 30.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if block(middle).mean() < rate else (low, middle)  # type: ignore[operator]
+    return (low + high) / 2
+
+
+def _log(world: World, rng: np.random.Generator) -> tuple[csr_matrix, csr_matrix]:
+    size = max(1, _BLOCK_PAIRS // world.n_items)
+    rows: list[AnyArray] = []
+    columns: list[AnyArray] = []
+    for start in range(0, world.n_users, size):
+        users = np.arange(start, min(start + size, world.n_users))
+        chance = world.preference_block(users) * world.exposure_block(users)
+        row, column = np.nonzero(rng.random(chance.shape) < chance)
+        rows.append(users[row])
+        columns.append(column)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    kept = rng.random(len(row)) < world.settings.held_out_share
+
+    def matrix(chosen: BoolArray) -> csr_matrix:
+        ones = np.ones(int(chosen.sum()), dtype=np.float32)
+        return csr_matrix((ones, (row[chosen], column[chosen])), shape=(world.n_users, world.n_items))
+
+    return matrix(~kept), matrix(kept)
+
+
+def _uniform_test(world: World, rng: np.random.Generator) -> tuple[IntArray, IntArray, BoolArray]:
+    s = world.settings
+    users = np.repeat(np.arange(s.n_users), s.test_items)
+    items = np.concatenate([rng.choice(s.n_items, s.test_items, replace=False) for _ in range(s.n_users)])
+    return users, items, rng.random(len(users)) < world.preference(users, items)
+
+
+def _titles(item_domain: IntArray, rng: np.random.Generator) -> list[str]:
+    words = [f"{first} {second}".title() for first in _FIRST for second in _SECOND]
+    order = rng.permutation(len(words))
+    return [
+        words[order[i % len(words)]] + (f" {i // len(words) + 1}" if i >= len(words) else "")
+        for i in range(len(item_domain))
+    ]
+
+
+def _replace(world: World, **changes: object) -> World:
+    values = {name: getattr(world, name) for name in World.__dataclass_fields__}
+    return World(**(values | changes))

@@ -1,0 +1,101 @@
+"""Compiled loops behind the plain functions of this folder; no checks, no allocation of results beyond sums."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads, njit, prange
+
+
+@njit(cache=True)
+def first_not_finite(values):
+    """Position of the first NaN or infinity, or -1."""
+    for index in range(values.size):
+        if not np.isfinite(values[index]):
+            return index
+    return -1
+
+
+@njit(cache=True)
+def value_range(values):
+    low = values[0]
+    high = values[0]
+    for index in range(values.size):
+        value = values[index]
+        if value < low:
+            low = value
+        elif value > high:
+            high = value
+    return low, high
+
+
+@njit(cache=True)
+def _add_moments(row, score, weight, target):
+    row[0] += 1.0
+    row[1] += weight
+    row[2] += weight * score
+    row[3] += weight * score * score
+    mass = weight * target
+    if mass != 0.0:
+        row[4] += mass
+        row[5] += mass * score
+        row[6] += mass * score * score
+
+
+@njit(cache=True)
+def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, moments, outside):
+    n_bins = moments.shape[0]
+    n_outside = 0
+    n_positive = 0
+    squared = 0.0
+    for index in range(start, stop):
+        score = np.float64(scores[index])
+        weight = 1.0 if weights.size == 0 else np.float64(weights[index])
+        target = np.float64(targets[index])
+        if target > 0.0 and weight > 0.0:
+            n_positive += 1
+            squared += (weight * target) ** 2
+        slot = np.floor(score * inverse_width) - first_key  # a float: far outliers must not overflow an integer
+        if 0.0 <= slot < n_bins:
+            _add_moments(moments[int(slot)], score, weight, target)
+        else:
+            outside[start + n_outside] = index
+            n_outside += 1
+    return n_outside, n_positive, squared
+
+
+@njit(cache=True, parallel=True)
+def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins):
+    """Moments of the pairs in a dense window of bins, and the positions of the pairs outside it."""
+    n_blocks = get_num_threads()
+    moments = np.zeros((n_blocks, n_bins, 7))
+    outside = np.empty(scores.size, dtype=np.int32 if scores.size < 2**31 else np.int64)
+    n_outside = np.zeros(n_blocks, dtype=np.int64)
+    n_positive = np.zeros(n_blocks, dtype=np.int64)
+    squared = np.zeros(n_blocks)
+    bounds = np.linspace(0, scores.size, n_blocks + 1).astype(np.int64)
+    for block in prange(n_blocks):
+        n_outside[block], n_positive[block], squared[block] = _bin_block(
+            scores, targets, weights, bounds[block], bounds[block + 1], inverse_width, first_key, moments[block], outside
+        )
+    parts = [outside[bounds[block] : bounds[block] + n_outside[block]] for block in range(n_blocks)]
+    kept = np.empty(n_outside.sum(), dtype=np.int64)
+    at = 0
+    for part in parts:
+        kept[at : at + part.size] = part
+        at += part.size
+    return moments.sum(axis=0), kept, n_positive.sum(), squared.sum()
+
+
+@njit(cache=True)
+def calibration_bins(probabilities, labels, weights, n_bins):
+    """Sums of weight, squared weight, weight * probability and weight * label in equal-width bins of [0, 1]."""
+    sums = np.zeros((n_bins, 4))
+    for index in range(probabilities.size):
+        probability = np.float64(probabilities[index])
+        weight = 1.0 if weights.size == 0 else np.float64(weights[index])
+        row = sums[min(int(probability * n_bins), n_bins - 1)]  # p = 1 belongs to the last bin
+        row[0] += weight
+        row[1] += weight * weight
+        row[2] += weight * probability
+        row[3] += weight * np.float64(labels[index])
+    return sums

@@ -1,0 +1,137 @@
+"""Array-like in, checked contiguous array out; called once, at the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, BoolArray, FloatArray
+from sureness.errors import DataError
+from sureness.numerics import _kernels
+
+
+def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
+    """Finite real numbers in one dimension; float32 stays float32, everything else becomes float64."""
+    array = _numbers(scores, name)
+    _check_finite(array, name)
+    return array
+
+
+def check_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
+    """Zeros and ones (or booleans), as booleans."""
+    array = one_dimension(labels, name)
+    if array.dtype == bool:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "iuf":
+        raise DataError(f"{name} must be 0 or 1, got values of type {array.dtype}; map them to 0 and 1 first")
+    positive = array == 1
+    strange = array[~(positive | (array == 0))]
+    if strange.size:
+        raise DataError(
+            f"{name} must be 0 or 1, got {strange.size:,} other values, the first is {strange[0]!s}; "
+            "map ratings to 0 and 1 first, for example label = rating > 3"
+        )
+    return positive
+
+
+def check_weight(weight: ArrayLike | None, n_pairs: int, name: str = "sample_weight") -> FloatArray | None:
+    """Finite non-negative numbers that are not all zero, or None for equal weights."""
+    if weight is None:
+        return None
+    array = check_scores(weight, name)
+    same_length(array, n_pairs, name)
+    if array.size and array.min() < 0:
+        raise DataError(f"{name} must not be negative, got {array.min():.6g}; drop those pairs or correct the weights")
+    if not array.any():
+        raise DataError(f"{name} must not be zero for every pair; give at least one pair a positive weight")
+    return array
+
+
+def check_propensity(propensity: ArrayLike | None, n_pairs: int) -> FloatArray | None:
+    """Numbers in (0, 1], or None where everything was seen."""
+    if propensity is None:
+        return None
+    array = check_scores(propensity, "propensity")
+    same_length(array, n_pairs, "propensity")
+    if array.size and (array.min() <= 0 or array.max() > 1):
+        raise DataError(
+            f"propensities must lie in (0, 1], got {array.min():.6g} to {array.max():.6g}; "
+            "clip them from below, for example at 0.1"
+        )
+    return array
+
+
+def check_probabilities(probabilities: ArrayLike, name: str = "probabilities") -> FloatArray:
+    """Numbers in [0, 1] in one dimension."""
+    array = check_scores(probabilities, name)
+    if array.size and (array.min() < 0 or array.max() > 1):
+        raise DataError(
+            f"{name} must lie in [0, 1], got {array.min():.6g} to {array.max():.6g}; calibrate the scores first"
+        )
+    return array
+
+
+def check_share(value: float, name: str) -> float:
+    """A number in (0, 1]."""
+    if not 0 < value <= 1:
+        raise DataError(f"{name} must lie in (0, 1], got {value}")
+    return float(value)
+
+
+def check_rate(value: float, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise DataError(f"{name} must lie strictly between 0 and 1, got {value}")
+    return float(value)
+
+
+def check_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
+    """One of the given words."""
+    if value not in choices:
+        raise DataError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+    return value
+
+
+def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
+    """External ids (numbers or strings), one for each pair, none missing."""
+    array = one_dimension(ids, name)
+    same_length(array, n_pairs, name)
+    if (array.dtype.kind == "f" and np.isnan(array).any()) or (array.dtype == object and any(v is None for v in array)):
+        raise DataError(f"{name} must not be missing; drop the pairs without an id or name it")
+    return array
+
+
+def one_dimension(values: ArrayLike, name: str) -> AnyArray:
+    """Any array-like as a non-empty one-dimensional array."""
+    array: AnyArray = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(f"{name} must be one-dimensional, got shape {array.shape}; use .ravel() on a matrix")
+    if array.size == 0:
+        raise DataError(f"{name} must not be empty; give at least one pair")
+    return array
+
+
+def same_length(array: AnyArray, n_pairs: int, name: str) -> None:
+    """Refuse arrays that do not belong to the same pairs."""
+    if len(array) != n_pairs:
+        raise DataError(f"{name} must have one value for each of the {n_pairs:,} scores, got {len(array):,}")
+
+
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
+    array = one_dimension(values, name)
+    if array.dtype.kind not in "iufb":
+        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
+    dtype: Any = array.dtype if array.dtype in (np.float32, np.float64) else np.float64
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _check_finite(array: FloatArray, name: str) -> None:
+    first_bad = _kernels.first_not_finite(array)
+    if first_bad >= 0:
+        count = int(np.count_nonzero(~np.isfinite(array)))
+        raise DataError(
+            f"{name} must be finite numbers, got {count:,} missing or infinite values, "
+            f"the first ({array[first_bad]}) at position {first_bad:,}; drop those pairs"
+        )

@@ -1,0 +1,234 @@
+"""A weighted logistic fit with lower bounds on its coefficients, and the test whether it has a minimum.
+
+The risk is ``sum_i weight_i * softplus(x_i @ theta) - linear @ theta``, plus a Gaussian prior if one is given. It is
+convex whatever the targets inside ``linear`` are, also when they exceed 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import expit
+
+from sureness._types import BoolArray, FloatArray
+
+_MAX_ITERATIONS = 200
+_CONVERGED = 1e-15  # Newton decrement: twice the distance to the smallest risk, for weights that sum to 1
+_TRUSTED_CURVATURE = 1e-6  # flatter than this, a minimum may be an illusion of rounding: test it
+_MAX_CUTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPrior:
+    """A prior on the parameters: N(mean, diag(1 / precision)); precision 0 leaves a parameter free."""
+
+    mean: FloatArray  # (k,)
+    precision: FloatArray  # (k,) in the units of the weights
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """The parameters that minimise the risk, or the direction in which it falls for ever."""
+
+    theta: FloatArray  # (k,)
+    risk: float
+    curvature: FloatArray  # (k, k) Hessian of the risk at theta
+    endless: FloatArray | None  # (k,) a direction along which the risk never rises; None if a minimum exists
+
+
+def softplus(z: FloatArray) -> FloatArray:
+    """``log(1 + exp(z))`` without overflow."""
+    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
+
+
+def logit(probability: FloatArray) -> FloatArray:
+    """Log-odds; minus or plus infinity at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.log(probability) - np.log1p(-probability)
+
+
+def logistic_risk(theta: FloatArray, features: FloatArray, weight: FloatArray, linear: FloatArray) -> float:
+    """The risk itself, for single parameters."""
+    return float(weight @ softplus(features @ theta) - linear @ theta)
+
+
+def fit_logistic(
+    features: FloatArray,
+    weight: FloatArray,
+    linear: FloatArray,
+    *,
+    bounded: BoolArray,
+    prior: GaussianPrior | None = None,
+) -> LogisticFit:
+    """Minimise the logistic risk over parameters whose `bounded` ones must not be negative.
+
+    Parameters
+    ----------
+    features : array of shape (n, k)
+        The first column is all ones if there is an intercept.
+    weight : array of shape (n,)
+    linear : array of shape (k,)
+        Sum of weight times target times features.
+    bounded : boolean array of shape (k,)
+    prior : GaussianPrior, optional
+
+    Notes
+    -----
+    Newton's method, where each step minimises the quadratic model *inside the bounds*: with at most three bounded
+    parameters the best of at most eight faces is the answer. Features are standardised first.
+    """
+    transform = _standardising(features, weight)
+    total = weight.sum()
+    standard = features @ transform
+    problem = _Problem(
+        features=standard,
+        weight=weight / total,
+        linear=transform.T @ linear / total,
+        bounded=bounded,
+        penalty=np.zeros_like(transform) if prior is None else transform.T @ np.diag(prior.precision / total) @ transform,
+        centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
+    )
+    theta = _newton(problem)
+    curvature = problem.curvature(theta)
+    endless = None
+    if prior is None and np.linalg.eigvalsh(curvature)[0] < _TRUSTED_CURVATURE:
+        direction = _endless_direction(problem)
+        endless = None if direction is None else transform @ direction
+    back = np.linalg.inv(transform)
+    return LogisticFit(
+        theta=transform @ theta,
+        risk=float(problem.risk(theta) * total),
+        curvature=back.T @ curvature @ back * total,
+        endless=endless,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The standardised risk with weights that sum to 1."""
+
+    features: FloatArray
+    weight: FloatArray
+    linear: FloatArray
+    bounded: BoolArray
+    penalty: FloatArray
+    centre: FloatArray
+
+    def risk(self, theta: FloatArray) -> float:
+        away = theta - self.centre
+        return logistic_risk(theta, self.features, self.weight, self.linear) + 0.5 * float(away @ self.penalty @ away)
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        slope = (self.weight * expit(self.features @ theta)) @ self.features
+        return np.asarray(slope - self.linear + self.penalty @ (theta - self.centre))
+
+    def curvature(self, theta: FloatArray) -> FloatArray:
+        p = expit(self.features @ theta)
+        return np.asarray((self.features.T * (self.weight * p * (1 - p))) @ self.features + self.penalty)
+
+    def recession(self, direction: FloatArray) -> tuple[float, FloatArray]:
+        """How fast the risk rises far out in a direction, and a subgradient of that."""
+        along = self.features @ direction
+        subgradient = (self.weight * (along > 0)) @ self.features - self.linear
+        return float(subgradient @ direction), np.asarray(subgradient)
+
+
+def _standardising(features: FloatArray, weight: FloatArray) -> FloatArray:
+    """The matrix A for which features @ A has centred columns of unit variance (the first stays 1 if it is)."""
+    k = features.shape[1]
+    share = weight / weight.sum()
+    transform = np.eye(k)
+    has_intercept = k > 1 and bool(np.all(features[:, 0] == 1.0))
+    for column in range(1 if has_intercept else 0, k):
+        values = features[:, column]
+        mean = share @ values if has_intercept else 0.0
+        scale = np.sqrt(share @ (values - mean) ** 2) or 1.0
+        transform[column, column] = 1.0 / scale
+        if has_intercept:
+            transform[0, column] = -mean / scale
+    return transform
+
+
+def _newton(problem: _Problem) -> FloatArray:
+    theta = np.maximum(problem.centre, np.where(problem.bounded, 0.0, -np.inf))
+    risk = problem.risk(theta)
+    for _ in range(_MAX_ITERATIONS):
+        gradient = problem.gradient(theta)
+        step = _bounded_newton_step(problem.curvature(theta), gradient, theta, problem.bounded)
+        decrement = -float(gradient @ step)
+        if decrement <= _CONVERGED:
+            return np.asarray(theta + step)
+        fraction = 1.0
+        while (candidate := problem.risk(theta + fraction * step)) > risk - 1e-4 * fraction * decrement:
+            fraction *= 0.5
+            if fraction < 1e-10:  # rounding hides any further descent
+                return theta
+        theta, risk = theta + fraction * step, candidate
+    return theta
+
+
+def _bounded_newton_step(
+    curvature: FloatArray, gradient: FloatArray, theta: FloatArray, bounded: BoolArray
+) -> FloatArray:
+    """The step that minimises the quadratic model while bounded parameters stay non-negative."""
+    k = len(theta)
+    damped = curvature + 1e-13 * max(np.trace(curvature), 1e-300) * np.eye(k)
+    best, best_value = np.zeros(k), 0.0
+    for face in itertools.product(*[(False, True) if bound else (False,) for bound in bounded]):
+        on_face = np.array(face)
+        free = ~on_face
+        step = np.where(on_face, -theta, 0.0)
+        right_side = gradient[free] + damped[np.ix_(free, on_face)] @ step[on_face]
+        step[free] = -np.linalg.solve(damped[np.ix_(free, free)], right_side)
+        landing = theta + step
+        if np.any(landing[bounded] < 0):
+            continue
+        value = float(gradient @ step + 0.5 * step @ damped @ step)
+        if value < best_value:
+            best, best_value = step, value
+    return best
+
+
+def _endless_direction(problem: _Problem) -> FloatArray | None:
+    """A direction in the cone along which the risk never rises, or None if a minimum exists.
+
+    The rise far out is convex and positively homogeneous, so it is enough to look at the faces of the unit box;
+    on each, cutting planes enclose its minimum with a linear programme in k + 1 unknowns.
+    """
+    k = len(problem.linear)
+    tolerance = 1e-12 * float(problem.weight @ np.abs(problem.features).max(axis=1))
+    for coordinate in range(k):
+        for sign in (1.0,) if problem.bounded[coordinate] else (1.0, -1.0):
+            direction = _lowest_rise(problem, coordinate, sign, tolerance)
+            if direction is not None:
+                return direction
+    return None
+
+
+def _lowest_rise(problem: _Problem, coordinate: int, sign: float, tolerance: float) -> FloatArray | None:
+    k = len(problem.linear)
+    bounds = [(0.0 if bound else -1.0, 1.0) for bound in problem.bounded]
+    bounds[coordinate] = (sign, sign)
+    direction = np.zeros(k)
+    direction[coordinate] = sign
+    cuts: list[FloatArray] = []
+    for _ in range(_MAX_CUTS):
+        rise, cut = problem.recession(direction)
+        moves = float(problem.weight @ np.abs(problem.features @ direction)) > 1e-9
+        if rise <= tolerance and moves:
+            return direction
+        cuts.append(cut)
+        # minimise the height over all cuts: height >= cut @ direction
+        solution = linprog(
+            np.r_[np.zeros(k), 1.0],
+            A_ub=np.c_[np.array(cuts), -np.ones(len(cuts))],
+            b_ub=np.zeros(len(cuts)),
+            bounds=[*bounds, (None, None)],
+        )
+        if solution.x[-1] > tolerance or abs(solution.x[-1] - rise) < 0.1 * tolerance:
+            return None
+        direction = solution.x[:k]
+    return None

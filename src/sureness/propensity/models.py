@@ -1,0 +1,260 @@
+"""The ways to estimate propensities that the dissertation compares, and known ones."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from sureness._types import AnyArray, FloatArray
+from sureness.errors import DataError, NotFittedError
+from sureness.numerics.checks import check_scores, check_share, one_dimension, same_length
+
+
+class PopularityPropensity(BaseEstimator):  # type: ignore[misc]
+    """Popular items are seen more: ``max(clip, (count / largest count) ** power)``.
+
+    It is a *relative* propensity: only its ratios between items mean something, so give a base rate or an anchor
+    where the level of the probabilities matters.
+
+    Parameters
+    ----------
+    power : float
+    clip : float
+        The smallest propensity; also that of items nobody interacted with.
+
+    Examples
+    --------
+    >>> model = PopularityPropensity().fit(items=["a", "a", "a", "a", "b"])
+    >>> model.propensity(["u", "u", "u"], ["a", "b", "never seen"])
+    array([1. , 0.5, 0.1])
+    """
+
+    def __init__(self, *, power: float = 0.5, clip: float = 0.1) -> None:
+        self.power = power
+        self.clip = clip
+
+    def fit(self, users: ArrayLike | None = None, items: ArrayLike | None = None) -> Self:
+        """Count the interactions of every item; users are not needed."""
+        if items is None:
+            raise DataError("popularity needs the items of the interactions, got none; give items=")
+        check_share(self.clip, "clip")
+        self.items_, counts = np.unique(one_dimension(items, "items"), return_counts=True)
+        self.propensity_ = np.maximum((counts / counts.max()) ** self.power, self.clip)
+        return self
+
+    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
+        """One value for each pair."""
+        _check_fitted(self, "propensity_")
+        place, known = _find(self.items_, np.asarray(items))
+        return np.asarray(np.where(known, self.propensity_[place], self.clip))
+
+
+class UniformPropensity(BaseEstimator):  # type: ignore[misc]
+    """Every pair was seen with the same chance; 1 gives the naive risk back.
+
+    Examples
+    --------
+    >>> UniformPropensity().propensity(["u"], ["a"])
+    array([1.])
+    """
+
+    def __init__(self, *, value: float = 1.0) -> None:
+        self.value = value
+
+    def fit(self, users: ArrayLike | None = None, items: ArrayLike | None = None) -> Self:
+        check_share(self.value, "value")
+        return self
+
+    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
+        """One value for each pair."""
+        return np.full(len(np.asarray(items)), check_share(self.value, "value"))
+
+
+class RandomPropensity(BaseEstimator):  # type: ignore[misc]
+    """Chances drawn at random between `clip` and 1, one for each item: the control that knows nothing.
+
+    Examples
+    --------
+    >>> model = RandomPropensity(seed=3).fit(items=["a", "b"])
+    >>> bool(model.propensity(["u", "v"], ["a", "a"]).std() == 0)
+    True
+    """
+
+    def __init__(self, *, clip: float = 0.1, seed: int = 0) -> None:
+        self.clip = clip
+        self.seed = seed
+
+    def fit(self, users: ArrayLike | None = None, items: ArrayLike | None = None) -> Self:
+        if items is None:
+            raise DataError("random propensities are drawn for each item, got none; give items=")
+        self.items_ = np.unique(one_dimension(items, "items"))
+        rng = np.random.default_rng(self.seed)
+        self.propensity_ = np.maximum(rng.random(len(self.items_)), check_share(self.clip, "clip"))
+        return self
+
+    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
+        """One value for each pair."""
+        _check_fitted(self, "propensity_")
+        place, known = _find(self.items_, np.asarray(items))
+        return np.asarray(np.where(known, self.propensity_[place], self.clip))
+
+
+class NaiveBayesPropensity(BaseEstimator):  # type: ignore[misc]
+    """The chance to see a pair given its rating, from a uniformly exposed sample of ratings.
+
+    ``P(seen | rating) = P(rating | seen) P(seen) / P(rating)``, where the uniform sample tells the last one. It is
+    known where a rating is known, that is for observed pairs; other pairs do not enter the unbiased risk.
+
+    Parameters
+    ----------
+    clip : float
+
+    Examples
+    --------
+    >>> model = NaiveBayesPropensity().fit([5, 5, 5, 1], [5, 1, 1, 1], n_pairs=40)
+    >>> model.of_ratings([5, 1])  # 5 is a quarter of all ratings, but three quarters of those seen
+    array([0.3, 0.1])
+    """
+
+    def __init__(self, *, clip: float = 0.01) -> None:
+        self.clip = clip
+
+    def fit(self, ratings: ArrayLike, uniform_ratings: ArrayLike, *, n_pairs: int) -> Self:
+        """Learn from the ratings of the log, those of the uniform sample, and the number of all pairs."""
+        seen = one_dimension(ratings, "ratings")
+        self.values_, counts = np.unique(seen, return_counts=True)
+        place, known = _find(self.values_, one_dimension(uniform_ratings, "uniform_ratings"))
+        uniform = np.bincount(place[known], minlength=len(self.values_)).astype(np.float64)
+        if not uniform.all():  # never met at random is rare, not impossible
+            uniform += 1.0
+        chance = counts / n_pairs / (uniform / uniform.sum())
+        self.propensity_ = np.clip(chance, check_share(self.clip, "clip"), 1.0)
+        return self
+
+    def of_ratings(self, ratings: ArrayLike) -> FloatArray:
+        """One value for each rating."""
+        _check_fitted(self, "propensity_")
+        values = one_dimension(ratings, "ratings")
+        place, known = _find(self.values_, values)
+        if not known.all():
+            raise DataError(f"ratings must be among {self.values_.tolist()}, got {values[~known][0]!s}")
+        return np.asarray(self.propensity_[place])
+
+    def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        """Not defined without ratings; say so."""
+        raise DataError("naive Bayes knows the propensity of a rating, not of a pair; use of_ratings(ratings)")
+
+
+class LogisticPropensity(BaseEstimator):  # type: ignore[misc]
+    """The chance to see a pair from features of the user and of the item, by logistic regression.
+
+    Parameters
+    ----------
+    clip : float
+    regularisation : float
+        Inverse strength of the penalty, as scikit-learn's ``C``.
+    negatives_per_positive : int
+        How many unseen pairs are drawn for each seen one; the rate is corrected for.
+    seed : int
+
+    Examples
+    --------
+    >>> users, items = np.repeat(np.arange(50), 4), np.tile(np.arange(4), 50)   # everyone saw the first 4 of 8 items
+    >>> model = LogisticPropensity().fit(users, items, user_features=np.ones((50, 1)),
+    ...                                  item_features=np.repeat([[1.0], [0.0]], 4, axis=0))
+    >>> model.propensity([0, 0], [0, 7]).round(1)
+    array([1., 0.])
+    """
+
+    def __init__(
+        self, *, clip: float = 0.01, regularisation: float = 1.0, negatives_per_positive: int = 10, seed: int = 0
+    ) -> None:
+        self.clip = clip
+        self.regularisation = regularisation
+        self.negatives_per_positive = negatives_per_positive
+        self.seed = seed
+
+    def fit(self, users: ArrayLike, items: ArrayLike, *, user_features: ArrayLike, item_features: ArrayLike) -> Self:
+        """Learn which pairs are in the log; users and items are rows of the feature matrices."""
+        self.user_features_, self.item_features_ = _matrix(user_features), _matrix(item_features)
+        n_users, n_items = len(self.user_features_), len(self.item_features_)
+        pairs = np.unique(self._rows(users, n_users, "users") * n_items + self._rows(items, n_items, "items"))
+        n_drawn = self.negatives_per_positive * len(pairs)
+        rng = np.random.default_rng(self.seed)
+        if n_drawn >= n_users * n_items - len(pairs):
+            unseen = np.setdiff1d(np.arange(n_users * n_items), pairs)
+        else:
+            unseen = np.setdiff1d(rng.integers(0, n_users * n_items, n_drawn), pairs)
+        if not len(unseen):
+            raise DataError("every pair is in the log, so propensities are 1; use UniformPropensity")
+        both = np.concatenate([pairs, unseen])
+        labels = np.r_[np.ones(len(pairs)), np.zeros(len(unseen))]
+        weight = np.r_[np.ones(len(pairs)), np.full(len(unseen), (n_users * n_items - len(pairs)) / len(unseen))]
+        model = LogisticRegression(C=self.regularisation, max_iter=1_000)
+        model.fit(self._features(both // n_items, both % n_items), labels, sample_weight=weight)
+        self.model_ = model
+        return self
+
+    def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        """One value for each pair."""
+        _check_fitted(self, "model_")
+        rows = self._rows(users, len(self.user_features_), "users")
+        columns = self._rows(items, len(self.item_features_), "items")
+        return np.asarray(np.maximum(self.model_.predict_proba(self._features(rows, columns))[:, 1], self.clip))
+
+    def _features(self, users: AnyArray, items: AnyArray) -> FloatArray:
+        return np.hstack([self.user_features_[users], self.item_features_[items]])
+
+    @staticmethod
+    def _rows(ids: ArrayLike, n_rows: int, name: str) -> AnyArray:
+        rows = one_dimension(ids, name)
+        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
+            raise DataError(f"{name} must be rows 0 to {n_rows - 1:,} of the features, got {rows.min()} to {rows.max()}")
+        return rows.astype(np.int64)
+
+
+class GivenPropensity(BaseEstimator):  # type: ignore[misc]
+    """Known propensities: a matrix of users and items, or one value for each item.
+
+    Examples
+    --------
+    >>> GivenPropensity(np.array([[0.5, 0.1], [0.3, 1.0]])).propensity([0, 1], [1, 0])
+    array([0.1, 0.3])
+    """
+
+    def __init__(self, values: ArrayLike) -> None:
+        self.values = values
+
+    def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
+        """One value for each pair; users and items are rows and columns."""
+        values = np.asarray(self.values, dtype=np.float64)
+        rows, columns = np.asarray(users), np.asarray(items)
+        same_length(rows, len(columns), "users")
+        if columns.max() >= values.shape[-1] or (values.ndim == 2 and rows.max() >= len(values)):
+            raise DataError(f"pairs must lie inside the given {values.shape} propensities, got user {rows.max()}, "
+                            f"item {columns.max()}")  # fmt: skip
+        return np.asarray(values[columns] if values.ndim == 1 else values[rows, columns])
+
+
+def _matrix(features: ArrayLike) -> FloatArray:
+    array = np.asarray(features, dtype=np.float64)
+    if array.ndim != 2:
+        raise DataError(f"features must be a matrix with one row for each id, got shape {array.shape}")
+    check_scores(array.ravel(), "features")
+    return array
+
+
+def _find(known: AnyArray, wanted: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """Position of each wanted value in the sorted known ones, and whether it is there."""
+    place = np.searchsorted(known, wanted)
+    place[place == len(known)] = 0
+    return place, known[place] == wanted
+
+
+def _check_fitted(model: BaseEstimator, attribute: str) -> None:
+    if not hasattr(model, attribute):
+        raise NotFittedError(f"{type(model).__name__} is not fitted yet; call fit first")
