@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, Self
@@ -13,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray, Risk, Seed
 from sureness.data.scored_pairs import ScoredPairs, concatenate
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.propensity.base import PropensityModel
@@ -53,6 +54,10 @@ class CalibrationSet:
         The mean probability over the population, where it is known from elsewhere.
     anchor : ScoredPairs, optional
         A few hundred or thousand uniformly exposed pairs that fix level and slope.
+    relative_propensity : bool
+        Whether propensities are known up to a common factor only, as those from popularity are. The level of the
+        probabilities then comes from the base rate or the anchor alone, and the held-out share, one more common
+        factor, drops out. Without either the propensities are taken at their word, with a warning.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class CalibrationSet:
     sampling_rate: float | None = 1.0
     base_rate: float | None = None
     anchor: ScoredPairs | None = None
+    relative_propensity: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -94,6 +100,7 @@ class CalibrationSet:
         shown = ["estimand", "held_out_share", "training_pairs", "sampling_rate"]
         shown += ["base_rate"] if self.base_rate is not None else []
         parts = [f"{name}={getattr(self, name)!r}" for name in shown]
+        parts += ["relative_propensity=True"] if self.relative_propensity else []
         parts += [f"anchor={len(self.anchor):,} pairs"] if self.anchor is not None else []
         return f"CalibrationSet({', '.join(parts)})"
 
@@ -197,6 +204,7 @@ class CalibrationSet:
 
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
+        settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
         settings.setdefault("training_pairs", "kept" if train is None else "left_out")
         return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)  # type: ignore[arg-type]
 
@@ -276,16 +284,27 @@ class CalibrationSet:
         """Chance that a preferred pair is labelled 1 here.
 
         With omega the propensity and h the held-out share, ``h * omega`` among all pairs. Among the candidates alone,
-        given that the pair is not in the training log, ``h * omega / (1 - (1 - h) * omega)``.
+        given that the pair is not in the training log, ``h * omega / (1 - (1 - h) * omega)``. Relative propensities
+        whose level is fixed from outside stay as they are: small targets, fitted where a map is nearly exponential,
+        and only then shifted, were better in every simulated world than targets scaled up to the base rate.
         """
         omega = np.ones(len(pairs)) if pairs.propensity is None else pairs.propensity.astype(np.float64)
         share = self.held_out_share
+        if self.relative_propensity:
+            return np.asarray(omega if self._level_is_known else share * omega)
         if self.training_pairs == "kept":
             return np.asarray(share * omega)
         return np.asarray(share * omega / (1.0 - (1.0 - share) * omega))
 
     def weighted(self, risk: Risk) -> Iterator[tuple[ScoredPairs, FloatArray, FloatArray | None]]:
         """Pairs, targets and weights of every chunk, negatives of unknown rate weighted to meet the base rate."""
+        if self.relative_propensity and risk != "naive" and not self._level_is_known:
+            warnings.warn(
+                "the propensities are relative (popularity), so the level of the probabilities is not identified; "
+                "give base_rate= or an anchor of uniformly exposed pairs",
+                SurenessWarning,
+                stacklevel=5,
+            )
         negative = 1.0
         if self.sampling_rate is None and self.base_rate is not None:
             negative = self._negative_weight(risk, self.base_rate)
@@ -294,6 +313,10 @@ class CalibrationSet:
             if negative != 1.0:
                 weight = np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
             yield pairs, targets, weight
+
+    @property
+    def _level_is_known(self) -> bool:
+        return self.base_rate is not None or self.anchor is not None
 
     def points(self, risk: Risk, *, exact_pairs: int = EXACT_PAIRS) -> WeightedScores:
         """The pairs as a fit sees them: each by itself when they are few, as a histogram when they are many."""

@@ -66,6 +66,7 @@ class World:
     """Simulated users and items with true preference and exposure probabilities.
 
     An interaction is logged when an item was seen *and* liked: Y = O x R, with P(R) = preference, P(O) = exposure.
+    Whether a user likes an item is drawn once: the uniformly exposed test asks for the same liking that the log shows.
 
     Examples
     --------
@@ -168,10 +169,7 @@ def simulate(settings: SimulatorSettings | None = None) -> World:
     rng = np.random.default_rng(settings.seed)
     item_domain = np.sort(rng.integers(0, settings.n_domains, settings.n_items))
     world = _with_levels(settings, rng, item_domain)
-    train, held_out = _log(world, rng)
-    test_users, test_items, test_labels = _uniform_test(world, rng)
-    return _replace(world, train=train, held_out=held_out, test_users=test_users, test_items=test_items,
-                    test_labels=test_labels)  # fmt: skip
+    return _live(world, rng)
 
 
 def world_tables(world: World) -> dict[str, pl.DataFrame]:
@@ -227,31 +225,34 @@ def _level_for(block: object, rate: float) -> float:
     return (low + high) / 2
 
 
-def _log(world: World, rng: np.random.Generator) -> tuple[csr_matrix, csr_matrix]:
-    size = max(1, _BLOCK_PAIRS // world.n_items)
-    rows: list[AnyArray] = []
-    columns: list[AnyArray] = []
-    for start in range(0, world.n_users, size):
-        users = np.arange(start, min(start + size, world.n_users))
-        chance = world.preference_block(users) * world.exposure_block(users)
-        row, column = np.nonzero(rng.random(chance.shape) < chance)
-        rows.append(users[row])
-        columns.append(column)
-    row, column = np.concatenate(rows), np.concatenate(columns)
-    kept = rng.random(len(row)) < world.settings.held_out_share
-
-    def matrix(chosen: BoolArray) -> csr_matrix:
-        ones = np.ones(int(chosen.sum()), dtype=np.float32)
-        return csr_matrix((ones, (row[chosen], column[chosen])), shape=(world.n_users, world.n_items))
-
-    return matrix(~kept), matrix(kept)
-
-
-def _uniform_test(world: World, rng: np.random.Generator) -> tuple[IntArray, IntArray, BoolArray]:
+def _live(world: World, rng: np.random.Generator) -> World:
+    """Draw once for every pair whether it is liked and seen; log what is both, and ask for liking at random."""
     s = world.settings
-    users = np.repeat(np.arange(s.n_users), s.test_items)
-    items = np.concatenate([rng.choice(s.n_items, s.test_items, replace=False) for _ in range(s.n_users)])
-    return users, items, rng.random(len(users)) < world.preference(users, items)
+    test_items = np.stack([rng.choice(s.n_items, s.test_items, replace=False) for _ in range(s.n_users)])
+    test_labels = np.empty(test_items.shape, dtype=bool)
+    logged: list[AnyArray] = []
+    size = max(1, _BLOCK_PAIRS // s.n_items)
+    for start in range(0, s.n_users, size):
+        users = np.arange(start, min(start + size, s.n_users))
+        liked = rng.random((len(users), s.n_items)) < world.preference_block(users)
+        seen = rng.random((len(users), s.n_items)) < world.exposure_block(users)
+        logged.append(np.argwhere(liked & seen) + [start, 0])
+        test_labels[users] = np.take_along_axis(liked, test_items[users], axis=1)
+    pairs = np.concatenate(logged)
+    held_out = rng.random(len(pairs)) < s.held_out_share
+    return _replace(
+        world,
+        train=_matrix(pairs[~held_out], s),
+        held_out=_matrix(pairs[held_out], s),
+        test_users=np.repeat(np.arange(s.n_users), s.test_items),
+        test_items=test_items.ravel(),
+        test_labels=test_labels.ravel(),
+    )
+
+
+def _matrix(pairs: IntArray, s: SimulatorSettings) -> csr_matrix:
+    ones = np.ones(len(pairs), dtype=np.float32)
+    return csr_matrix((ones, (pairs[:, 0], pairs[:, 1])), shape=(s.n_users, s.n_items))
 
 
 def _titles(item_domain: IntArray, rng: np.random.Generator) -> list[str]:

@@ -68,7 +68,7 @@ def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins):
     """Moments of the pairs in a dense window of bins, and the positions of the pairs outside it."""
     n_blocks = get_num_threads()
     moments = np.zeros((n_blocks, n_bins, 7))
-    outside = np.empty(scores.size, dtype=np.int32 if scores.size < 2**31 else np.int64)
+    outside = np.empty(scores.size, dtype=np.int64)  # pages that stay empty cost nothing
     n_outside = np.zeros(n_blocks, dtype=np.int64)
     n_positive = np.zeros(n_blocks, dtype=np.int64)
     squared = np.zeros(n_blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,8 @@ class PopularityPropensity(BaseEstimator):  # type: ignore[misc]
     >>> model.propensity(["u", "u", "u"], ["a", "b", "never seen"])
     array([1. , 0.5, 0.1])
     """
+
+    relative: ClassVar[bool] = True
 
     def __init__(self, *, power: float = 0.5, clip: float = 0.1) -> None:
         self.power = power
@@ -83,6 +85,8 @@ class RandomPropensity(BaseEstimator):  # type: ignore[misc]
     >>> bool(model.propensity(["u", "v"], ["a", "a"]).std() == 0)
     True
     """
+
+    relative: ClassVar[bool] = True
 
     def __init__(self, *, clip: float = 0.1, seed: int = 0) -> None:
         self.clip = clip

@@ -1,35 +1,46 @@
-"""A plain recommender to start with: the truncated singular value decomposition of the interactions (PureSVD)."""
+"""A plain recommender to start with: singular vectors of the interactions, popularity divided out."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import svds
 
 from sureness.errors import DataError
 from sureness.sources.base import FactorSource
 
 
-def svd_source(interactions: csr_matrix, *, n_factors: int = 16, seed: int = 0) -> FactorSource:
-    """Score every pair with the best approximation of the interactions that has `n_factors` factors.
+def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float = 1.0, seed: int = 0) -> FactorSource:
+    """Score every pair by the truncated decomposition of the degree-normalised interactions.
+
+    Each interaction is divided by the square roots of its user's and its item's number of interactions, as in graph
+    convolution, so that the leading factors are tastes and not popularity.
 
     Parameters
     ----------
     interactions : sparse matrix of shape (n_users, n_items)
         One where a user interacted with an item.
     n_factors : int
+    smoothing : float
+        Added to every number of interactions, so that rare items do not dominate.
     seed : int
         Start of the iteration; the result does not depend on it beyond rounding.
 
     Examples
     --------
-    >>> source = svd_source(csr_matrix(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])), n_factors=2)
+    >>> source = svd_source(csr_matrix(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])), n_factors=2, smoothing=0)
     >>> source.score_block(np.array([0])).round(3) + 0.0
-    array([[1., 1., 0.]], dtype=float32)
+    array([[0.5, 0.5, 0. ]], dtype=float32)
     """
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
-        raise DataError(f"n_factors must lie between 1 and {limit - 1} for a {interactions.shape} matrix, got {n_factors}")
+        raise DataError(
+            f"n_factors must lie between 1 and {limit - 1} for a matrix of shape {interactions.shape}, got {n_factors}"
+        )
+    by_user, by_item = (
+        np.maximum(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing, 1e-12) ** -0.5 for axis in (1, 0)
+    )
+    normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
     start = np.random.default_rng(seed).normal(size=limit)
-    left, values, right = svds(interactions.astype(np.float64), k=n_factors, v0=start)
+    left, values, right = svds(normalised, k=n_factors, v0=start)
     return FactorSource((left * values).astype(np.float32), right.T.astype(np.float32))
