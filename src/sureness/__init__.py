@@ -1,1 +1,61 @@
+"""How sure is your recommender?
+
+`sureness` turns the ranking scores of any recommender into calibrated probabilities, without changing the ranking.
+The names below are loaded when they are first used, so importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+_HOME = {
+    "calibration.base": ["Calibrator"],
+    "calibration.calibration_set": ["CalibrationSet"],
+    "calibration.catalogue": ["all_calibrators", "make_calibrator"],
+    "calibration.choosing": ["Choice", "choose"],
+    "calibration.nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
+    "calibration.parametric": [
+        "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",
+        "PlattCalibrator", "TemperatureCalibrator",
+    ],
+    "calibration.per_segment": ["SegmentCalibrator"],
+    "calibration.rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
+    "calibration.saving": ["load"],
+    "calibration.top_n": ["TopNCalibrator"],
+    "data.scored_pairs": ["ScoredPairs"],
+    "data.simulator": ["SimulatorSettings", "World", "simulate"],
+    "errors": [
+        "ArtefactError", "DataError", "FileError", "MissingExtraError", "NoMinimumError", "NotFittedError",
+        "SurenessError", "SurenessWarning",
+    ],
+    "metrics": [
+        "BrierSplit", "Interval", "ReliabilityCurve", "adaptive_calibration_error", "brier_score", "brier_split",
+        "by_group", "debiased_calibration_error", "expected_calibration_error", "interval",
+        "maximum_calibration_error", "negative_log_likelihood", "reliability_curve", "top_n_calibration_error",
+    ],
+    "numerics.histogram": ["ScoreHistogram"],
+    "propensity": [
+        "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity", "RandomPropensity",
+        "UniformPropensity", "effective_sample_size",
+    ],
+    "report": ["write_report"],
+    "sources": ["FactorSource", "MatrixSource", "ScoreSource", "svd_source"],
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted([*_MODULE_OF, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'sureness' has no attribute {name!r}")
+    value = getattr(import_module(f"sureness.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit, prange
 
 
 @njit(cache=True)
@@ -64,9 +64,8 @@ def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, 
 
 
 @njit(cache=True, parallel=True)
-def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins):
+def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
     """Moments of the pairs in a dense window of bins, and the positions of the pairs outside it."""
-    n_blocks = get_num_threads()
     moments = np.zeros((n_blocks, n_bins, 7))
     outside = np.empty(scores.size, dtype=np.int64)  # pages that stay empty cost nothing
     n_outside = np.zeros(n_blocks, dtype=np.int64)

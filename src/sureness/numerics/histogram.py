@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
@@ -143,8 +144,9 @@ class ScoreHistogram:
         low, high = _kernels.value_range(scores)
         exponent, first_key, n_bins = _window(scores, float(low), float(high), max_bins)
         dense, outside, n_positive, target_square = _kernels.bin_moments(
-            scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins
-        )
+            scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins,
+            get_num_threads(),
+        )  # fmt: skip
         occupied = np.flatnonzero(dense[:, _COUNT])
         keys, moments = occupied + first_key, dense[occupied]
         if outside.size:

@@ -120,8 +120,8 @@ class NaiveBayesPropensity(BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> model = NaiveBayesPropensity().fit([5, 5, 5, 1], [5, 1, 1, 1], n_pairs=40)
-    >>> model.of_ratings([5, 1])  # 5 is a quarter of all ratings, but three quarters of those seen
-    array([0.3, 0.1])
+    >>> model.of_ratings([5, 1]).round(2)  # 5 is a quarter of all ratings, but three quarters of those seen
+    array([0.3 , 0.03])
     """
 
     def __init__(self, *, clip: float = 0.01) -> None:

@@ -1,0 +1,151 @@
+"""How sure a metric is: bootstrap intervals that treat each user as one observation, and tables by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.errors import DataError
+from sureness.metrics.calibration import METRICS, Cells, Judged, Metric, cell_sums, chosen, judge
+from sureness.numerics.checks import check_choice, check_ids, check_rate
+from sureness.numerics.grouping import group_codes
+
+_MAX_CLUSTERS = 2_000  # more users than this are put together at random, which leaves the spread of sums as it is
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number and where it may lie."""
+
+    value: float
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+def interval(
+    metric: str,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    users: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+    level: float = 0.95,
+    n_resamples: int = 1_000,
+    seed: int = 0,
+) -> Interval:
+    """A metric with its bootstrap interval.
+
+    Users are drawn with replacement, each with all its pairs, because pairs of one user are alike. The interval is the
+    *basic* one, ``2 * value - quantiles``: resampling makes a calibration error look larger in the same way as chance
+    made it larger in the first place, and the reflection takes that off.
+
+    Parameters
+    ----------
+    metric : {"ece", "mce", "adaptive_ece", "debiased_ece", "nll", "brier"}
+    labels : array-like of shape (n_pairs,)
+    probabilities : array-like of shape (n_pairs,)
+    users : array-like of shape (n_pairs,), optional
+        Without users every pair is drawn by itself.
+    sample_weight : array-like of shape (n_pairs,), optional
+    n_bins : int
+    level : float
+    n_resamples : int
+    seed : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0); p = rng.random(2_000); y = rng.random(2_000) < p
+    >>> found = interval("brier", y, p, users=np.arange(2_000) // 10)
+    >>> found.low < found.value < found.high
+    True
+    """
+    judged = judge(labels, probabilities, sample_weight)
+    ids = None if users is None else check_ids(users, len(judged.labels), "users")
+    return _interval(_metric(metric), judged, ids, n_bins, check_rate(level, "level"), n_resamples, seed)
+
+
+def by_group(
+    metric: str,
+    labels: ArrayLike,
+    probabilities: ArrayLike,
+    groups: ArrayLike,
+    *,
+    users: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+    level: float = 0.95,
+    n_resamples: int = 1_000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """A metric for every group of pairs, with intervals; one row a group, in order of first appearance.
+
+    Examples
+    --------
+    >>> by_group("ece", [0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5], ["a", "a", "b", "b"], n_resamples=10)["ece"].to_list()
+    [0.0, 0.0]
+    """
+    judged = judge(labels, probabilities, sample_weight)
+    names = check_ids(groups, len(judged.labels), "groups")
+    ids = None if users is None else check_ids(users, len(judged.labels), "users")
+    codes, n_groups = group_codes(names)
+    rows = []
+    for code in range(n_groups):
+        inside = np.flatnonzero(codes == code)
+        found = _interval(
+            _metric(metric), chosen(judged, inside), None if ids is None else ids[inside], n_bins,
+            check_rate(level, "level"), n_resamples, seed,
+        )  # fmt: skip
+        rows.append((names[inside[0]], len(inside), found.value, found.low, found.high))
+    return pl.DataFrame(rows, schema=["group", "n_pairs", metric, "low", "high"], orient="row")
+
+
+def _metric(name: str) -> Metric:
+    return METRICS[check_choice(name, "metric", tuple(METRICS))]
+
+
+def _interval(
+    metric: Metric, judged: Judged, users: AnyArray | None, n_bins: int, level: float, n_resamples: int, seed: int
+) -> Interval:
+    if n_resamples < 2:
+        raise DataError(f"n_resamples must be at least 2, got {n_resamples}")
+    rng = np.random.default_rng(seed)
+    cells = metric.cells(judged, n_bins)
+    value = float(metric.finish(cell_sums(cells, judged.weight)))
+    clusters, n_clusters = _clusters(users, len(judged.labels), rng)
+    sums = _cluster_sums(cells, judged.weight, clusters, n_clusters)
+    resampled = metric.finish(_resample(sums, n_resamples, rng))
+    low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
+    return Interval(value, max(0.0, float(low)), max(0.0, float(high)), level)
+
+
+def _clusters(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    codes, n_groups = (np.arange(n_pairs), n_pairs) if users is None else group_codes(users)
+    if n_groups <= _MAX_CLUSTERS:
+        return codes, n_groups
+    return np.asarray((rng.permutation(n_groups) % _MAX_CLUSTERS)[codes]), _MAX_CLUSTERS
+
+
+def _cluster_sums(cells: Cells, weight: FloatArray | None, clusters: IntArray, n_clusters: int) -> FloatArray:
+    """Sums of every cell in every cluster; shape (n_clusters, n_cells, 4)."""
+    split = cells._replace(place=clusters * cells.n_cells + cells.place, n_cells=n_clusters * cells.n_cells)
+    return cell_sums(split, weight).reshape(n_clusters, cells.n_cells, 4)
+
+
+def _resample(sums: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Sums of resampled clusters; shape (n_resamples, n_cells, 4)."""
+    n_clusters = len(sums)
+    counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=n_resamples)
+    flat = counts.astype(np.float64) @ sums.reshape(n_clusters, -1)
+    resampled = flat.reshape(n_resamples, *sums.shape[1:])
+    empty = resampled[..., 0].sum(axis=-1) == 0  # only clusters of no weight were drawn: as if nothing was resampled
+    resampled[empty] = sums.sum(axis=0)
+    return np.asarray(resampled)

@@ -1,0 +1,65 @@
+"""Groups of pairs: users as numbers, each user's top items."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.errors import DataError
+
+
+def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
+    """Ids of any kind as numbers from 0, in order of first appearance, and how many there are.
+
+    Examples
+    --------
+    >>> group_codes(np.array(["b", "a", "b"]))
+    (array([0, 1, 0]), 2)
+    """
+    series = pl.Series(ids)
+    if series.dtype == pl.Object:
+        series = pl.Series([str(value) for value in ids])
+    codes = series.rank("dense").to_numpy().astype(np.int64) - 1
+    n_groups = int(codes.max()) + 1 if len(codes) else 0
+    first = np.full(n_groups, len(codes), dtype=np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    order = np.empty(n_groups, dtype=np.int64)
+    order[np.argsort(first)] = np.arange(n_groups)
+    return order[codes], n_groups
+
+
+def ranks_within(users: AnyArray, scores: FloatArray) -> IntArray:
+    """Rank of every pair among the pairs of its user, from 1 for the highest score; ties by position."""
+    codes, _ = group_codes(users)
+    order = np.lexsort((-scores, codes))
+    sorted_codes = codes[order]
+    starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
+    lengths = np.diff(np.r_[starts, len(codes)])
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(starts, lengths) + 1
+    return ranks
+
+
+def top_n(users: AnyArray, scores: FloatArray, n: int) -> BoolArray:
+    """Which pairs are among the n highest scores of their user.
+
+    Examples
+    --------
+    >>> top_n(np.array(["a", "a", "a", "b"]), np.array([0.1, 0.9, 0.5, 0.2]), 2)
+    array([False,  True,  True,  True])
+    """
+    if n < 1:
+        raise DataError(f"n must be at least 1, got {n}")
+    return ranks_within(users, scores) <= n
+
+
+def fold_of_groups(groups: ArrayLike | None, n_pairs: int, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """A fold for every pair, the same for all pairs of a group; pairs without groups are their own."""
+    if groups is None:
+        return rng.permutation(n_pairs) % n_folds
+    codes, n_groups = group_codes(np.asarray(groups))
+    if n_groups < n_folds:
+        raise DataError(f"{n_folds} folds need at least as many users, got {n_groups}; use fewer folds")
+    return np.asarray((rng.permutation(n_groups) % n_folds)[codes])
