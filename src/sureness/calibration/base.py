@@ -40,6 +40,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
         *,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
+        users: ArrayLike | None = None,
     ) -> Self:
         """Learn the map.
 
@@ -52,30 +53,33 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
         sample_weight : array-like of shape (n_pairs,), optional
         propensity : array-like of shape (n_pairs,), optional
             Chance that the pair was seen; with it the probabilities estimate preference, not interaction.
+        users : array-like of shape (n_pairs,), optional
+            Needed only by calibrators that look at each user's top items.
 
         Returns
         -------
         self
         """
         if isinstance(scores, ScoreHistogram):
-            _refuse_extra(labels, sample_weight, propensity)
-            return self._learn(scores.points(), scores.estimand, None)
+            _refuse_extra(labels, sample_weight, propensity, users)
+            return self._learn(scores.points(), scores.estimand, UNCHANGED)
         if isinstance(scores, CalibrationSet):
-            _refuse_extra(labels, sample_weight, propensity)
+            _refuse_extra(labels, sample_weight, propensity, users)
             return self.fit_set(scores)
         if labels is None:
             raise DataError("fit needs labels beside the scores, got none; give labels of 0 and 1")
         return self.fit_set(
-            CalibrationSet.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity)
+            CalibrationSet.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
         )
 
-    def fit_set(self, data: CalibrationSet) -> Self:
-        """`fit` for a calibration set."""
+    def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
+        """`fit` for a calibration set; a known correction of level and slope replaces that of the set."""
         risk = data.resolve_risk(self.risk)
         points = data.points(risk)
         if risk != "naive":
             check_effective_sample_size(points.effective_positives, points.n_positive)
-        return self._learn(points, "interaction" if risk == "naive" else data.estimand, data)
+        estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
+        return self._learn(points, estimand, data if level is None else level)
 
     def probability(self, scores: ArrayLike) -> FloatArray:
         """Probabilities of scores, in the same order; shape (n_pairs,)."""
@@ -122,15 +126,15 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
 
     # --- shared -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, points: WeightedScores, estimand: Estimand, data: CalibrationSet | None) -> Self:
+    def _learn(self, points: WeightedScores, estimand: Estimand, data: CalibrationSet | Level) -> Self:
         require_both_classes(points)
         self._fit_points(points)
         self.estimand_: Estimand = estimand
         self.n_pairs_: int = points.n_pairs
         self.score_range_: tuple[float, float] = (points.minimum, points.maximum)
-        level = UNCHANGED if data is None else self._level(points, data)
-        if level != UNCHANGED:
-            self._adjust(level)
+        self.applied_level_: Level = data if isinstance(data, Level) else self._level(points, data)
+        if self.applied_level_ != UNCHANGED:
+            self._adjust(self.applied_level_)
         return self
 
     def _level(self, points: WeightedScores, data: CalibrationSet) -> Level:

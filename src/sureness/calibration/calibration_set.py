@@ -291,31 +291,28 @@ class CalibrationSet:
         omega = np.ones(len(pairs)) if pairs.propensity is None else pairs.propensity.astype(np.float64)
         share = self.held_out_share
         if self.relative_propensity:
-            return np.asarray(omega if self._level_is_known else share * omega)
+            return np.asarray(omega if self.level_is_known else share * omega)
         if self.training_pairs == "kept":
             return np.asarray(share * omega)
         return np.asarray(share * omega / (1.0 - (1.0 - share) * omega))
 
     def weighted(self, risk: Risk) -> Iterator[tuple[ScoredPairs, FloatArray, FloatArray | None]]:
         """Pairs, targets and weights of every chunk, negatives of unknown rate weighted to meet the base rate."""
-        if self.relative_propensity and risk != "naive" and not self._level_is_known:
+        if self.relative_propensity and risk != "naive" and not self.level_is_known:
             warnings.warn(
                 "the propensities are relative (popularity), so the level of the probabilities is not identified; "
                 "give base_rate= or an anchor of uniformly exposed pairs",
                 SurenessWarning,
                 stacklevel=5,
             )
-        negative = 1.0
-        if self.sampling_rate is None and self.base_rate is not None:
-            negative = self._negative_weight(risk, self.base_rate)
+        negative = self._negative_factor(risk)
         for pairs in self.chunks():
             targets, weight = self.targets(pairs, risk)
-            if negative != 1.0:
-                weight = np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
-            yield pairs, targets, weight
+            yield pairs, targets, _scaled(weight, pairs, negative)
 
     @property
-    def _level_is_known(self) -> bool:
+    def level_is_known(self) -> bool:
+        """Whether a base rate or an anchor fixes the level of the probabilities."""
         return self.base_rate is not None or self.anchor is not None
 
     def points(self, risk: Risk, *, exact_pairs: int = EXACT_PAIRS) -> WeightedScores:
@@ -342,14 +339,18 @@ class CalibrationSet:
         filled = [np.ones(n) if w is None else w for n, w in zip(lengths, weights, strict=True)]
         return WeightedScores.of(np.concatenate(scores), np.concatenate(targets_), np.concatenate(filled))
 
-    def gather(self) -> ScoredPairs:
-        """All pairs in memory, negatives weighted by their sampling rate."""
-        return concatenate([replace(pairs, weight=self._sampling_weight(pairs)) for pairs in self.chunks()])
+    def gather(self, risk: Risk = "naive") -> ScoredPairs:
+        """All pairs in memory; their weights hold the sampling rate, known or implied by the base rate."""
+        negative = self._negative_factor(risk)
+
+        def weighted(pairs: ScoredPairs) -> ScoredPairs:
+            return replace(pairs, weight=_scaled(self._sampling_weight(pairs), pairs, negative))
+
+        return concatenate([weighted(pairs) for pairs in self.chunks()])
 
     def with_pairs(self, pairs: ScoredPairs) -> Self:
         """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
-        rate = None if self.sampling_rate is None else 1.0
-        return replace(self, chunks=lambda: [pairs], sampling_rate=rate)
+        return replace(self, chunks=lambda: [pairs], sampling_rate=1.0)
 
     def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """The same pairs with other scores."""
@@ -367,8 +368,11 @@ class CalibrationSet:
         by_label = np.where(pairs.labels, 1.0, 1.0 / self.sampling_rate)  # type: ignore[operator]
         return by_label if pairs.weight is None else by_label * pairs.weight
 
-    def _negative_weight(self, risk: Risk, base_rate: float) -> float:
-        """How much each negative must weigh for the mean target to be the base rate."""
+    def _negative_factor(self, risk: Risk) -> float:
+        """How much each negative of unknown sampling rate must weigh for the mean target to be the base rate."""
+        base_rate = self.base_rate
+        if self.sampling_rate is not None or base_rate is None:
+            return 1.0
         positive_weight = positive_target = negative_weight = 0.0
         for pairs in self.chunks():
             targets, weight = self.targets(pairs, risk)
@@ -407,9 +411,17 @@ def pairs_of_table(table: pl.DataFrame) -> ScoredPairs:
     )  # fmt: skip
 
 
+def _scaled(weight: FloatArray | None, pairs: ScoredPairs, negative: float) -> FloatArray | None:
+    if negative == 1.0:
+        return weight
+    return np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
+
+
 def _check_shape(source: ScoreSource, matrix: csr_matrix, name: str) -> None:
     if matrix.shape != (source.n_users, source.n_items):
-        raise DataError(f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {matrix.shape}")
+        raise DataError(
+            f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {matrix.shape}"
+        )
 
 
 def _user_blocks(source: ScoreSource) -> Iterator[IntArray]:

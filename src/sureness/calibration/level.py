@@ -68,7 +68,9 @@ def level_from_anchor(
     linear = (weight * anchor_labels) @ features
     bounded = np.array([False, True])
     # a weak prior keeps the slope finite when a small anchor happens to be separated
-    own = fit_logistic(features, weight, linear, bounded=bounded, prior=GaussianPrior(np.array([0.0, 1.0]), np.array([0.0, 1e-2])))
+    own = fit_logistic(
+        features, weight, linear, bounded=bounded, prior=GaussianPrior(np.array([0.0, 1.0]), np.array([0.0, 1e-2]))
+    )
     own_variance = float(np.linalg.inv(own.curvature)[1, 1])
     distance = float(own.theta[1]) - 1.0
     fitted_variance = _slope_variance(fitted, fitted_probability)

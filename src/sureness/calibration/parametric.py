@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from sureness._types import FloatArray, Risk
 from sureness.calibration import families
 from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import MonotoneFamily, Operations, ScoreRange, expression_of, sigmoid_of
 from sureness.calibration.level import Level
 from sureness.errors import DataError, NoMinimumError
@@ -181,12 +181,12 @@ class BetaCalibrator(ParametricCalibrator):
         super().__init__(monotone=monotone, risk=risk)
         self.scores_are = scores_are
 
-    def fit_set(self, data: Any) -> Any:
+    def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set; probabilities are turned into log-odds first."""
         check_choice(self.scores_are, "scores_are", ("unbounded", "probabilities"))
         if self.scores_are == "probabilities":
             data = data.map_scores(_log_odds)
-        return super().fit_set(data)
+        return super().fit_set(data, level=level)
 
     def probability(self, scores: ArrayLike) -> FloatArray:
         """Probabilities of scores, in the same order; shape (n_pairs,)."""

@@ -17,14 +17,8 @@ from sureness.numerics.checks import one_dimension
 
 DOMAINS = ("books", "films", "games", "music", "podcasts")
 
-_FIRST = (
-    "amber crystal distant electric endless forgotten gentle golden hidden hollow iron last little lonely lost lucky "
-    "midnight northern paper quiet restless scarlet secret seventh silent silver sleeping velvet wandering winter"
-).split()  # fmt: skip
-_SECOND = (
-    "archive bridge carnival compass corridor dreamer echo empire engine forest garden harbour horizon island journey "
-    "lantern letter map mirror mountain orchard pilot promise river shadow signal staircase station storm voyage"
-).split()  # fmt: skip
+_FIRST = ["amber", "crystal", "distant", "electric", "endless", "forgotten", "gentle", "golden", "hidden", "hollow", "iron", "last", "little", "lonely", "lost", "lucky", "midnight", "northern", "paper", "quiet", "restless", "scarlet", "secret", "seventh", "silent", "silver", "sleeping", "velvet", "wandering", "winter"]  # fmt: skip
+_SECOND = ["archive", "bridge", "carnival", "compass", "corridor", "dreamer", "echo", "empire", "engine", "forest", "garden", "harbour", "horizon", "island", "journey", "lantern", "letter", "map", "mirror", "mountain", "orchard", "pilot", "promise", "river", "shadow", "signal", "staircase", "station", "storm", "voyage"]  # fmt: skip
 _BLOCK_PAIRS = 4_000_000
 
 
@@ -179,7 +173,9 @@ def world_tables(world: World) -> dict[str, pl.DataFrame]:
         users, items = matrix.nonzero()
         return pl.DataFrame({"user_id": users.astype(np.int64), "item_id": items.astype(np.int64)})
 
-    test = pl.DataFrame({"user_id": world.test_users, "item_id": world.test_items, "label": world.test_labels.astype(int)})
+    test = pl.DataFrame(
+        {"user_id": world.test_users, "item_id": world.test_items, "label": world.test_labels.astype(int)}
+    )
     return {
         "train": pairs(world.train),
         "held_out": pairs(world.held_out).with_columns(

@@ -17,7 +17,14 @@ from scipy.special import ndtr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics import _kernels
-from sureness.numerics.checks import check_ids, check_labels, check_probabilities, check_scores, check_weight, same_length
+from sureness.numerics.checks import (
+    check_ids,
+    check_labels,
+    check_probabilities,
+    check_scores,
+    check_weight,
+    same_length,
+)
 from sureness.numerics.grouping import top_n
 
 WEIGHT, SQUARED_WEIGHT, PREDICTED, OBSERVED = range(4)
@@ -27,9 +34,9 @@ _SMALLEST = 1e-15  # probabilities of 0 and 1 are moved by this much, so that on
 
 
 class Judged(NamedTuple):
-    """Labels and probabilities of the same pairs, checked."""
+    """Labels (or targets: labels over propensities) and probabilities of the same pairs, checked."""
 
-    labels: BoolArray
+    labels: BoolArray | FloatArray
     probabilities: FloatArray
     weight: FloatArray | None
 
@@ -263,7 +270,7 @@ def _equal_mass(judged: Judged, n_bins: int) -> Cells:
 
 def _log_losses(judged: Judged, _: int) -> Cells:
     p = np.clip(judged.probabilities.astype(np.float64), _SMALLEST, 1 - _SMALLEST)
-    return _one_cell(-np.log(np.where(judged.labels, p, 1 - p)))
+    return _one_cell(-(judged.labels * np.log(p) + (1.0 - judged.labels) * np.log1p(-p)))
 
 
 def _squared_losses(judged: Judged, _: int) -> Cells:

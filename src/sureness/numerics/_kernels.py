@@ -74,7 +74,15 @@ def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins, n_bl
     bounds = np.linspace(0, scores.size, n_blocks + 1).astype(np.int64)
     for block in prange(n_blocks):
         n_outside[block], n_positive[block], squared[block] = _bin_block(
-            scores, targets, weights, bounds[block], bounds[block + 1], inverse_width, first_key, moments[block], outside
+            scores,
+            targets,
+            weights,
+            bounds[block],
+            bounds[block + 1],
+            inverse_width,
+            first_key,
+            moments[block],
+            outside,
         )
     parts = [outside[bounds[block] : bounds[block] + n_outside[block]] for block in range(n_blocks)]
     kept = np.empty(n_outside.sum(), dtype=np.int64)

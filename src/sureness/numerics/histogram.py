@@ -154,7 +154,9 @@ class ScoreHistogram:
                 scores[outside], targets[outside], None if weight is None else weight[outside], exponent
             )
             keys, moments = _sum_by_key(np.concatenate([keys, far[0]]), np.concatenate([moments, far[1]]))
-        histogram = cls(exponent, keys, moments, float(low), float(high), int(n_positive), float(target_square), max_bins)
+        histogram = cls(
+            exponent, keys, moments, float(low), float(high), int(n_positive), float(target_square), max_bins
+        )
         return histogram._within_limit()
 
     @property
@@ -265,7 +267,9 @@ def require_both_classes(points: WeightedScores) -> None:
     """Refuse pairs from which no probability can be learned."""
     total, positive = points.weight.sum(), points.target.sum()
     if positive <= 0:
-        raise DataError(f"labels must contain both classes, got {points.n_pairs:,} pairs and no positive; add positives")
+        raise DataError(
+            f"labels must contain both classes, got {points.n_pairs:,} pairs and no positive; add positives"
+        )
     if not np.any(points.target < points.weight * (1 - 1e-12)):
         raise DataError(
             f"labels must contain both classes, got {points.n_pairs:,} pairs that are all positive "

@@ -88,7 +88,9 @@ def fit_logistic(
         weight=weight / total,
         linear=transform.T @ linear / total,
         bounded=bounded,
-        penalty=np.zeros_like(transform) if prior is None else transform.T @ np.diag(prior.precision / total) @ transform,
+        penalty=np.zeros_like(transform)
+        if prior is None
+        else transform.T @ np.diag(prior.precision / total) @ transform,
         centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
     )
     theta = _newton(problem)

@@ -217,7 +217,9 @@ class LogisticPropensity(BaseEstimator):  # type: ignore[misc]
     def _rows(ids: ArrayLike, n_rows: int, name: str) -> AnyArray:
         rows = one_dimension(ids, name)
         if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
-            raise DataError(f"{name} must be rows 0 to {n_rows - 1:,} of the features, got {rows.min()} to {rows.max()}")
+            raise DataError(
+                f"{name} must be rows 0 to {n_rows - 1:,} of the features, got {rows.min()} to {rows.max()}"
+            )
         return rows.astype(np.int64)
 
 

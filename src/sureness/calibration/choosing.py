@@ -1,0 +1,207 @@
+"""Choose among calibrators by how well each predicts users it was not fitted on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from sureness._types import AnyArray, FloatArray, Risk
+from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import DataError, SurenessWarning
+from sureness.metrics.calibration import METRICS, Judged, Metric, chosen
+from sureness.metrics.intervals import _cluster_sums, _clusters, _resample
+from sureness.numerics.grouping import fold_of_groups, top_n
+
+_N_RESAMPLES = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The calibrator to use, fitted on all pairs, and why."""
+
+    best: Calibrator
+    table: pl.DataFrame  # calibrator, the metric, its difference to the simple one with interval, and how sure that is
+    by: str
+    fell_back: bool  # whether the simple one was kept although another had the better number
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.best!r}: {self.reason}"
+
+
+def choose(
+    calibrators: Sequence[Calibrator],
+    data: CalibrationSet | ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    users: ArrayLike | None = None,
+    propensity: ArrayLike | None = None,
+    by: str = "nll",
+    simple: Calibrator | None = None,
+    sure: float = 0.9,
+    n_folds: int = 5,
+    n_bins: int = 15,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Choice:
+    """Compare calibrators by cross-fitting and take the best, or the simple one unless another is surely better.
+
+    Every calibrator is fitted on all folds of users but one and judged on that one. The risk of the calibration set is
+    the yardstick: with propensities, the comparison is about preference as well.
+
+    Parameters
+    ----------
+    calibrators : sequence of Calibrator
+    data : CalibrationSet or array-like of scores
+    labels, users, propensity : array-like, optional
+        With plain scores.
+    by : str
+        "nll", "brier", "ece", "adaptive_ece", or "ece@10" for each user's top 10 (any number).
+    simple : Calibrator, optional
+        What to fall back to; by default Platt, or the first calibrator if Platt is not among them.
+    sure : float
+        How often a resample of the users must favour the best one over the simple one.
+    n_folds, n_bins, seed : int
+    progress : callable, optional
+        Called with a step, how many are done, and how many there are.
+
+    Examples
+    --------
+    >>> from sureness.calibration.parametric import GaussianCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=5_000)
+    >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
+    >>> choice = choose([PlattCalibrator(), GaussianCalibrator()], scores, labels)
+    >>> choice.best, choice.fell_back
+    (GaussianCalibrator(), False)
+    """
+    if not calibrators:
+        raise DataError("choose needs at least one calibrator, got none")
+    if not isinstance(data, CalibrationSet):
+        if labels is None:
+            raise DataError("choose needs labels beside the scores, got none; give labels of 0 and 1")
+        data = CalibrationSet.from_pairs(data, labels, users=users, propensity=propensity)
+    metric, top = _metric(by)
+    fallback = _fallback(calibrators, simple)
+    entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]
+    risk = data.resolve_risk(None)
+    pairs = data.gather(risk)
+    data = data.with_pairs(pairs)
+    folds = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
+    predicted: list[FloatArray | str] = []
+    for done, calibrator in enumerate(entries):
+        if progress is not None:
+            progress(type(calibrator).__name__, done, len(entries))
+        predicted.append(_out_of_fold(calibrator, data, pairs, folds))
+    judged = _judge_all(metric, top, data, pairs, predicted, risk, n_bins, seed)
+    return _decide(entries, fallback, predicted, judged, by, sure, data)
+
+
+def _metric(by: str) -> tuple[Metric, int | None]:
+    if by.startswith("ece@"):
+        if not by[4:].isdigit() or by[4:] == "0":
+            raise DataError(f"by='ece@N' needs a whole number N, got {by!r}; for example 'ece@10'")
+        return METRICS["ece"], int(by[4:])
+    if by not in METRICS:
+        raise DataError(f"by must be one of {', '.join(METRICS)} or ece@N, got {by!r}")
+    return METRICS[by], None
+
+
+def _fallback(calibrators: Sequence[Calibrator], simple: Calibrator | None) -> Calibrator:
+    if simple is not None:
+        return simple
+    return next((c for c in calibrators if type(c) is PlattCalibrator), calibrators[0])
+
+
+def _out_of_fold(calibrator: Calibrator, data: CalibrationSet, pairs: ScoredPairs, folds: AnyArray) -> FloatArray | str:
+    """Probabilities of every pair from a fit that did not see its fold, or why there are none."""
+    result = np.empty(len(pairs))
+    for fold in range(folds.max() + 1):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SurenessWarning)  # the final fit says it once
+                fitted = clone(calibrator).fit_set(data.with_pairs(pairs.take(folds != fold)))
+        except DataError as error:
+            return str(error)
+        result[folds == fold] = fitted._probability(pairs.scores[folds == fold].astype(np.float64))
+    return result
+
+
+def _judge_all(
+    metric: Metric,
+    top: int | None,
+    data: CalibrationSet,
+    pairs: ScoredPairs,
+    predicted: list[FloatArray | str],
+    risk: Risk,
+    n_bins: int,
+    seed: int,
+) -> list[tuple[float, FloatArray] | None]:
+    """The metric of every calibrator and its resamples, all with the same users drawn."""
+    targets, weight = data.targets(pairs, risk)
+    users = pairs.users
+    mask = np.arange(len(pairs))
+    if top is not None:
+        if users is None:
+            raise DataError("ece@N needs to know the users; give users=")
+        mask = np.flatnonzero(top_n(users, pairs.scores, top))
+    results: list[tuple[float, FloatArray] | None] = []
+    for probabilities in predicted:
+        if isinstance(probabilities, str):
+            results.append(None)
+            continue
+        judged = chosen(Judged(targets, probabilities, weight), mask)
+        rng = np.random.default_rng(seed)
+        cells = metric.cells(judged, n_bins)
+        clusters, n_clusters = _clusters(None if users is None else users[mask], len(mask), rng)
+        sums = _cluster_sums(cells, judged.weight, clusters, n_clusters)
+        results.append((float(metric.finish(sums.sum(axis=0))), metric.finish(_resample(sums, _N_RESAMPLES, rng))))
+    return results
+
+
+def _decide(
+    entries: list[Calibrator],
+    fallback: Calibrator,
+    predicted: list[FloatArray | str],
+    judged: list[tuple[float, FloatArray] | None],
+    by: str,
+    sure: float,
+    data: CalibrationSet,
+) -> Choice:
+    simple_at = next(i for i, c in enumerate(entries) if c is fallback)
+    simple = judged[simple_at]
+    if simple is None:
+        raise DataError(f"the simple calibrator {fallback!r} cannot be fitted: {predicted[simple_at]}")
+    rows: list[dict[str, Any]] = []
+    for calibrator, found, outcome in zip(entries, judged, predicted, strict=True):
+        row: dict[str, Any] = {"calibrator": repr(calibrator), by: None, "difference": None, "low": None, "high": None,
+                               "sure_better": None, "problem": outcome if isinstance(outcome, str) else None}  # fmt: skip
+        if found is not None:
+            difference = found[1] - simple[1]
+            low, high = np.quantile(difference, [0.025, 0.975])
+            row |= {by: found[0], "difference": found[0] - simple[0], "low": float(low), "high": float(high),
+                    "sure_better": float(np.mean(difference < 0))}  # fmt: skip
+        rows.append(row)
+    table = pl.DataFrame(rows, schema_overrides={"problem": pl.String}, infer_schema_length=None)
+    best_at = int(np.argmin([np.inf if found is None else found[0] for found in judged]))
+    confidence = rows[best_at]["sure_better"]
+    fell_back = best_at != simple_at and confidence < sure
+    if best_at == simple_at:
+        reason = f"no other calibrator has a lower {by} out of fold than {fallback!r}"
+    elif fell_back:
+        reason = (f"{entries[best_at]!r} has a lower {by}, but only {confidence:.0%} of the resamples agree "
+                  f"({sure:.0%} are asked for), so the simple one stays")  # fmt: skip
+    else:
+        reason = f"lower {by} out of fold than {fallback!r} in {confidence:.0%} of the resamples"
+    winner: Calibrator = clone(entries[simple_at if fell_back else best_at])
+    return Choice(winner.fit_set(data), table, by, fell_back, reason)
