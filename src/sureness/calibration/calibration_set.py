@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
-from sureness._types import AnyArray, Estimand, FloatArray, IntArray, Risk, Seed
+from sureness._types import Estimand, FloatArray, IntArray, Risk, Seed
 from sureness.data.scored_pairs import ScoredPairs, concatenate
+from sureness.data.tables import pairs_of_table
 from sureness.errors import DataError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
@@ -92,8 +93,8 @@ class CalibrationSet:
             )
         if self.anchor is not None and not 0 < self.anchor.n_positive < len(self.anchor):
             raise DataError(
-                f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} pairs; "
-                "take a larger sample"
+                f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} "
+                "pairs; take a larger sample"
             )
 
     def __repr__(self) -> str:
@@ -363,9 +364,9 @@ class CalibrationSet:
         return replace(self, chunks=lambda: map(mapped, chunks()), anchor=anchor)
 
     def _sampling_weight(self, pairs: ScoredPairs) -> FloatArray | None:
-        if self.sampling_rate in (None, 1.0):
+        if self.sampling_rate is None or self.sampling_rate == 1.0:
             return pairs.weight
-        by_label = np.where(pairs.labels, 1.0, 1.0 / self.sampling_rate)  # type: ignore[operator]
+        by_label = np.where(pairs.labels, 1.0, 1.0 / self.sampling_rate)
         return by_label if pairs.weight is None else by_label * pairs.weight
 
     def _negative_factor(self, risk: Risk) -> float:
@@ -387,28 +388,6 @@ class CalibrationSet:
                 f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
             )
         return needed / negative_weight
-
-
-def pairs_of_table(table: pl.DataFrame) -> ScoredPairs:
-    """Checked pairs of a table with the agreed column names."""
-
-    def column(name: str) -> AnyArray | None:
-        return table[name].to_numpy() if name in table.columns else None
-
-    missing = [name for name in ("score", "label") if name not in table.columns]
-    if missing:
-        raise DataError(
-            f"a table must have the columns score and label, missing {' and '.join(missing)}; "
-            f"it has {', '.join(table.columns)}"
-        )
-    empty = [name for name in table.columns if table[name].null_count()]
-    for name in ("score", "label", "user_id", "item_id", "weight", "propensity"):
-        if name in empty:
-            raise DataError(f"column {name} has {table[name].null_count():,} empty values; fill or drop those rows")
-    return ScoredPairs.of(
-        table["score"].to_numpy(), table["label"].to_numpy(), users=column("user_id"), items=column("item_id"),
-        sample_weight=column("weight"), propensity=column("propensity"),
-    )  # fmt: skip
 
 
 def _scaled(weight: FloatArray | None, pairs: ScoredPairs, negative: float) -> FloatArray | None:

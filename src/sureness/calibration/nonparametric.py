@@ -52,7 +52,7 @@ class HistogramCalibrator(Calibrator):
         target = np.bincount(place, points.target, self.n_bins)
         filled = np.flatnonzero(weight)
         mean = np.clip(target[filled] / weight[filled], 0.0, 1.0)
-        self.values_ = np.interp(np.arange(self.n_bins), filled, mean)
+        self.values_: FloatArray = np.interp(np.arange(self.n_bins), filled, mean)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[_bin_of(scores, self.edges_)])
@@ -169,6 +169,9 @@ class BBQCalibrator(Calibrator):
 
     def _fit_points(self, points: WeightedScores) -> None:
         scores, weight, target = _distinct(points)
+        # targets above 1 (inverse propensities) are noisier than labels: count each as the labels it is worth
+        worth = min(1.0, float(points.target.sum()) / points.target_noise)
+        weight, target = weight * worth, target * worth
         unit = (scores - points.minimum) / (points.maximum - points.minimum)
         total = weight.sum()
         fewest = max(1, int(np.floor(np.cbrt(total) / self.spread)))
@@ -187,7 +190,7 @@ class BBQCalibrator(Calibrator):
         for (cuts, means, _), part in zip(binnings, share, strict=True):
             values += part * means[np.searchsorted(cuts, inside, side="right")]
         self.edges_ = points.minimum + edges * (points.maximum - points.minimum)
-        self.values_ = np.clip(values, 0.0, 1.0)
+        self.values_: FloatArray = np.clip(values, 0.0, 1.0)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[np.searchsorted(self.edges_, scores, side="right")])
@@ -206,15 +209,17 @@ def _bin_of(scores: FloatArray, edges: FloatArray) -> IntArray:
     """Number of the equally wide bin; the last one is closed, what lies outside belongs to the end bins."""
     n_bins = len(edges) - 1
     place = np.floor((scores - edges[0]) * (n_bins / (edges[-1] - edges[0])))
-    return np.clip(place, 0, n_bins - 1).astype(np.int64)
+    return np.asarray(np.clip(place, 0, n_bins - 1), dtype=np.int64)
 
 
 def _distinct(points: WeightedScores) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sorted distinct scores with their weight and target mass; points of no weight dropped."""
     held = points.weight > 0
     scores, place = np.unique(points.scores[held], return_inverse=True)
-    weight = np.bincount(place, points.weight[held], len(scores))
-    return scores, weight, np.bincount(place, points.target[held], len(scores))
+    weight, target = (
+        np.bincount(place, mass[held], len(scores)).astype(np.float64) for mass in (points.weight, points.target)
+    )
+    return scores, weight, target
 
 
 def _tilted(

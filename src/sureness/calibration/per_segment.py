@@ -133,7 +133,7 @@ class SegmentCalibrator(BaseEstimator):  # type: ignore[misc]
         save_calibrator(self, path)
 
     def _base(self) -> Calibrator:
-        return clone(self.base) if self.base is not None else PlattCalibrator()  # type: ignore[no-any-return]
+        return clone(self.base) if self.base is not None else PlattCalibrator()
 
     def _fit_segments(
         self, data: CalibrationSet, pairs: ScoredPairs, names: AnyArray, risk: Risk, overall: Calibrator

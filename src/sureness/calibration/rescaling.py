@@ -26,7 +26,7 @@ class MinMaxCalibrator(Calibrator):
         self.low_, self.high_ = points.minimum, points.maximum
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return np.clip((scores - self.low_) / (self.high_ - self.low_), 0.0, 1.0)
+        return np.asarray(np.clip((scores - self.low_) / (self.high_ - self.low_), 0.0, 1.0))
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as one polars or SQL expression of a column of scores."""

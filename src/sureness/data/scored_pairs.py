@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,10 +64,9 @@ class ScoredPairs:
 
     def take(self, chosen: IntArray | BoolArray) -> Self:
         """The chosen pairs only."""
-        return replace(
-            self,
-            **{f.name: None if (v := getattr(self, f.name)) is None else v[chosen] for f in fields(self)},
-        )
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        taken: dict[str, Any] = {name: None if column is None else column[chosen] for name, column in columns.items()}
+        return replace(self, **taken)
 
     def with_weight(self, weight: FloatArray) -> Self:
         """The same pairs with other weights."""

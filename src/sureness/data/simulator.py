@@ -17,8 +17,14 @@ from sureness.numerics.checks import one_dimension
 
 DOMAINS = ("books", "films", "games", "music", "podcasts")
 
-_FIRST = ["amber", "crystal", "distant", "electric", "endless", "forgotten", "gentle", "golden", "hidden", "hollow", "iron", "last", "little", "lonely", "lost", "lucky", "midnight", "northern", "paper", "quiet", "restless", "scarlet", "secret", "seventh", "silent", "silver", "sleeping", "velvet", "wandering", "winter"]  # fmt: skip
-_SECOND = ["archive", "bridge", "carnival", "compass", "corridor", "dreamer", "echo", "empire", "engine", "forest", "garden", "harbour", "horizon", "island", "journey", "lantern", "letter", "map", "mirror", "mountain", "orchard", "pilot", "promise", "river", "shadow", "signal", "staircase", "station", "storm", "voyage"]  # fmt: skip
+_FIRST = (
+    "amber crystal distant electric endless forgotten gentle golden hidden hollow iron last little lonely lost lucky "
+    "midnight northern paper quiet restless scarlet secret seventh silent silver sleeping velvet wandering winter"
+)
+_SECOND = (
+    "archive bridge carnival compass corridor dreamer echo empire engine forest garden harbour horizon island journey "
+    "lantern letter map mirror mountain orchard pilot promise river shadow signal staircase station storm voyage"
+)
 _BLOCK_PAIRS = 4_000_000
 
 
@@ -232,7 +238,7 @@ def _live(world: World, rng: np.random.Generator) -> World:
         users = np.arange(start, min(start + size, s.n_users))
         liked = rng.random((len(users), s.n_items)) < world.preference_block(users)
         seen = rng.random((len(users), s.n_items)) < world.exposure_block(users)
-        logged.append(np.argwhere(liked & seen) + [start, 0])
+        logged.append(np.argwhere(liked & seen) + np.array([start, 0]))
         test_labels[users] = np.take_along_axis(liked, test_items[users], axis=1)
     pairs = np.concatenate(logged)
     held_out = rng.random(len(pairs)) < s.held_out_share
@@ -252,7 +258,7 @@ def _matrix(pairs: IntArray, s: SimulatorSettings) -> csr_matrix:
 
 
 def _titles(item_domain: IntArray, rng: np.random.Generator) -> list[str]:
-    words = [f"{first} {second}".title() for first in _FIRST for second in _SECOND]
+    words = [f"{first} {second}".title() for first in _FIRST.split() for second in _SECOND.split()]
     order = rng.permutation(len(words))
     return [
         words[order[i % len(words)]] + (f" {i // len(words) + 1}" if i >= len(words) else "")

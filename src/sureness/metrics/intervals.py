@@ -120,27 +120,33 @@ def _interval(
     rng = np.random.default_rng(seed)
     cells = metric.cells(judged, n_bins)
     value = float(metric.finish(cell_sums(cells, judged.weight)))
-    clusters, n_clusters = _clusters(users, len(judged.labels), rng)
-    sums = _cluster_sums(cells, judged.weight, clusters, n_clusters)
-    resampled = metric.finish(_resample(sums, n_resamples, rng))
+    clusters, n_clusters = clusters_of(users, len(judged.labels), rng)
+    sums = cluster_sums(cells, judged.weight, clusters, n_clusters)
+    resampled = metric.finish(resample(sums, n_resamples, rng))
+    return basic_interval(value, resampled, level)
+
+
+def basic_interval(value: float, resampled: FloatArray, level: float) -> Interval:
+    """The quantiles of the resamples, reflected at the value; errors are never negative."""
     low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
     return Interval(value, max(0.0, float(low)), max(0.0, float(high)), level)
 
 
-def _clusters(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+def clusters_of(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:
+    """A number for every pair that says with which others it is drawn, and how many numbers there are."""
     codes, n_groups = (np.arange(n_pairs), n_pairs) if users is None else group_codes(users)
     if n_groups <= _MAX_CLUSTERS:
         return codes, n_groups
     return np.asarray((rng.permutation(n_groups) % _MAX_CLUSTERS)[codes]), _MAX_CLUSTERS
 
 
-def _cluster_sums(cells: Cells, weight: FloatArray | None, clusters: IntArray, n_clusters: int) -> FloatArray:
+def cluster_sums(cells: Cells, weight: FloatArray | None, clusters: IntArray, n_clusters: int) -> FloatArray:
     """Sums of every cell in every cluster; shape (n_clusters, n_cells, 4)."""
     split = cells._replace(place=clusters * cells.n_cells + cells.place, n_cells=n_clusters * cells.n_cells)
     return cell_sums(split, weight).reshape(n_clusters, cells.n_cells, 4)
 
 
-def _resample(sums: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
+def resample(sums: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
     """Sums of resampled clusters; shape (n_resamples, n_cells, 4)."""
     n_clusters = len(sums)
     counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=n_resamples)

@@ -42,55 +42,48 @@ def _add_moments(row, score, weight, target):
 
 
 @njit(cache=True)
-def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, moments, outside):
+def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, moments, totals, outside):
     n_bins = moments.shape[0]
     n_outside = 0
-    n_positive = 0
-    squared = 0.0
     for index in range(start, stop):
         score = np.float64(scores[index])
         weight = 1.0 if weights.size == 0 else np.float64(weights[index])
         target = np.float64(targets[index])
         if target > 0.0 and weight > 0.0:
-            n_positive += 1
-            squared += (weight * target) ** 2
+            totals[0] += 1.0
+            totals[1] += (weight * target) ** 2
+            totals[2] += weight * target**2
         slot = np.floor(score * inverse_width) - first_key  # a float: far outliers must not overflow an integer
         if 0.0 <= slot < n_bins:
             _add_moments(moments[int(slot)], score, weight, target)
         else:
             outside[start + n_outside] = index
             n_outside += 1
-    return n_outside, n_positive, squared
+    return n_outside
 
 
 @njit(cache=True, parallel=True)
 def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
-    """Moments of the pairs in a dense window of bins, and the positions of the pairs outside it."""
+    """Moments of the pairs in a dense window of bins, the positions of the pairs outside it, and totals of the targets.
+
+    The totals are: pairs with a positive target, sum of (weight * target) squared, sum of weight * target squared.
+    """
     moments = np.zeros((n_blocks, n_bins, 7))
+    totals = np.zeros((n_blocks, 3))
     outside = np.empty(scores.size, dtype=np.int64)  # pages that stay empty cost nothing
     n_outside = np.zeros(n_blocks, dtype=np.int64)
-    n_positive = np.zeros(n_blocks, dtype=np.int64)
-    squared = np.zeros(n_blocks)
     bounds = np.linspace(0, scores.size, n_blocks + 1).astype(np.int64)
     for block in prange(n_blocks):
-        n_outside[block], n_positive[block], squared[block] = _bin_block(
-            scores,
-            targets,
-            weights,
-            bounds[block],
-            bounds[block + 1],
-            inverse_width,
-            first_key,
-            moments[block],
-            outside,
+        start, stop = bounds[block], bounds[block + 1]
+        n_outside[block] = _bin_block(
+            scores, targets, weights, start, stop, inverse_width, first_key, moments[block], totals[block], outside
         )
-    parts = [outside[bounds[block] : bounds[block] + n_outside[block]] for block in range(n_blocks)]
     kept = np.empty(n_outside.sum(), dtype=np.int64)
     at = 0
-    for part in parts:
-        kept[at : at + part.size] = part
-        at += part.size
-    return moments.sum(axis=0), kept, n_positive.sum(), squared.sum()
+    for block in range(n_blocks):
+        kept[at : at + n_outside[block]] = outside[bounds[block] : bounds[block] + n_outside[block]]
+        at += n_outside[block]
+    return moments.sum(axis=0), kept, totals.sum(axis=0)
 
 
 @njit(cache=True)

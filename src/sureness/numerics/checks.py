@@ -26,7 +26,7 @@ def check_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
         return np.ascontiguousarray(array)
     if array.dtype.kind not in "iuf":
         raise DataError(f"{name} must be 0 or 1, got values of type {array.dtype}; map them to 0 and 1 first")
-    positive = array == 1
+    positive: BoolArray = array == 1
     strange = array[~(positive | (array == 0))]
     if strange.size:
         raise DataError(

@@ -16,7 +16,7 @@ from sureness.numerics.checks import check_scores, check_weight, same_length
 MAX_BINS = 16_384
 """How many occupied bins a histogram keeps before it pairs neighbours."""
 
-_COUNT, _WEIGHT, _WEIGHT_SCORE, _WEIGHT_SCORE2, _TARGET, _TARGET_SCORE, _TARGET_SCORE2 = range(7)
+_COUNT, _WEIGHT, _, _WEIGHT_SCORE2, _TARGET, _, _TARGET_SCORE2 = range(7)
 _SAMPLE = 4_096
 _FINEST = -1_000  # exponents below this would leave the range of float64
 
@@ -40,6 +40,7 @@ class WeightedScores:
     n_pairs: int
     n_positive: int  # pairs with a positive target
     target_square: float  # sum over pairs of (weight * target) squared: how unequal the targets are
+    target_noise: float  # sum over pairs of weight * target squared: the same when weights count pairs
 
     @classmethod
     def of(cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None = None) -> WeightedScores:
@@ -52,6 +53,7 @@ class WeightedScores:
             scores=scores, weight=weight, target=target, target_scores=scores, spread=None, target_spread=None,
             minimum=float(low), maximum=float(high), n_pairs=len(scores), n_positive=int(np.count_nonzero(target)),
             target_square=float(target @ target),
+            target_noise=float(target @ targets),
         )  # fmt: skip
 
     @property
@@ -95,9 +97,10 @@ class ScoreHistogram:
     >>> scores = rng.normal(size=50_000)
     >>> labels = rng.random(50_000) < 1 / (1 + np.exp(-scores))
     >>> whole = ScoreHistogram.of(scores, labels)
-    >>> parts = ScoreHistogram.of(scores[:20_000], labels[:20_000]) + ScoreHistogram.of(scores[20_000:], labels[20_000:])
-    >>> whole.n_pairs == parts.n_pairs, np.isclose(whole.mean_target, parts.mean_target)
-    (True, np.True_)
+    >>> first, second = slice(None, 20_000), slice(20_000, None)
+    >>> parts = ScoreHistogram.of(scores[first], labels[first]) + ScoreHistogram.of(scores[second], labels[second])
+    >>> whole.n_pairs == parts.n_pairs, bool(np.isclose(whole.mean_target, parts.mean_target))
+    (True, True)
     """
 
     exponent: int  # bins have width 2**exponent
@@ -107,6 +110,7 @@ class ScoreHistogram:
     maximum: float
     n_positive: int
     target_square: float
+    target_noise: float
     max_bins: int = MAX_BINS
     estimand: Estimand = "interaction"  # what the targets estimate
 
@@ -143,21 +147,23 @@ class ScoreHistogram:
         """`of` without the checks, for arrays that passed them already."""
         low, high = _kernels.value_range(scores)
         exponent, first_key, n_bins = _window(scores, float(low), float(high), max_bins)
-        dense, outside, n_positive, target_square = _kernels.bin_moments(
+        dense, outside, (n_positive, target_square, target_noise) = _kernels.bin_moments(
             scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins,
             get_num_threads(),
         )  # fmt: skip
         occupied = np.flatnonzero(dense[:, _COUNT])
-        keys, moments = occupied + first_key, dense[occupied]
+        keys: IntArray = occupied + first_key
+        moments: FloatArray = dense[occupied]
         if outside.size:
             far = _single_pairs(
                 scores[outside], targets[outside], None if weight is None else weight[outside], exponent
             )
             keys, moments = _sum_by_key(np.concatenate([keys, far[0]]), np.concatenate([moments, far[1]]))
-        histogram = cls(
-            exponent, keys, moments, float(low), float(high), int(n_positive), float(target_square), max_bins
-        )
-        return histogram._within_limit()
+        return cls(
+            exponent=exponent, keys=keys, moments=moments, minimum=float(low), maximum=float(high),
+            n_positive=int(n_positive), target_square=float(target_square), target_noise=float(target_noise),
+            max_bins=max_bins,
+        )._within_limit()  # fmt: skip
 
     @property
     def n_pairs(self) -> int:
@@ -177,23 +183,29 @@ class ScoreHistogram:
             np.concatenate([mine.keys, theirs.keys]), np.concatenate([mine.moments, theirs.moments])
         )
         return ScoreHistogram(
-            exponent, keys, moments, min(self.minimum, other.minimum), max(self.maximum, other.maximum),
-            self.n_positive + other.n_positive, self.target_square + other.target_square, max(self.max_bins, other.max_bins), self.estimand,
-        )._within_limit()  # fmt: skip
+            exponent=exponent,
+            keys=keys,
+            moments=moments,
+            minimum=min(self.minimum, other.minimum),
+            maximum=max(self.maximum, other.maximum),
+            n_positive=self.n_positive + other.n_positive,
+            target_square=self.target_square + other.target_square,
+            target_noise=self.target_noise + other.target_noise,
+            max_bins=max(self.max_bins, other.max_bins),
+            estimand=self.estimand,
+        )._within_limit()
 
     def points(self) -> WeightedScores:
         """The bins as weighted points, ready for a fit."""
         weight, target = self.moments[:, _WEIGHT], self.moments[:, _TARGET]
         width = 2.0**self.exponent
         centre = np.clip((self.keys + 0.5) * width, self.minimum, self.maximum)
-        scores, spread = _mean_and_spread(weight, *self.moments[:, [_WEIGHT_SCORE, _WEIGHT_SCORE2]].T, centre, width)
-        target_scores, target_spread = _mean_and_spread(
-            target, *self.moments[:, [_TARGET_SCORE, _TARGET_SCORE2]].T, scores, width
-        )
+        scores, spread = _mean_and_spread(self.moments[:, _WEIGHT : _WEIGHT_SCORE2 + 1], centre, width)
+        target_scores, target_spread = _mean_and_spread(self.moments[:, _TARGET : _TARGET_SCORE2 + 1], scores, width)
         return WeightedScores(
             scores=scores, weight=weight, target=target, target_scores=target_scores, spread=spread,
             target_spread=target_spread, minimum=self.minimum, maximum=self.maximum, n_pairs=self.n_pairs,
-            n_positive=self.n_positive, target_square=self.target_square,
+            n_positive=self.n_positive, target_square=self.target_square, target_noise=self.target_noise,
         )  # fmt: skip
 
     def _paired(self, exponent: int) -> ScoreHistogram:
@@ -244,9 +256,9 @@ def _sum_by_key(keys: IntArray, moments: FloatArray) -> tuple[IntArray, FloatArr
     return keys[starts], np.add.reduceat(moments[order], starts, axis=0)
 
 
-def _mean_and_spread(
-    mass: FloatArray, first: FloatArray, second: FloatArray, otherwise: FloatArray, width: float
-) -> tuple[FloatArray, FloatArray]:
+def _mean_and_spread(moments: FloatArray, otherwise: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each bin from its mass and first two moments; empty bins stay where they are."""
+    mass, first, second = moments.T
     occupied = mass > 0
     divisor = np.where(occupied, mass, 1.0)
     mean = np.where(occupied, first / divisor, otherwise)

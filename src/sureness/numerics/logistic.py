@@ -230,7 +230,8 @@ def _lowest_rise(problem: _Problem, coordinate: int, sign: float, tolerance: flo
             b_ub=np.zeros(len(cuts)),
             bounds=[*bounds, (None, None)],
         )
-        if solution.x[-1] > tolerance or abs(solution.x[-1] - rise) < 0.1 * tolerance:
+        lowest, height = np.asarray(solution.x)[:k], float(np.asarray(solution.x)[k])
+        if height > tolerance or abs(height - rise) < 0.1 * tolerance:
             return None
-        direction = solution.x[:k]
+        direction = lowest
     return None

@@ -1,0 +1,71 @@
+"""The list of commands, and how every failure becomes one sentence."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+import sureness
+from sureness.cli._console import err, out
+from sureness.errors import SurenessError, SurenessWarning
+
+app = typer.Typer(
+    help="How sure is your recommender? Turn ranking scores into calibrated probabilities.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
+data_app = typer.Typer(help="Data sets and the simulator.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"sureness {sureness.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
+def _register() -> None:
+    from sureness.cli import apply, demo, fit, report, simulate
+
+    app.command("demo")(demo.demo)
+    app.command("fit")(fit.fit)
+    app.command("apply")(apply.apply)
+    app.command("report")(report.report)
+    data_app.command("simulate")(simulate.simulate_data)
+
+
+def main() -> None:
+    """Run the command line; bad input gives one sentence and exit code 1, wrong usage exit code 2."""
+    _register()
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        warnings.simplefilter("always", SurenessWarning)
+        try:
+            app()
+        except SurenessError as error:
+            err.print("[bold red]error:[/] ", end="")
+            err.print(str(error), markup=False, soft_wrap=True)
+            sys.exit(1)
+        except KeyboardInterrupt:
+            err.print("stopped; nothing was written")
+            sys.exit(130)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, SurenessWarning):
+        err.print("[bold yellow]note:[/] ", end="")
+        err.print(str(message), markup=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Declared comparisons that end in tidy tables."""
