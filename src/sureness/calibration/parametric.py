@@ -76,7 +76,7 @@ class ParametricCalibrator(Calibrator):
             features, weight, target @ self.family.design(target_scores, self.fitted_range_), bounded=bounded
         )
         if solution.endless is not None:
-            raise NoMinimumError(_explain(points, features @ solution.endless, scores, weight))
+            raise NoMinimumError(_explain(points))
         self.intercept_, self.coef_ = self.family.split(solution.theta)
         if self.monotone:
             self.coef_ = np.maximum(self.coef_, 0.0)  # the change of units may round a zero below it
@@ -306,26 +306,18 @@ def _log_odds(probabilities: ArrayLike) -> FloatArray:
     return logit(np.clip(check_probabilities(probabilities, "scores"), 1e-15, 1 - 1e-15))
 
 
-def _explain(points: WeightedScores, along: FloatArray, scores: FloatArray, weight: FloatArray) -> str:
+def _explain(points: WeightedScores) -> str:
     """Say in numbers why the risk has no minimum: which end of the scores asks for more than certainty."""
-    above = scores[along > 0]
-    below = scores[along <= 0]
-    if not (above.size and below.size):
+    order = np.argsort(-points.scores, kind="stable")
+    weight, target = np.cumsum(points.weight[order]), np.cumsum(points.target[order])
+    worst = int(np.argmax(target - weight))
+    if target[worst] <= weight[worst] * (1 + 1e-9):
         return (
-            f"the risk has no minimum: the mean target is {points.mean_target:.4g}, and no probability can be that "
-            "large; clip the propensities higher, add the pairs that were not interacted with, or use risk='weighted'"
-        )
-    cut = float(max(below.max(), -np.inf)) if below.max() < above.min() else float(above.min())
-    top = points.scores > cut
-    top_weight, top_target = points.weight[top].sum(), points.target[points.target_scores > cut].sum()
-    mean_above = top_target / top_weight if top_weight else float("inf")
-    if mean_above <= 1 + 1e-9:
-        return (
-            f"the risk has no minimum: scores above {cut:.6g} separate positives from negatives perfectly, so every "
-            "steeper map is better; add pairs, or use IsotonicCalibrator or HistogramCalibrator"
+            "the risk has no minimum: the scores separate positives from negatives perfectly, so every steeper map is "
+            "better; add pairs, or use IsotonicCalibrator or HistogramCalibrator"
         )
     return (
-        f"the risk has no minimum: above the score {cut:.6g} the targets have a mean of {mean_above:.4g} over a weight "
-        f"of {top_weight:,.6g}, and no probability can exceed 1; clip the propensities higher, add the pairs that were "
-        "not interacted with, or use risk='weighted'"
+        f"the risk has no minimum: from the score {points.scores[order[worst]]:.6g} upwards the targets have a mean of "
+        f"{target[worst] / weight[worst]:.4g} over a weight of {weight[worst]:,.6g}, and no probability can exceed 1; "
+        "clip the propensities higher, add the pairs that were not interacted with, or use risk='weighted'"
     )

@@ -18,6 +18,7 @@ from sureness._types import BoolArray, FloatArray
 _MAX_ITERATIONS = 200
 _CONVERGED = 1e-15  # Newton decrement: twice the distance to the smallest risk, for weights that sum to 1
 _TRUSTED_CURVATURE = 1e-6  # flatter than this, a minimum may be an illusion of rounding: test it
+_FLAT, _FAR = 1e-14, 1e9  # trace of the curvature and size of the parameters beyond which Newton has run away
 _MAX_CUTS = 200
 
 
@@ -98,6 +99,8 @@ def fit_logistic(
     endless = None
     if prior is None and np.linalg.eigvalsh(curvature)[0] < _TRUSTED_CURVATURE:
         direction = _endless_direction(problem)
+        if direction is None and np.abs(theta).max() > _FAR:
+            direction = theta / np.abs(theta).max()
         endless = None if direction is None else transform @ direction
     back = np.linalg.inv(transform)
     return LogisticFit(
@@ -158,8 +161,10 @@ def _newton(problem: _Problem) -> FloatArray:
     theta = np.maximum(problem.centre, np.where(problem.bounded, 0.0, -np.inf))
     risk = problem.risk(theta)
     for _ in range(_MAX_ITERATIONS):
-        gradient = problem.gradient(theta)
-        step = _bounded_newton_step(problem.curvature(theta), gradient, theta, problem.bounded)
+        gradient, curvature = problem.gradient(theta), problem.curvature(theta)
+        if np.trace(curvature) < _FLAT or np.abs(theta).max() > _FAR:
+            return theta  # on its way to infinity
+        step = _bounded_newton_step(curvature, gradient, theta, problem.bounded)
         decrement = -float(gradient @ step)
         if decrement <= _CONVERGED:
             return np.asarray(theta + step)

@@ -1,0 +1,96 @@
+"""Counting methods against brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.isotonic import IsotonicRegression
+
+import sureness as sn
+from tests.conftest import draw_pairs
+
+
+def test_histogram_binning_agrees_with_a_loop(pairs):
+    scores, labels = pairs
+    fitted = sn.HistogramCalibrator(n_bins=15).fit(scores, labels)
+    edges = np.linspace(scores.min(), scores.max(), 16)
+    for b in range(15):
+        inside = (scores >= edges[b]) & ((scores < edges[b + 1]) | (b == 14))
+        if inside.any():
+            assert_allclose(fitted.probability(scores[inside]), labels[inside].mean(), atol=1e-12)
+
+
+def test_empty_bins_lie_between_their_neighbours():
+    fitted = sn.HistogramCalibrator(n_bins=3).fit([0.0, 0.1, 2.9, 3.0], [0, 0, 1, 0])
+    assert_allclose(fitted.probability([0.5, 1.5, 2.5]), [0.0, 0.25, 0.5])
+
+
+def test_isotonic_agrees_with_scikit_learn(pairs):
+    scores, labels = pairs
+    ours = sn.IsotonicCalibrator().fit(scores, labels)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    grid = np.linspace(-9, 9, 3_001)
+    assert_allclose(ours.probability(grid), theirs.predict(grid), atol=1e-12)
+
+
+def test_the_tilt_keeps_the_mean_of_every_block(pairs):
+    scores, labels = pairs
+    plain = sn.IsotonicCalibrator().fit(scores, labels).probability(scores)
+    tilted = sn.IsotonicCalibrator(strict=True).fit(scores, labels).probability(scores)
+    for value in np.unique(plain)[1:-1]:
+        block = plain == value
+        assert tilted[block].mean() == pytest.approx(value, abs=1e-9)
+    assert np.abs(tilted - plain).max() < 0.1
+
+
+def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
+    """Naeini et al. 2015, written with loops: equal-frequency binnings weighted by their evidence."""
+    order = np.argsort(scores, kind="stable")
+    unit = ((scores - scores.min()) / np.ptp(scores))[order]
+    y, n = labels[order], len(labels)
+    at = (np.asarray(grid) - scores.min()) / np.ptp(scores)
+    fewest, most = max(1, math.floor(n ** (1 / 3) / spread)), math.ceil(n ** (1 / 3) * spread)
+    weights, answers = [], []
+    for n_bins in range(fewest, most + 1):
+        bins = [[] for _ in range(n_bins)]
+        for rank in range(n):
+            bins[int((rank + 0.5) * n_bins / n)].append(rank)
+        bins = [members for members in bins if members]
+        cuts = [(unit[a[-1]] + unit[b[0]]) / 2 for a, b in zip(bins, bins[1:], strict=False)]
+        edges = [0.0, *cuts, 1.0]
+        evidence, means = 0.0, []
+        for b, members in enumerate(bins):
+            count, positive = len(members), int(y[members].sum())
+            strength, middle = prior / len(bins), (edges[b] + edges[b + 1]) / 2
+            alpha, beta = strength * middle, strength * (1 - middle)
+            evidence += math.lgamma(strength) - math.lgamma(count + strength)
+            evidence += math.lgamma(positive + alpha) - math.lgamma(alpha)
+            evidence += math.lgamma(count - positive + beta) - math.lgamma(beta)
+            means.append((positive + alpha) / (count + strength))
+        weights.append(evidence)
+        answers.append([means[sum(value >= cut for cut in cuts)] for value in at])
+    share = np.exp(np.array(weights) - max(weights))
+    return share / share.sum() @ np.array(answers)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bbq_agrees_with_a_loop_over_binnings(seed):
+    scores, labels = draw_pairs(300, seed)
+    grid = np.linspace(-4, 4, 41)
+    assert_allclose(sn.BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, sn.BBQCalibrator])
+def test_targets_above_one_still_give_probabilities(kind):
+    scores, labels = draw_pairs(2_000)
+    fitted = kind().fit(scores, labels, propensity=np.full(2_000, 0.2))
+    assert fitted.probability(scores).max() <= 1
+    assert fitted.estimand_ == "preference"
+
+
+def test_bins_must_be_counted_from_one():
+    with pytest.raises(sn.DataError, match="n_bins must be at least 1, got 0"):
+        sn.HistogramCalibrator(n_bins=0).fit([0.0, 1.0], [0, 1])
