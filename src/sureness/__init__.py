@@ -15,7 +15,7 @@ _HOME = {
     "calibration.base": ["Calibrator"],
     "calibration.calibration_set": ["CalibrationSet"],
     "calibration.catalogue": ["all_calibrators", "make_calibrator"],
-    "calibration.choosing": ["Choice", "choose"],
+    "calibration.choosing": ["Choice", "choose", "cross_validate"],
     "calibration.nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
     "calibration.parametric": [
         "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",

@@ -80,7 +80,9 @@ def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
 def test_bbq_agrees_with_a_loop_over_binnings(seed):
     scores, labels = draw_pairs(300, seed)
     grid = np.linspace(-4, 4, 41)
-    assert_allclose(sn.BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9)
+    assert_allclose(
+        sn.BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, sn.BBQCalibrator])

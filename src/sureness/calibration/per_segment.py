@@ -180,10 +180,7 @@ class SegmentCalibrator(BaseEstimator):  # type: ignore[misc]
         return np.clip(result, 0.0, 1.0)
 
     def _state(self) -> dict[str, Any]:
-        return {
-            "global": self.global_, "maps": self.maps_, "shares": self.shares_,
-            "strength": "inf" if np.isinf(self.strength_) else self.strength_,
-        }  # fmt: skip
+        return {"global": self.global_, "maps": self.maps_, "shares": self.shares_, "strength": self.strength_}
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.global_, self.maps_, self.shares_ = state["global"], state["maps"], state["shares"]

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 import sureness
@@ -72,10 +73,7 @@ def describe(calibrator: Any) -> dict[str, Any]:
     """A calibrator as plain values; `restore` builds it again."""
     described: dict[str, Any] = {
         "kind": type(calibrator).__name__,
-        "settings": {
-            name: describe(value) if isinstance(value, BaseEstimator) else value
-            for name, value in calibrator.get_params(deep=False).items()
-        },
+        "settings": {name: _plain(value) for name, value in calibrator.get_params(deep=False).items()},
     }
     if not hasattr(calibrator, "estimand_"):
         return described
@@ -91,10 +89,7 @@ def restore(described: Any) -> Any:
     """A calibrator from plain values."""
     try:
         kind = _KINDS[described["kind"]]
-        settings = {
-            name: restore(value) if isinstance(value, dict) and "kind" in value else value
-            for name, value in described["settings"].items()
-        }
+        settings = {name: _revived(value) for name, value in described["settings"].items()}
         calibrator = kind(**settings)
         if "state" in described:
             calibrator._restore(_revived(described["state"]))
@@ -109,6 +104,9 @@ def restore(described: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON knows it; infinity, which JSON does not know, in a wrapper."""
+    if isinstance(value, float) and np.isinf(value):
+        return {"number": str(value)}
     if isinstance(value, BaseEstimator):
         return describe(value)
     if isinstance(value, dict):
@@ -117,6 +115,8 @@ def _plain(value: Any) -> Any:
 
 
 def _revived(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"number"}:
+        return float(value["number"])
     if isinstance(value, dict):
         return restore(value) if "kind" in value else {key: _revived(part) for key, part in value.items()}
     return [_revived(part) for part in value] if isinstance(value, list) else value

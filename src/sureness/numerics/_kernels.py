@@ -7,10 +7,10 @@ from numba import njit, prange
 
 
 @njit(cache=True)
-def first_not_finite(values):
-    """Position of the first NaN or infinity, or -1."""
+def first_unusable(values, largest):
+    """Position of the first NaN, infinity or value beyond ±largest, or -1."""
     for index in range(values.size):
-        if not np.isfinite(values[index]):
+        if not abs(values[index]) <= largest:  # also true for NaN
             return index
     return -1
 

@@ -11,6 +11,9 @@ from sureness._types import AnyArray, BoolArray, FloatArray
 from sureness.errors import DataError
 from sureness.numerics import _kernels
 
+LARGEST = 1e100
+"""Scores beyond this cannot be squared and summed; no recommender means them."""
+
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
     """Finite real numbers in one dimension; float32 stays float32, everything else becomes float64."""
@@ -128,10 +131,13 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
-    first_bad = _kernels.first_not_finite(array)
-    if first_bad >= 0:
-        count = int(np.count_nonzero(~np.isfinite(array)))
-        raise DataError(
-            f"{name} must be finite numbers, got {count:,} missing or infinite values, "
-            f"the first ({array[first_bad]}) at position {first_bad:,}; drop those pairs"
-        )
+    first_bad = _kernels.first_unusable(array, LARGEST)
+    if first_bad < 0:
+        return
+    count = int(np.count_nonzero(~np.isfinite(array)))
+    where = f"the first ({array[first_bad]}) at position {first_bad:,}"
+    if count == 0:
+        raise DataError(f"{name} must lie within ±{LARGEST:g}, {where} does not; rescale them")
+    raise DataError(
+        f"{name} must be finite numbers, got {count:,} missing or infinite values, {where}; drop those pairs"
+    )

@@ -1,0 +1,1 @@
+"""How fast `sureness` is, always as a ratio to a yardstick measured in the same run."""

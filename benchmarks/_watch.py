@@ -1,0 +1,20 @@
+"""Run a command and print its wall time, peak resident memory and output as JSON.
+
+A process inherits the peak of the one that started it. The benchmarks hold gigabytes, so commands are started from
+here, where a few megabytes are in use. Only the standard library, so that this stays small.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+start = time.perf_counter()
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True, check=False)
+seconds = time.perf_counter() - start
+if done.returncode:
+    sys.exit(done.stderr or done.stdout or f"exit code {done.returncode}")
+unit = 1 if sys.platform == "darwin" else 1024
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+print(json.dumps({"seconds": seconds, "peak_bytes": peak, "output": done.stdout}))

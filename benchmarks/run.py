@@ -1,0 +1,92 @@
+"""Run the benchmarks, print their tables and write RESULTS.md: `python -m benchmarks.run`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import psutil
+import typer
+from rich.console import Console
+
+from benchmarks import fitting, importing, metrics, streaming
+from benchmarks.tables import FULL, QUICK, Scale, Table, summary
+
+SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
+    "gaussian": fitting.gaussian,
+    "families": fitting.families,
+    "others": fitting.others,
+    "metrics": metrics.calibration_errors,
+    "interval": metrics.intervals,
+    "apply": streaming.applying,
+    "fit": streaming.fitting_files,
+    "import": importing.importing,
+}
+RESULTS = Path(__file__).with_name("RESULTS.md")
+_PACKAGES = ("sureness", "numpy", "scipy", "scikit-learn", "numba", "polars", "netcal", "betacal", "torch")
+
+
+def main(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, a smoke test; writes no file.")] = False,
+    only: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(SUBJECTS)}; may be repeated.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Where the results go; by default RESULTS.md, for a full run of all.")
+    ] = None,
+) -> None:
+    """Measure `sureness` against its yardsticks."""
+    if unknown := set(only or ()) - set(SUBJECTS):
+        raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(SUBJECTS)}")
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    tables: list[Table] = []
+    for name in only or SUBJECTS:
+        start = time.perf_counter()
+        found = SUBJECTS[name](QUICK if quick else FULL)
+        new = found if isinstance(found, list) else [found]
+        for table in new:
+            table.show(console)
+        console.print(f"{name}: {time.perf_counter() - start:.0f} s\n", style="dim")
+        tables += new
+    summary(tables).show(console)
+    if output is None and not quick and not only:
+        output = RESULTS
+    if output is not None:
+        output.write_text(_page(tables, quick), encoding="utf-8")
+        console.print(f"wrote {output}")
+
+
+def _page(tables: list[Table], quick: bool) -> str:
+    command = "python -m benchmarks.run" + (" --quick" if quick else "")
+    opening = "\n".join([
+        "# How fast is sureness?",
+        "",
+        f"Written by `{'make bench' if not quick else command}` (`{command}`) on {date.today().isoformat()}; do not "
+        "edit.",
+        "",
+        f"Machine: {_processor()}, {os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB of memory, "
+        f"{platform.system()}, Python {platform.python_version()}.",
+        "Packages: " + ", ".join(f"{name} {version(name)}" for name in _PACKAGES) + ".",
+        "",
+        "Both sides of a comparison run in turns in the same process and on the same data, or as whole processes one "
+        "after the other. Times are medians. Ratios are medians over rounds, with the smallest and largest in "
+        "brackets. The growth exponent is the slope of log time (or memory) on log size.",
+    ])  # fmt: skip
+    return "\n\n".join([opening, *(table.markdown() for table in (summary(tables), *tables))]) + "\n"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    typer.run(main)

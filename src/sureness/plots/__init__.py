@@ -1,0 +1,35 @@
+"""Draw results computed elsewhere; the only matplotlib import of the package.
+
+Compute, then draw: a `prepare_*` function gives plain numbers, a `draw_*` function puts them on axes and returns these.
+"""
+
+from sureness.plots.comparison import MetricComparison, draw_metric_comparison, prepare_metric_comparison
+from sureness.plots.curves import FittedCurves, draw_fitted_curves, prepare_fitted_curves
+from sureness.plots.degree import ConfidenceByDegree, draw_confidence_by_degree, prepare_confidence_by_degree
+from sureness.plots.distributions import (
+    ClassScores,
+    ScoreDistributions,
+    draw_score_distributions,
+    prepare_score_distributions,
+)
+from sureness.plots.reliability import draw_reliability
+from sureness.plots.saving import figure_svg, save_figure
+
+__all__ = [
+    "ClassScores",
+    "ConfidenceByDegree",
+    "FittedCurves",
+    "MetricComparison",
+    "ScoreDistributions",
+    "draw_confidence_by_degree",
+    "draw_fitted_curves",
+    "draw_metric_comparison",
+    "draw_reliability",
+    "draw_score_distributions",
+    "figure_svg",
+    "prepare_confidence_by_degree",
+    "prepare_fitted_curves",
+    "prepare_metric_comparison",
+    "prepare_score_distributions",
+    "save_figure",
+]

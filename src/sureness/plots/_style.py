@@ -1,0 +1,143 @@
+"""One look for all figures: white, few lines, blue for what holds, orange for gaps, greys for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, LIGHT_BLUE, ORANGE = "#2463b4", "#9dbfe6", "#e07a1f"
+INK, GREY, LIGHT_GREY, PALE = "#1f2933", "#6b7783", "#b8c0c8", "#e6e9ed"
+CYCLE = (BLUE, ORANGE, "#0f8b8d", "#8a5aa8", "#8c6d31", "#4a5560")  # told apart by every common kind of sight
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.2, 1.4)), (0, (6, 2, 1.2, 2)))
+MARKERS = ("o", "s", "D", "^")
+
+SETTINGS: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, and is wide: other fonts fit where it fits
+    "font.size": 9.5,
+    "text.color": INK,
+    "text.parse_math": False,  # names may hold dollar signs
+    "axes.edgecolor": LIGHT_GREY,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": PALE,
+    "grid.linewidth": 0.8,
+    "xtick.color": LIGHT_GREY,
+    "ytick.color": LIGHT_GREY,
+    "xtick.labelcolor": GREY,
+    "ytick.labelcolor": GREY,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 160,
+    "hatch.linewidth": 0.9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sureness",
+}
+
+
+def require_matplotlib() -> Any:
+    """The matplotlib module, or a sentence that says how to get it."""
+    try:
+        import matplotlib
+        import matplotlib.figure
+        import matplotlib.ticker
+    except ImportError as error:
+        raise MissingExtraError("figures need matplotlib, which is missing: pip install 'sureness[plots]'") from error
+    return matplotlib
+
+
+@contextmanager
+def drawing(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+    """The given axes, or those of a new figure of this size in inches; in the look of the package."""
+    matplotlib = require_matplotlib()
+    with matplotlib.rc_context(SETTINGS):
+        yield ax if ax is not None else matplotlib.figure.Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def strip_below(ax: Axes, label: str, *, height: float = 0.13) -> Axes:
+    """A low panel under the axes that shares their x axis and takes over its numbers; for counts."""
+    strip = ax.inset_axes((0.0, -height - 0.035, 1.0, height), sharex=ax)
+    ax.tick_params(axis="x", labelbottom=False, length=0)
+    strip.set_yticks([])
+    strip.grid(visible=False)
+    strip.spines["left"].set_visible(False)
+    strip.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8.5, color=GREY)
+    return strip
+
+
+def legend_above(ax: Axes, n_entries: int) -> None:
+    """A legend in one row between title and axes, where it hides nothing."""
+    ax.set_title(ax.get_title(loc="left"), pad=25)
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=n_entries, borderaxespad=0.35, borderpad=0.1,
+        handlelength=1.3, handletextpad=0.5, columnspacing=1.3,
+    )  # fmt: skip
+
+
+def percent_axis(axis: Any, *, step: float = 0.2) -> None:
+    """Ticks from 0% to 100%."""
+    ticks = np.arange(0, 1 + step / 2, step)
+    axis.set_ticks(ticks, [f"{tick:.0%}" for tick in ticks])
+
+
+def short_name(name: str, most: int = 26) -> str:
+    """A name that leaves room for the figure.
+
+    Examples
+    --------
+    >>> short_name("platt"), short_name("a very long name of a method", 12)
+    ('platt', 'a very long…')
+    """
+    return name if len(name) <= most else name[: most - 1].rstrip() + "…"
+
+
+def short_count(count: float) -> str:
+    """A count in at most five characters.
+
+    Examples
+    --------
+    >>> [short_count(n) for n in (0, 412, 9_960, 31_415, 2_500_000)]
+    ['', '412', '10k', '31k', '2.5M']
+    """
+    if not count:
+        return ""
+    for limit, unit in ((999.5e3, 1e6), (999.5, 1e3)):
+        if count >= limit:
+            scaled = count / unit
+            digits = 1 if scaled < 9.95 else 0
+            return f"{scaled:.{digits}f}".removesuffix(".0") + ("M" if unit == 1e6 else "k")
+    return f"{count:.0f}" if count >= 1 else f"{count:.1g}"
+
+
+def spread_edges(values: FloatArray, n_bins: int) -> FloatArray:
+    """Edges of equal bins over the middle 99.9% of the values, so that one outlier does not flatten the rest."""
+    low, high = (float(edge) for edge in np.quantile(values, [0.0005, 0.9995]))
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, n_bins + 1)
+
+
+def weights_in_bins(values: FloatArray, weight: FloatArray | None, edges: FloatArray) -> FloatArray:
+    """Weight of the values in every bin; what lies outside belongs to the end bins."""
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weight)
+    return counts.astype(np.float64)

@@ -1,0 +1,119 @@
+"""Several methods judged by one metric, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sureness._types import FloatArray, IntArray
+from sureness.errors import DataError
+from sureness.metrics import Interval
+from sureness.plots._style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GROUP_COLOURS = (BLUE, ORANGE, GREY, INK)
+
+
+@dataclass(frozen=True, eq=False)
+class MetricComparison:
+    """One value with interval for every method, the best (smallest) first."""
+
+    metric: str
+    names: tuple[str, ...]
+    value: FloatArray  # (n_methods,)
+    low: FloatArray
+    high: FloatArray
+    group_names: tuple[str, ...]  # empty without groups
+    group: IntArray  # (n_methods,) index into `group_names`; zeros without groups
+
+
+def prepare_metric_comparison(
+    intervals: Mapping[str, Interval], *, groups: Mapping[str, str] | None = None, metric: str = "ECE"
+) -> MetricComparison:
+    """Put methods in order of a metric.
+
+    Parameters
+    ----------
+    intervals : mapping of method to Interval
+    groups : mapping of method to group, optional
+        For example which methods are naive and which unbiased; groups are coloured in order of their first method.
+    metric : str
+        What the axis is called.
+
+    Examples
+    --------
+    >>> found = prepare_metric_comparison({"platt": Interval(0.03, 0.02, 0.04), "beta": Interval(0.01, 0.0, 0.02)})
+    >>> found.names, found.value
+    (('beta', 'platt'), array([0.01, 0.03]))
+    """
+    if not intervals:
+        raise DataError("a comparison needs at least one method, got none; give a dictionary of name: Interval")
+    lacking = [name for name in intervals if groups is not None and name not in groups]
+    if lacking:
+        raise DataError(f"every method needs a group, got none for {', '.join(lacking)}; name it or give no groups")
+    names = sorted(intervals, key=lambda name: intervals[name].value)
+    group_names = tuple(dict.fromkeys(groups[name] for name in intervals)) if groups else ()
+    return MetricComparison(
+        metric=metric,
+        names=tuple(names),
+        value=np.array([intervals[name].value for name in names]),
+        low=np.array([intervals[name].low for name in names]),
+        high=np.array([intervals[name].high for name in names]),
+        group_names=group_names,
+        group=np.array([group_names.index(groups[name]) if groups else 0 for name in names]),
+    )
+
+
+def draw_metric_comparison(comparison: MetricComparison, *, ax: Axes | None = None) -> Axes:
+    """Draw a dot with its interval for every method, the best on top.
+
+    Examples
+    --------
+    >>> comparison = prepare_metric_comparison({"platt": Interval(0.03, 0.02, 0.04)})
+    >>> [label.get_text() for label in draw_metric_comparison(comparison).get_yticklabels()]
+    ['platt']
+    """
+    n_methods = len(comparison.names)
+    with drawing(ax, (4.6, 1.2 + 0.27 * max(n_methods, 2))) as drawn:
+        for group in np.unique(comparison.group):
+            _draw_group(drawn, comparison, int(group))
+        for row, value in enumerate(comparison.value):
+            drawn.annotate(f"{value:.4f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
+        drawn.set_yticks(range(n_methods), [short_name(name) for name in comparison.names], color=INK)
+        drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with 95% interval; less is better")
+        _scale(drawn, comparison)
+        drawn.grid(visible=False, axis="y")
+        drawn.tick_params(axis="y", length=0)
+        drawn.set_title(f"{comparison.metric} of every method")
+        if comparison.group_names:
+            legend_above(drawn, len(comparison.group_names))
+    return drawn
+
+
+def _draw_group(ax: Axes, comparison: MetricComparison, group: int) -> None:
+    rows = np.flatnonzero(comparison.group == group)
+    value = comparison.value[rows]
+    colour = _GROUP_COLOURS[group % len(_GROUP_COLOURS)]
+    ax.hlines(rows, comparison.low[rows], comparison.high[rows], colors=colour, linewidth=1.8)
+    ax.plot(
+        value, rows, MARKERS[group % len(MARKERS)], color=colour, markersize=6,
+        label=short_name(comparison.group_names[group], 20) if comparison.group_names else None,
+    )  # fmt: skip
+
+
+def _scale(ax: Axes, comparison: MetricComparison) -> None:
+    """From 0; where methods differ by an order of magnitude, by square roots, so that the good ones come apart."""
+    top = 1.05 * float(max(comparison.high.max(), comparison.value.max(), 1e-9))
+    ax.set_xlim(0, top)
+    ax.locator_params(axis="x", nbins=5)
+    if top > 8 * comparison.value.min():
+        ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
+        ticks = [first * 10.0**power for power in range(-9, 2) for first in (1, 4)]
+        shown = [0.0, *(tick for tick in ticks if 0.015 * top < tick < top)]
+        ax.set_xticks(shown, [f"{tick:g}" for tick in shown])
+        ax.set_xlabel(f"{ax.get_xlabel()} (square-root scale)")

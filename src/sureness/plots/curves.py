@@ -1,0 +1,109 @@
+"""Fitted maps: the probability that each calibrator gives to every score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import FloatArray
+from sureness.calibration.base import Calibrator
+from sureness.errors import DataError
+from sureness.numerics.checks import check_scores, check_weight
+from sureness.plots._style import (
+    BLUE,
+    CYCLE,
+    DASHES,
+    LIGHT_BLUE,
+    LIGHT_GREY,
+    drawing,
+    percent_axis,
+    short_name,
+    spread_edges,
+    strip_below,
+    weights_in_bins,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_N_BINS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCurves:
+    """Probabilities of several calibrators on one grid of scores, and where the scores are."""
+
+    grid: FloatArray  # (n_points,)
+    probabilities: dict[str, FloatArray]  # name -> (n_points,); the first is the main one
+    fitted_range: tuple[float, float]  # scores that the main calibrator was fitted on
+    edges: FloatArray  # (n_bins + 1,)
+    weight: FloatArray  # (n_bins,) weight of the scores in every bin
+
+
+def prepare_fitted_curves(
+    calibrators: Mapping[str, Calibrator],
+    scores: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_points: int = 400,
+) -> FittedCurves:
+    """Evaluate fitted calibrators over the middle 99.9% of the scores.
+
+    Examples
+    --------
+    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> fitted = MinMaxCalibrator().fit([0.0, 2.0], [0, 1])
+    >>> curves = prepare_fitted_curves({"minmax": fitted}, [0.0, 1.0, 2.0], n_points=3)
+    >>> curves.probabilities["minmax"].round(3), curves.fitted_range
+    (array([0. , 0.5, 1. ]), (0.0, 2.0))
+    """
+    if not calibrators:
+        raise DataError("fitted curves need at least one calibrator, got none; give a dictionary of name: calibrator")
+    checked = check_scores(scores).astype(np.float64)
+    edges = spread_edges(checked, _N_BINS)
+    grid = np.linspace(edges[0], edges[-1], n_points)
+    return FittedCurves(
+        grid=grid,
+        probabilities={name: calibrator.probability(grid) for name, calibrator in calibrators.items()},
+        fitted_range=next(iter(calibrators.values())).score_range_,
+        edges=edges,
+        weight=weights_in_bins(checked, check_weight(sample_weight, len(checked)), edges),
+    )
+
+
+def draw_fitted_curves(curves: FittedCurves, *, ax: Axes | None = None) -> Axes:
+    """Draw probability against score; the range that the first calibrator was fitted on is shaded.
+
+    Examples
+    --------
+    >>> from sureness.calibration.rescaling import SigmoidCalibrator
+    >>> fitted = SigmoidCalibrator().fit([-1.0, 1.0], [0, 1])
+    >>> draw_fitted_curves(prepare_fitted_curves({"sigmoid": fitted}, [-1.0, 0.0, 2.0])).get_ylabel()
+    'probability'
+    """
+    with drawing(ax, (4.6, 4.0)) as drawn:
+        low, high = np.clip(curves.fitted_range, curves.grid[0], curves.grid[-1])
+        drawn.axvspan(low, high, color=LIGHT_BLUE, alpha=0.16, linewidth=0, label="fitted range")
+        for place, (name, probability) in enumerate(curves.probabilities.items()):
+            _draw_curve(drawn, place, name, curves.grid, probability)
+        drawn.set(xlim=(curves.grid[0], curves.grid[-1]), ylim=(0, 1), ylabel="probability")
+        percent_axis(drawn.yaxis)
+        strip = strip_below(drawn, "pairs")
+        strip.stairs(curves.weight, curves.edges, fill=True, color=LIGHT_GREY)
+        strip.set(xlabel="score", ylim=(0, 1.05 * curves.weight.max()))
+        drawn.legend(loc="upper left", ncols=1 + (len(curves.probabilities) > 7), handlelength=2.2)
+        drawn.set_title("Fitted curves")
+    return drawn
+
+
+def _draw_curve(ax: Axes, place: int, name: str, grid: FloatArray, probability: FloatArray) -> None:
+    """The main curve thick and blue and on top, the others thin, in other colours and dashes."""
+    others = CYCLE[1:]
+    colour = BLUE if place == 0 else others[(place - 1) % len(others)]
+    dash = DASHES[0] if place == 0 else DASHES[(1 + (place - 1) + (place - 1) // len(others)) % len(DASHES)]
+    width, order = (2.6, 4) if place == 0 else (1.5, 3)
+    ax.plot(grid, probability, color=colour, linestyle=dash, linewidth=width, zorder=order, label=short_name(name))

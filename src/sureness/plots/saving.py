@@ -1,0 +1,103 @@
+"""Figures as files, and as SVG text for a page."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+from sureness._files import replacing
+from sureness.errors import FileError
+from sureness.plots._style import SETTINGS, require_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+"""What a page and the figures in it are set in; single quotes only, so that it fits in an attribute."""
+
+_REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
+_NOT_FOR_PAGES = re.compile(  # rules in the style element would hold for the whole page
+    r"<metadata>.*?</metadata>\s*|<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", re.DOTALL
+)
+_FAMILY = re.compile(r"(font(?:-family)?: [^;\"]*?)'?DejaVu Sans'?(?:, sans-serif)?")
+_PREFIXED = re.compile(r'(id="|url\(#|href="#)')
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as PNG or SVG, by the ending of the name; whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile; from matplotlib.figure import Figure
+    >>> save_figure(Figure((1, 1)), Path(tempfile.mkdtemp()) / "empty.svg").name
+    'empty.svg'
+    """
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in ("png", "svg"):
+        raise FileError(f"a figure can be written as .png or .svg, got {target.name!r}; change the ending of the name")
+    with replacing(target) as temporary:
+        temporary.write_bytes(_svg(figure).encode() if ending == "svg" else _rendered(figure, "png"))
+    return target
+
+
+def figure_svg(figure: Figure, *, label: str | None = None) -> str:
+    """A figure as an SVG element to be put into a page.
+
+    No XML header, no fixed size, the fonts of the page; the same figure always gives the same text. Identifiers start
+    with a digest of the figure, so that several figures can share a page.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    label : str, optional
+        What the figure shows, for those who cannot see it.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure_svg(Figure((1, 1)), label="nothing").startswith('<svg role="img" aria-label="nothing" ')
+    True
+    """
+    text = _svg(figure)
+    text = _NOT_FOR_PAGES.sub("", text[text.index("<svg") :])
+    text = _own_identifiers(text, "f" + hashlib.sha256(text.encode()).hexdigest()[:8])
+    name = f" aria-label={quoteattr(label)}" if label else ""
+    opening, rest = text.split(">", 1)
+    opening = re.sub(r' (?:width|height|version|xmlns(?::\w+)?)="[^"]*"', "", opening)
+    return f'<svg role="img"{name} stroke-linejoin="round"{opening.removeprefix("<svg")}>{rest.strip()}'
+
+
+def _own_identifiers(text: str, prefix: str) -> str:
+    """Drop the identifiers that nothing refers to and put the prefix before the others."""
+    needed = set(_REFERENCE.findall(text))
+    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in needed else "", text)
+    return _PREFIXED.sub(rf"\g<1>{prefix}-", text)
+
+
+def _svg(figure: Figure) -> str:
+    text = _rendered(figure, "svg").decode()
+    return _FAMILY.sub(rf"\g<1>{FONTS}", text)
+
+
+def _rendered(figure: Figure, kind: str) -> bytes:
+    buffer = io.BytesIO()
+    with require_matplotlib().rc_context(SETTINGS), _missing_glyphs_allowed():
+        figure.savefig(buffer, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})
+    return buffer.getvalue()
+
+
+@contextmanager
+def _missing_glyphs_allowed() -> Iterator[None]:
+    """Names in scripts that the measuring font lacks are drawn as boxes in PNG and rightly in SVG: no need to warn."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        yield

@@ -1,0 +1,73 @@
+"""How the page writes numbers: errors with four decimals, probabilities in per cent, counts with commas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+MISSING = "–"
+
+
+def error(value: float) -> str:
+    """A calibration error or loss.
+
+    Examples
+    --------
+    >>> error(0.01234567), error(float("nan"))
+    ('0.0123', '–')
+    """
+    return f"{value:.4f}" if math.isfinite(value) else MISSING
+
+
+def percent(share: float) -> str:
+    """A probability or share in a table, with one decimal, or two where that would say 0 or 100.
+
+    Examples
+    --------
+    >>> [percent(p) for p in (0.7432, 0.0004, 0.9996, 1.0, float("nan"))]
+    ['74.3%', '0.04%', '99.96%', '100.0%', '–']
+    """
+    if not math.isfinite(share):
+        return MISSING
+    return f"{share:.{2 if 0 < min(share, 1 - share) < 0.0005 else 1}%}"
+
+
+def spoken_percent(share: float) -> str:
+    """A probability or share in a sentence, without decimals where they do not matter.
+
+    Examples
+    --------
+    >>> [spoken_percent(p) for p in (0.7432, 0.0312, 0.0, 0.991)]
+    ['74%', '3.1%', '0%', '99.1%']
+    """
+    return f"{share:.0%}" if 0.095 <= share <= 0.905 or share in (0, 1) else percent(share)
+
+
+def count(number: float) -> str:
+    """How many.
+
+    Examples
+    --------
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,.0f}"
+
+
+def plain(value: Any, column: str = "") -> str:
+    """A value of a table that somebody else made.
+
+    Examples
+    --------
+    >>> plain(0.25, "probability"), plain(0.25, "ece"), plain(1200, "n_pairs"), plain(1200, "item_id"), plain(None)
+    ('25.0%', '0.2500', '1,200', '1200', '–')
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if column.endswith(("probability", "share")):
+        return percent(value)
+    if isinstance(value, int):
+        return str(value) if column.endswith("_id") else count(value)
+    return error(value) if abs(value) < 1_000 else f"{value:,.1f}"

@@ -1,0 +1,121 @@
+"""Single users: whose top items are sure, whose are mixed, and whom to ask instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sureness.calibration.base import Calibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.plots._tables import require_columns, with_ids_of
+from sureness.report.methods import TOP_N
+
+CARD_ITEMS = 5
+N_TO_ASK = 2
+
+CONFIDENT = ("Sure", "the user with the highest mean probability over the top items")
+WIDE = ("Mixed", "the user whose top items differ most in probability: the first are good bets, the last are not")
+ASK = ("Better ask", "one of the users whose best item has the lowest probability: ask what they like instead")
+
+
+@dataclass(frozen=True)
+class CaseItem:
+    """One recommended item."""
+
+    rank: int
+    name: str  # title, or id where there is none
+    domain: str | None
+    score: float
+    probability: float
+    label: bool | None  # None: not known
+
+
+@dataclass(frozen=True)
+class Case:
+    """One user's top items."""
+
+    kind: str
+    reason: str  # why this user is shown
+    user: str
+    items: tuple[CaseItem, ...]
+
+
+def top_candidates(pairs: ScoredPairs, candidates: pl.DataFrame | None, main: Calibrator) -> pl.DataFrame | None:
+    """Each user's top items with probability and, where known, label; None where users or items are not known."""
+    if candidates is None:
+        if pairs.users is None or pairs.items is None:
+            return None
+        candidates = _table(pairs).drop("label")
+    require_columns(candidates, ("user_id", "item_id", "score"), "the candidates")
+    rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
+    top = candidates.select("user_id", "item_id", "score").with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
+    top = top.with_columns(probability=pl.Series(main.probability(top["score"].to_numpy())))
+    return _with_labels(top, pairs).sort("user_id", "rank")
+
+
+def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[Case, ...]:
+    """A sure user, a user with a wide range, and users to ask; no user twice."""
+    head = top.filter(pl.col("rank") <= CARD_ITEMS)
+    users = (
+        head.group_by("user_id")
+        .agg(
+            n=pl.len(),
+            mean=pl.col("probability").mean(),
+            width=pl.col("probability").max() - pl.col("probability").min(),
+            best=pl.col("probability").max(),
+        )
+        .filter(pl.col("n") == pl.col("n").max())  # short lists are easily sure
+        .sort("user_id")
+    )
+    wanted = [(CONFIDENT, pl.col("mean")), (WIDE, pl.col("width")), *[(ASK, -pl.col("best"))] * N_TO_ASK]
+    named = _with_names(head, items)
+    cases = []
+    for (kind, reason), key in wanted:
+        if users.is_empty():
+            break
+        user, best = users.sort(key, descending=True, maintain_order=True).select("user_id", "best").row(0)
+        users = _without(users, user, best)
+        cases.append(Case(kind, reason, str(user), _case_items(named.filter(pl.col("user_id") == user))))
+    return tuple(cases)
+
+
+def _without(users: pl.DataFrame, user: object, best: float) -> pl.DataFrame:
+    """The other users; those with just the same best item, whose card would look alike, only if there are no more."""
+    others = users.filter(pl.col("user_id") != user)
+    different = others.filter((pl.col("best") - best).abs() > 1e-9)
+    return others if different.is_empty() else different
+
+
+def _table(pairs: ScoredPairs) -> pl.DataFrame:
+    return pl.DataFrame({"user_id": pairs.users, "item_id": pairs.items, "score": pairs.scores, "label": pairs.labels})
+
+
+def _with_labels(top: pl.DataFrame, pairs: ScoredPairs) -> pl.DataFrame:
+    if pairs.users is None or pairs.items is None:
+        return top.with_columns(label=pl.lit(None, dtype=pl.Boolean))
+    known = _table(pairs).select("user_id", "item_id", "label").unique(["user_id", "item_id"], keep="first")
+    keys = ["user_id", "item_id"]
+    return top.join(with_ids_of(known, top, keys, "the judged pairs"), on=keys, how="left")
+
+
+def _with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
+    own = pl.col("item_id").cast(pl.String)
+    if items is None:
+        return head.with_columns(name=own, domain=pl.lit(None, dtype=pl.String))
+    require_columns(items, ("item_id", "title"), "the item table")
+    domain = pl.col("domain").cast(pl.String) if "domain" in items.columns else pl.lit(None, dtype=pl.String)
+    names = items.select("item_id", name=pl.col("title").cast(pl.String), domain=domain).unique("item_id", keep="first")
+    named = head.join(with_ids_of(names, head, ["item_id"], "the item table"), on="item_id", how="left")
+    return named.with_columns(name=pl.coalesce("name", own))
+
+
+def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:
+    columns = ("rank", "name", "domain", "score", "probability", "label")
+    return tuple(CaseItem(*row) for row in rows.sort("rank").select(columns).iter_rows())
+
+
+def labels_known(cases: tuple[Case, ...]) -> bool:
+    """Whether any shown item has a label."""
+    return bool(np.any([item.label is not None for case in cases for item in case.items]))

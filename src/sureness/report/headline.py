@@ -1,0 +1,94 @@
+"""The result in one sentence and four numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.metrics import ReliabilityCurve, reliability_curve
+from sureness.report._format import count, error, percent, spoken_percent
+from sureness.report.methods import Method
+
+_SHARP = 0.05  # how closely a frequency must be known before a sentence is built on it
+
+_HAPPENED = {"preference": "were liked", "interaction": "were interacted with", "rescaled": "were positive"}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What the probabilities are worth, in plain words."""
+
+    sentence: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number with its name."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+def headline(pairs: ScoredPairs, main: Method, probability: FloatArray, before: Method | None) -> Headline:
+    """Take the highest bin that can be told about at its word."""
+    curve = reliability_curve(pairs.labels, probability, sample_weight=pairs.weight)
+    n_pairs = reliability_curve(pairs.labels, probability).weight
+    place = telling_bin(curve)
+    low, high = 100 * curve.edges[place : place + 2]
+    promised, observed, at_least, at_most = (
+        spoken_percent(values[place]) for values in (curve.confidence, curve.observed, curve.low, curve.high)
+    )
+    sentence = f"Among items shown with {low:.0f}–{high:.0f}%, {observed} {_HAPPENED[main.kind]}."
+    detail = (
+        f"Promised were {promised} on average; with {count(n_pairs[place])} pairs, the true share may lie between "
+        f"{at_least} and {at_most}. "
+        f"Over all pairs, {main.name} is off by {_points(main)} on average"
+    )
+    then = "." if before is None else f"; before calibration ({before.name}) it was {_points(before)}."
+    return Headline(sentence, detail + then)
+
+
+def telling_bin(curve: ReliabilityCurve) -> int:
+    """The highest bin whose frequency is known to five points either way, else the fullest.
+
+    Examples
+    --------
+    >>> telling_bin(reliability_curve([0, 1] * 1_000 + [1], [0.55] * 2_000 + [0.95]))
+    5
+    """
+    sharp = np.flatnonzero((curve.weight > 0) & (curve.high - curve.low <= 2 * _SHARP))
+    return int(sharp[-1]) if sharp.size else int(np.argmax(curve.weight))
+
+
+def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
+    """The best of the methods that only rescale: what one had before; None when there is none but the main one."""
+    rescaled = [method for method in methods[1:] if method.kind == "rescaled"]
+    return min(rescaled, key=lambda method: method.ece.value, default=None)
+
+
+def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method | None) -> tuple[Tile, ...]:
+    """The four numbers under the headline."""
+    users = Tile("users", "not given")
+    if n_users is not None:
+        users = Tile("users", count(n_users), f"{len(pairs) / n_users:.3g} pairs each on average")
+    share = float(np.average(pairs.labels, weights=pairs.weight))
+    after = f"{main.name}, 95% interval {error(main.ece.low)} to {error(main.ece.high)}"
+    ece = Tile("ECE", error(main.ece.value), after)
+    if before is not None:
+        values = f"{error(before.ece.value)} → {error(main.ece.value)}"
+        ece = Tile("ECE before → after", values, f"{before.name} → {after}")
+    return (
+        Tile("judged pairs", count(len(pairs)), "held out from fitting"),
+        users,
+        Tile("positive", percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
+        ece,
+    )
+
+
+def _points(method: Method) -> str:
+    return f"{100 * method.ece.value:.1f} percentage points"

@@ -1,0 +1,160 @@
+"""Every calibrator judged by every metric, and what each one's probabilities mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.calibration.base import Calibrator
+from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import DataError
+from sureness.metrics import (
+    Interval,
+    adaptive_calibration_error,
+    brier_score,
+    by_group,
+    debiased_calibration_error,
+    expected_calibration_error,
+    interval,
+    maximum_calibration_error,
+    negative_log_likelihood,
+)
+from sureness.numerics.checks import check_ids
+from sureness.numerics.grouping import group_codes, top_n
+from sureness.report._format import count
+
+Progress = Callable[[str, int, int], None]
+"""Told the name of a step, how much of it is done, and how much there is."""
+
+TOP_N = 10
+MOST_GROUPS = 40
+
+MEANINGS = {
+    "preference": "the chance that the user would like the item if it were seen (preference)",
+    "interaction": "the chance that the user interacts in a period like the held-out one (interaction)",
+    "rescaled": "nothing yet: scores rescaled to lie between 0 and 1, a reference that learns from no label",
+}
+FAMILIES = {"preference": "preference", "interaction": "interaction", "rescaled": "rescaled only"}
+
+_GAPS: dict[str, Callable[..., float]] = {
+    "MCE": maximum_calibration_error,
+    "adaptive ECE": adaptive_calibration_error,
+    "debiased ECE": debiased_calibration_error,
+}
+_LOSSES: dict[str, Callable[..., float]] = {"NLL": negative_log_likelihood, "Brier": brier_score}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One calibrator as the page shows it."""
+
+    name: str
+    ece: Interval
+    values: dict[str, float]  # the other metrics by the title of their column
+    kind: str  # preference, interaction, or rescaled
+    settings: str  # how the calibrator was made
+    facts: tuple[tuple[str, str], ...]  # what it was fitted on and what it learned, as text
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS[self.kind]
+
+    @property
+    def family(self) -> str:
+        return FAMILIES[self.kind]
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """How the main calibrator does on one group of pairs."""
+
+    name: str
+    n_pairs: int
+    positive_share: float
+    mean_probability: float
+    ece: Interval
+
+
+def judge_methods(
+    pairs: ScoredPairs,
+    calibrators: Mapping[str, Calibrator],
+    probabilities: Mapping[str, FloatArray],
+    *,
+    n_resamples: int,
+    progress: Progress,
+) -> tuple[Method, ...]:
+    """All metrics of all calibrators on the same pairs."""
+    users = None if pairs.users is None else group_codes(pairs.users)[0]
+    top = None if users is None else top_n(users, pairs.scores, TOP_N)
+    methods = []
+    for done, (name, calibrator) in enumerate(calibrators.items()):
+        progress("metrics", done, len(calibrators))
+        p = probabilities[name]
+        ece = interval("ece", pairs.labels, p, users=users, sample_weight=pairs.weight, n_resamples=n_resamples)
+        values = _values(pairs, p, top)
+        methods.append(Method(name, ece, values, _kind(calibrator), repr(calibrator), _facts(calibrator)))
+    progress("metrics", len(calibrators), len(calibrators))
+    return tuple(methods)
+
+
+def best_of_columns(methods: tuple[Method, ...]) -> dict[str, str]:
+    """The smallest value of every column, as it is written."""
+    columns = {"ECE": [method.ece.value for method in methods]}
+    columns |= {title: [method.values[title] for method in methods] for title in methods[0].values}
+    return {title: f"{min(values):.4f}" for title, values in columns.items()}
+
+
+def judge_groups(
+    pairs: ScoredPairs, probability: FloatArray, groups: ArrayLike, *, n_resamples: int
+) -> tuple[GroupRow, ...]:
+    """ECE of the main calibrator for every group, the largest groups first."""
+    names = check_ids(groups, len(pairs), "groups")
+    codes, n_groups = group_codes(names)
+    largest = np.argsort(-np.bincount(codes, minlength=n_groups), kind="stable")[:MOST_GROUPS]
+    inside = np.isin(codes, largest)
+    kept, p = pairs.take(inside), probability[inside]
+    positive, promised = _group_means(codes[inside], kept, p)
+    table = by_group(
+        "ece", kept.labels, p, names[inside], users=kept.users, sample_weight=kept.weight, n_resamples=n_resamples
+    )
+    rows = [
+        GroupRow(str(name), n_pairs, float(positive[place]), float(promised[place]), Interval(ece, low, high))
+        for place, (name, n_pairs, ece, low, high) in enumerate(table.iter_rows())
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.n_pairs))
+
+
+def _values(pairs: ScoredPairs, p: FloatArray, top: BoolArray | None) -> dict[str, float]:
+    def measured(measure: Callable[..., float], chosen: ScoredPairs, probability: FloatArray) -> float:
+        return measure(chosen.labels, probability, sample_weight=chosen.weight)
+
+    values = {title: measured(measure, pairs, p) for title, measure in _GAPS.items()}
+    if top is not None:
+        values[f"ECE@{TOP_N}"] = measured(expected_calibration_error, pairs.take(top), p[top])
+    return values | {title: measured(measure, pairs, p) for title, measure in _LOSSES.items()}
+
+
+def _kind(calibrator: Calibrator) -> str:
+    return "rescaled" if isinstance(calibrator, MinMaxCalibrator | SigmoidCalibrator) else calibrator.estimand_
+
+
+def _facts(calibrator: Calibrator) -> tuple[tuple[str, str], ...]:
+    low, high = calibrator.score_range_
+    facts = [("fitted on", f"{count(calibrator.n_pairs_)} pairs"), ("scores from", f"{low:.4g} to {high:.4g}")]
+    natural: dict[str, float] = getattr(calibrator, "natural_parameters_", {})
+    return (*facts, *((name, f"{value:.6g}") for name, value in natural.items()))
+
+
+def _group_means(codes: IntArray, pairs: ScoredPairs, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Share of positives and mean probability of every group, in order of first appearance as in `by_group`."""
+    place, _ = group_codes(codes)
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    total = np.bincount(place, weight)
+    if not total.all():
+        raise DataError("every group needs some weight, got groups whose pairs all weigh 0; drop those pairs")
+    return np.bincount(place, weight * pairs.labels) / total, np.bincount(place, weight * p) / total

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+
+import sureness as sn
+from sureness.calibration.calibration_set import CalibrationSet
+from tests.conftest import draw_pairs
+
+
+@pytest.fixture(scope="module")
+def small_world():
+    world = sn.simulate(sn.SimulatorSettings(n_users=120, n_items=50, seed=4))
+    return world, sn.svd_source(world.train, n_factors=5)
+
+
+def dense_candidates(world, source):
+    """Scores, labels and users of every pair outside the training log, by plain indexing."""
+    users, items = np.nonzero(world.train.toarray() == 0)
+    scores = source.score_block(np.arange(world.n_users))[users, items]
+    return scores, world.held_out.toarray()[users, items] > 0, users, items
+
+
+def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
+    monkeypatch.setattr("sureness.calibration.calibration_set._BLOCK_SCORES", 700)  # several blocks
+    world, source = small_world
+    data = CalibrationSet.from_source(source, world.held_out, train=world.train, propensity=world)
+    found = data.gather()
+    scores, labels, users, items = dense_candidates(world, source)
+    assert_array_equal(found.scores, scores)
+    assert_array_equal(found.labels, labels)
+    assert_array_equal(found.users, users)
+    assert_array_equal(found.items, items)
+    assert_allclose(found.propensity[labels], world.propensity(users[labels], items[labels]))
+    assert len(list(data.chunks())) > 3
+    assert data.estimand == "preference"
+    assert data.training_pairs == "left_out"
+
+
+def test_sampled_negatives_weigh_the_inverse_of_their_rate(small_world):
+    world, source = small_world
+    everything = CalibrationSet.from_source(source, world.held_out, train=world.train).gather()
+    sampled = CalibrationSet.from_source(source, world.held_out, train=world.train, sampling_rate=0.25, seed=3)
+    found = sampled.gather()
+    assert found.n_positive == everything.n_positive
+    assert_allclose(np.unique(found.weight), [1.0, 4.0])
+    assert found.weight.sum() == pytest.approx(len(everything), rel=0.1)
+    assert_array_equal(sampled.gather().scores, found.scores)  # the same sample in every pass
+
+
+def test_a_fixed_number_of_negatives_either_knows_its_rate_or_is_taken_for_the_population():
+    world = sn.simulate(sn.SimulatorSettings(n_users=1_000, n_items=80, exposure_rate=0.4))
+    source = sn.svd_source(world.train)
+    known = CalibrationSet.from_sampled_negatives(source, world.held_out, train=world.train, negatives_per_positive=4)
+    literal = CalibrationSet.from_sampled_negatives(
+        source, world.held_out, train=world.train, negatives_per_positive=4, as_population=True
+    )
+    everything = sn.PlattCalibrator().fit(CalibrationSet.from_source(source, world.held_out, train=world.train))
+    grid = np.linspace(0, 0.1, 5)
+    close = sn.PlattCalibrator().fit(known).probability(grid)
+    assert_allclose(close, everything.probability(grid), rtol=0.5)
+    assert literal.gather().weight is None
+    mean = sn.PlattCalibrator().fit(literal).probability(literal.gather().scores).mean()
+    assert mean == pytest.approx(0.2, abs=0.03)
+
+
+def test_unknown_sampling_rates_are_refused_without_a_base_rate():
+    with pytest.raises(sn.DataError, match="share of negatives that was kept must be known"):
+        CalibrationSet.from_pairs([0.0, 1.0], [0, 1], sampling_rate=None)
+
+
+@pytest.mark.parametrize("kind", [sn.PlattCalibrator, sn.GaussianCalibrator, sn.IsotonicCalibrator])
+def test_a_base_rate_restores_negatives_of_unknown_rate(kind):
+    scores, labels = draw_pairs(60_000, level=-3.0, bend=0.0)
+    kept = (labels == 1) | (np.random.default_rng(0).random(60_000) < 0.1)
+    data = CalibrationSet.from_pairs(scores[kept], labels[kept], sampling_rate=None, base_rate=labels.mean())
+    whole, restored = kind().fit(scores, labels), kind().fit(data)
+    grid = np.linspace(-2, 3, 20)
+    assert_allclose(restored.probability(grid), whole.probability(grid), atol=0.1)
+    assert np.average(restored.probability(scores)) == pytest.approx(labels.mean(), rel=0.05)
+
+
+def test_an_impossible_base_rate_is_refused():
+    data = CalibrationSet.from_pairs([0.0, 1.0, 2.0], [1, 1, 1], sampling_rate=None, base_rate=0.5)
+    with pytest.raises(sn.DataError, match="base_rate=0.5 cannot be met: the targets of the positives alone"):
+        sn.PlattCalibrator().fit(data)
+
+
+def test_ratings_above_the_threshold_are_positive():
+    data = CalibrationSet.from_ratings([0.1, 0.2, 0.3], [3, 4, 5])
+    assert_array_equal(data.gather().labels, [False, True, True])
+
+
+def test_tables_bring_their_own_users_weights_and_propensities():
+    table = pl.DataFrame(
+        {"user_id": ["a", "b"], "item_id": [7, 8], "score": [0.5, 1.5], "label": [0, 1], "weight": [1.0, 2.0],
+         "propensity": [1.0, 0.4]}
+    )  # fmt: skip
+    found = CalibrationSet.from_table(table)
+    assert found.estimand == "preference"
+    assert_array_equal(found.gather().users, ["a", "b"])
+    with pytest.raises(sn.DataError, match="missing label; it has user_id, item_id, score"):
+        CalibrationSet.from_table(table.drop("label"))
+    with pytest.raises(sn.DataError, match="column score has 1 empty values"):
+        CalibrationSet.from_table(table.with_columns(score=pl.Series([None, 1.0])))
+
+
+def test_iterators_that_end_after_one_pass_are_refused():
+    with pytest.raises(sn.DataError, match="readable more than once"):
+        CalibrationSet.from_chunks(iter([sn.ScoredPairs.of([0.0, 1.0], [0, 1])]))
+
+
+def test_chunks_must_agree_on_their_columns():
+    parts = [sn.ScoredPairs.of([0.0], [0], users=["a"]), sn.ScoredPairs.of([1.0], [1])]
+    with pytest.raises(sn.DataError, match="users must be given for all chunks or for none"):
+        CalibrationSet.from_chunks(parts).gather()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"held_out_share": 0.0}, r"held_out_share must lie in \(0, 1\], got 0"),
+        ({"held_out_share": 1.5}, "held_out_share must lie"),
+        ({"sampling_rate": -0.1}, "sampling_rate must lie"),
+        ({"base_rate": 1.0}, "base_rate must lie strictly between 0 and 1, got 1"),
+        ({"estimand": "love"}, "estimand must be one of interaction, preference, got 'love'"),
+        ({"training_pairs": "maybe"}, "training_pairs must be one of kept, left_out"),
+        ({"anchor": sn.ScoredPairs.of([0.0, 1.0], [1, 1])}, "an anchor needs both classes, got 2 positives in 2"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(sn.DataError, match=message):
+        CalibrationSet.from_pairs([0.0, 1.0], [0, 1], **settings)
+
+
+def test_a_risk_that_needs_propensities_says_so():
+    with pytest.raises(sn.DataError, match="risk='unbiased' estimates preference, but the calibration set estimates"):
+        sn.PlattCalibrator(risk="unbiased").fit([0.0, 1.0, 0.5, 0.7], [0, 1, 1, 0])
+    with pytest.raises(sn.DataError, match="risk must be one of naive, unbiased, weighted, got 'fair'"):
+        sn.PlattCalibrator(risk="fair").fit([0.0, 1.0, 0.5, 0.7], [0, 1, 1, 0])
+
+
+def test_an_object_that_holds_labels_takes_no_others():
+    data = CalibrationSet.from_pairs([0.0, 1.0], [0, 1])
+    with pytest.raises(sn.DataError, match="already holds labels"):
+        sn.PlattCalibrator().fit(data, [0, 1])
+
+
+def test_matrices_of_the_wrong_shape_are_refused(small_world):
+    world, source = small_world
+    with pytest.raises(sn.DataError, match=r"held_out must have the shape of the source, \(120, 50\), got \(3, 4\)"):
+        CalibrationSet.from_source(source, csr_matrix((3, 4)))
+
+
+def test_scores_that_are_not_finite_are_named(small_world):
+    world, _ = small_world
+    matrix = np.zeros((120, 50))
+    matrix[3, 4] = np.nan
+    data = CalibrationSet.from_source(sn.MatrixSource(matrix), world.held_out)
+    with pytest.raises(sn.DataError, match="scores of the source must be finite numbers, got 1"):
+        data.gather()
+
+
+def test_relative_propensities_without_a_level_get_a_warning():
+    world = sn.simulate(sn.SimulatorSettings(n_users=400, n_items=60, exposure_rate=0.4))
+    source = sn.svd_source(world.train)
+    popularity = sn.PopularityPropensity().fit(items=world.train.nonzero()[1])
+    data = CalibrationSet.from_source(source, world.held_out, train=world.train, propensity=popularity)
+    assert data.relative_propensity
+    with pytest.warns(sn.SurenessWarning, match="propensities are relative"):
+        sn.PlattCalibrator().fit(data)
+
+
+def test_what_the_probability_means_is_written_on_the_calibrator(pairs):
+    scores, labels = pairs
+    assert sn.PlattCalibrator().fit(scores, labels).estimand_ == "interaction"
+    omega = np.full(len(scores), 0.9)
+    assert sn.PlattCalibrator().fit(scores, labels, propensity=omega).estimand_ == "preference"
+    assert sn.PlattCalibrator(risk="naive").fit(scores, labels, propensity=omega).estimand_ == "interaction"
+
+
+def test_the_fit_does_not_depend_on_how_a_large_set_is_cut():
+    scores, labels = draw_pairs(250_000)
+    whole = sn.GaussianCalibrator().fit(scores, labels)
+    cuts = np.split(np.arange(250_000), [1_000, 120_000])
+    chunks = [sn.ScoredPairs.of(scores[cut], labels[cut]) for cut in reversed(cuts)]
+    parts = sn.GaussianCalibrator().fit(CalibrationSet.from_chunks(chunks))
+    assert_allclose(parts.probability(scores), whole.probability(scores), atol=1e-5)

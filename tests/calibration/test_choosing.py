@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import sureness as sn
+from sureness.calibration.calibration_set import CalibrationSet
+from tests.conftest import draw_pairs
+
+CANDIDATES = [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.IsotonicCalibrator()]
+
+
+def test_the_right_family_wins_when_it_matters():
+    choice = sn.choose(CANDIDATES, *draw_pairs(20_000, bend=0.6))
+    assert repr(choice.best) != "PlattCalibrator()"
+    assert not choice.fell_back
+    assert "of the resamples" in choice.reason
+    assert choice.best.n_pairs_ == 20_000
+
+
+def test_the_simple_one_stays_unless_another_is_surely_better():
+    stayed = 0
+    for seed in range(12):
+        choice = sn.choose([sn.PlattCalibrator(), sn.GaussianCalibrator()], *draw_pairs(400, seed, bend=0.0), seed=seed)
+        stayed += repr(choice.best) == "PlattCalibrator()"
+    assert stayed >= 10
+
+
+def test_falling_back_is_visible():
+    for seed in range(40):
+        choice = sn.choose(CANDIDATES, *draw_pairs(300, seed, bend=0.05), seed=seed)
+        if choice.fell_back:
+            assert "so the simple one stays" in choice.reason
+            assert repr(choice.best) == "PlattCalibrator()"
+            return
+    pytest.fail("no fallback in forty tries")
+
+
+def test_the_table_tells_every_candidate_and_how_sure():
+    choice = sn.choose(CANDIDATES, *draw_pairs(5_000), by="brier")
+    assert choice.table.columns == ["calibrator", "brier", "difference", "low", "high", "sure_better", "problem"]
+    assert choice.table["calibrator"].to_list() == [repr(c) for c in CANDIDATES]
+    row = choice.table.row(1, named=True)
+    assert row["low"] <= row["difference"] <= row["high"]
+
+
+def test_users_are_not_split_between_fit_and_judgement():
+    """Each user has a level of their own; memorising users must not look good."""
+    rng = np.random.default_rng(0)
+    users = np.repeat(np.arange(300), 20)
+    scores = rng.normal(size=6_000)
+    labels = rng.random(6_000) < expit(scores + rng.normal(size=300)[users])
+    choice = sn.choose(CANDIDATES, scores, labels, users=users, by="ece@5")
+    assert choice.by == "ece@5"
+    with pytest.raises(sn.DataError, match="needs to know the users"):
+        sn.choose(CANDIDATES, scores, labels, by="ece@5")
+
+
+def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=2_000)
+    labels = (scores > 1.2) & (rng.random(2_000) < 0.95)
+    data = CalibrationSet.from_pairs(scores, labels, propensity=np.where(labels, 0.2, 1.0))
+    choice = sn.choose([sn.IsotonicCalibrator(), sn.PlattCalibrator()], data, simple=sn.IsotonicCalibrator())
+    assert "no minimum" in choice.table.filter(calibrator="PlattCalibrator()")["problem"].item()
+    with pytest.raises(sn.DataError, match="the simple calibrator PlattCalibrator.. cannot be fitted"):
+        sn.choose([sn.PlattCalibrator()], data)
+
+
+def test_wrong_questions_are_named():
+    with pytest.raises(sn.DataError, match="at least one calibrator"):
+        sn.choose([], [0.0, 1.0], [0, 1])
+    with pytest.raises(sn.DataError, match="by must be one of .* or ece@N, got 'auc'"):
+        sn.choose(CANDIDATES, *draw_pairs(100), by="auc")
+    with pytest.raises(sn.DataError, match="needs a whole number"):
+        sn.choose(CANDIDATES, *draw_pairs(100), by="ece@all")
+    with pytest.raises(sn.DataError, match="5 folds need at least as many users, got 2"):
+        sn.choose(CANDIDATES, *draw_pairs(100), users=np.arange(100) % 2)
+
+
+def test_cross_validation_is_honest_where_the_fit_itself_is_not():
+    """A histogram with as many bins as pairs knows its own labels by heart."""
+    scores, labels = draw_pairs(400)
+    greedy = sn.HistogramCalibrator(n_bins=4_000)
+    in_sample = sn.brier_score(labels, greedy.fit(scores, labels).probability(scores))
+    honest = sn.cross_validate(greedy, CalibrationSet.from_pairs(scores, labels))
+    assert honest["brier"].value > 2 * in_sample
+    assert honest["brier"].low < honest["brier"].value < honest["brier"].high

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+
+import sureness as sn
+from sureness.calibration.calibration_set import CalibrationSet
+
+
+def segmented(n_pairs, difference, seed=0, n_segments=4):
+    rng = np.random.default_rng(seed)
+    segments = rng.choice([f"domain {i}" for i in range(n_segments)], n_pairs)
+    level = np.linspace(-difference, difference, n_segments)[[int(s[-1]) for s in segments]]
+    scores = rng.normal(size=n_pairs)
+    truth = expit(-1 + level + scores)
+    return scores, (rng.random(n_pairs) < truth).astype(int), segments, truth
+
+
+@pytest.mark.parametrize("base", [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.IsotonicCalibrator()], ids=repr)
+def test_segments_that_differ_get_their_own_map(base):
+    scores, labels, segments, truth = segmented(20_000, 1.5)
+    own = sn.SegmentCalibrator(base).fit(scores, labels, segments=segments)
+    overall = clone(base).fit(scores, labels)
+    error = np.abs(own.probability(scores, segments) - truth).mean()
+    assert error < 0.2 * np.abs(overall.probability(scores) - truth).mean()
+    assert min(own.shares_.values()) > 0.9
+
+
+def test_small_segments_that_do_not_differ_are_shrunk_to_the_global_map():
+    scores, labels, segments, _ = segmented(600, 0.0)
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
+    assert max(fitted.shares_.values()) < 0.5
+
+
+def test_a_segment_never_seen_gets_the_global_map():
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
+    assert_allclose(fitted.probability([0.3], ["elsewhere"]), fitted.global_.probability([0.3]))
+
+
+def test_a_segment_with_one_class_gets_the_global_map():
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    segments[:20], labels[:20] = "new", 0
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
+    assert "new" not in fitted.maps_
+    assert_allclose(fitted.probability([0.3], ["new"]), fitted.global_.probability([0.3]))
+
+
+@pytest.mark.parametrize("strength", [0.0, 50.0])
+def test_a_given_strength_is_used(strength):
+    scores, labels, segments, _ = segmented(2_000, 1.0)
+    fitted = sn.SegmentCalibrator(strength=strength).fit(scores, labels, segments=segments)
+    positives = labels[segments == "domain 0"].sum()
+    assert fitted.shares_["domain 0"] == pytest.approx(positives / (positives + strength))
+    inside = segments == "domain 0"
+    own = sn.PlattCalibrator().fit(scores[inside], labels[inside]).probability(scores[inside])
+    share = fitted.shares_["domain 0"]
+    mixed = share * own + (1 - share) * fitted.global_.probability(scores[inside])
+    assert_allclose(fitted.probability(scores[inside], segments[inside]), mixed, atol=1e-12)
+
+
+def test_the_ranking_inside_a_segment_stays():
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    fitted = sn.SegmentCalibrator(sn.GammaCalibrator()).fit(scores, labels, segments=segments)
+    grid = np.linspace(-6, 6, 500)
+    for name in np.unique(segments):
+        assert np.diff(fitted.probability(grid, np.full(500, name))).min() >= 0
+
+
+def test_the_level_of_the_set_is_that_of_every_segment():
+    scores, labels, segments, _ = segmented(6_000, 1.0)
+    data = CalibrationSet.from_pairs(scores, labels, base_rate=0.05)
+    fitted = sn.SegmentCalibrator().fit(data, segments=segments)
+    assert fitted.probability(scores, segments).mean() == pytest.approx(0.05, abs=0.01)
+
+
+def test_saving_and_loading_changes_nothing(tmp_path):
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    for strength in ("auto", np.inf):
+        fitted = sn.SegmentCalibrator(sn.GaussianCalibrator(risk="naive"), strength=strength)
+        fitted.fit(scores, labels, segments=segments).save(tmp_path / "map.json")
+        loaded = sn.load(tmp_path / "map.json")
+        assert repr(loaded.base) == repr(fitted.base)
+        assert_array_equal(loaded.probability(scores, segments), fitted.probability(scores, segments))
+
+
+def test_numbers_serve_as_segments_too(tmp_path):
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    numbers = np.array([int(s[-1]) for s in segments])
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=numbers)
+    fitted.save(tmp_path / "map.json")
+    assert_array_equal(sn.load(tmp_path / "map.json").probability(scores, numbers), fitted.probability(scores, numbers))
+
+
+def test_bad_input_is_named():
+    with pytest.raises(sn.DataError, match="segments must have one value for each of the 2 scores, got 1"):
+        sn.SegmentCalibrator().fit([0.0, 1.0], [0, 1], segments=["a"])
+    with pytest.raises(sn.NotFittedError):
+        sn.SegmentCalibrator().probability([0.0], ["a"])
+    with pytest.raises(sn.DataError, match="strength must not be negative"):
+        sn.SegmentCalibrator(strength=-1.0).fit([0.0, 1.0, 0.5, 0.6], [0, 1, 1, 0], segments=["a"] * 4)

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sureness as sn
+from sureness.numerics.histogram import ScoreHistogram
+
+finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+some_scores = arrays(np.float64, st.integers(1, 200), elements=finite)
+
+
+def slow_moments(scores, targets, weight, exponent):
+    bins: dict[int, np.ndarray] = {}
+    for s, t, w in zip(scores, targets, weight, strict=True):
+        key = int(np.floor(s / 2.0**exponent))
+        bins.setdefault(key, np.zeros(7))
+        bins[key] += [1, w, w * s, w * s * s, w * t, w * t * s, w * t * s * s]
+    return bins
+
+
+@given(some_scores, st.integers(0, 1_000), st.integers(4, 64))
+def test_moments_agree_with_a_loop(scores, seed, max_bins):
+    rng = np.random.default_rng(seed)
+    targets, weight = rng.choice([0.0, 1.0, 4.5], len(scores)), rng.integers(1, 4, len(scores)).astype(float)
+    histogram = ScoreHistogram.of(scores, targets, weight, max_bins=max_bins)
+    slow = slow_moments(scores, targets, weight, histogram.exponent)
+    assert_array_equal(histogram.keys, sorted(slow))
+    assert_allclose(histogram.moments, [slow[key] for key in sorted(slow)], rtol=1e-9, atol=1e-9)
+    assert len(histogram.keys) <= max_bins
+    assert (histogram.minimum, histogram.maximum) == (scores.min(), scores.max())
+    assert histogram.n_positive == np.count_nonzero(targets)
+    assert_allclose(histogram.target_square, ((weight * targets) ** 2).sum())
+
+
+@given(some_scores, some_scores, some_scores)
+def test_adding_is_associative_and_equals_the_whole(a, b, c):
+    parts = [ScoreHistogram.of(part, part > 0, max_bins=64) for part in (a, b, c)]
+    left, right = (parts[0] + parts[1]) + parts[2], parts[2] + (parts[1] + parts[0])
+    for histogram in (left, right):
+        assert histogram.n_pairs == len(a) + len(b) + len(c)
+        assert_allclose(histogram.moments.sum(axis=0)[:5], left.moments.sum(axis=0)[:5], rtol=1e-9, atol=1e-6)
+        assert (histogram.minimum, histogram.maximum) == (left.minimum, left.maximum)
+    if left.exponent == right.exponent:
+        assert_array_equal(left.keys, right.keys)
+
+
+def test_one_outlier_costs_one_bin():
+    scores = np.random.default_rng(0).normal(size=100_000)
+    plain = ScoreHistogram.of(scores, scores > 0)
+    outlier = ScoreHistogram.of(np.r_[scores, 1e4], np.r_[scores > 0, True])
+    assert outlier.exponent == plain.exponent
+    assert len(outlier.keys) == len(plain.keys) + 1
+    assert outlier.maximum == 1e4
+
+
+def test_memory_does_not_grow_with_pairs():
+    rng = np.random.default_rng(0)
+    histogram = ScoreHistogram.of(rng.normal(size=1_000), rng.random(1_000) < 0.5)
+    for _ in range(20):
+        histogram += ScoreHistogram.of(rng.standard_cauchy(size=20_000), rng.random(20_000) < 0.5)
+    assert len(histogram.keys) <= histogram.max_bins
+    assert histogram.n_pairs == 401_000
+
+
+def test_quadrature_is_right_to_second_order():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=50_000)
+    targets = rng.random(50_000) < 0.3
+    points = ScoreHistogram.of(scores, targets, max_bins=64).points()
+    at, weight, target_at, target = points.quadrature()
+    for function in (np.square, lambda s: np.log1p(np.exp(s))):
+        assert weight @ function(at) == pytest.approx(function(scores).sum(), rel=1e-4)
+        assert target @ function(target_at) == pytest.approx(function(scores[targets]).sum(), rel=1e-4)
+    assert weight @ at**2 == pytest.approx((scores**2).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("scores", [[0.0], [3.5] * 10, [1e-300, 2e-300], [-1e15, 1e15], [1e100, -1e100, 0.0]])
+def test_extreme_scores_are_kept(scores):
+    histogram = ScoreHistogram.of(scores, np.ones(len(scores)))
+    assert histogram.n_pairs == len(scores)
+    assert np.all(np.diff(histogram.points().scores) >= 0)
+
+
+def test_different_estimands_do_not_add_up():
+    from dataclasses import replace
+
+    one = ScoreHistogram.of([0.0, 1.0], [0, 1])
+    with pytest.raises(sn.DataError, match="cannot add histograms of interaction and of preference"):
+        _ = one + replace(one, estimand="preference")
+
+
+def test_lengths_must_agree():
+    with pytest.raises(sn.DataError, match="targets must have one value for each of the 2 scores, got 1"):
+        ScoreHistogram.of([0.0, 1.0], [1])

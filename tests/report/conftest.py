@@ -1,0 +1,53 @@
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.catalogue import make_calibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.data.simulator import SimulatorSettings, World, simulate
+from sureness.sources import svd_source
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What a report is made of."""
+
+    world: World
+    pairs: ScoredPairs
+    calibrators: dict[str, Calibrator]
+    degree: pl.DataFrame
+    groups: np.ndarray
+    candidates: pl.DataFrame
+
+
+@pytest.fixture(scope="session")
+def material() -> Material:
+    world = simulate(SimulatorSettings(n_users=600, n_items=120, smallest_exposure=0.1))
+    source = svd_source(world.train, n_factors=5)
+    scores = source.score_block(np.arange(world.n_users))
+    kept = ~world.in_training
+    users, items = world.test_users[kept], world.test_items[kept]
+    data = CalibrationSet.from_source(
+        source, world.held_out, train=world.train, propensity=world, held_out_share=world.settings.held_out_share
+    )
+    calibrators = {name: make_calibrator(name).fit(data) for name in ("platt", "isotonic", "sigmoid")}
+    calibrators["platt (naive)"] = make_calibrator("platt", risk="naive").fit(data)
+    top = np.argsort(-scores, axis=1)[:, :12]
+    return Material(
+        world=world,
+        pairs=ScoredPairs.of(scores[users, items], world.test_labels[kept], users=users, items=items),
+        calibrators=calibrators,
+        degree=pl.DataFrame({"user_id": np.arange(world.n_users), "degree": np.diff(world.train.indptr)}),
+        groups=np.array(world.domains)[world.item_domain[items]],
+        candidates=pl.DataFrame(
+            {
+                "user_id": np.repeat(np.arange(world.n_users), 12),
+                "item_id": top.ravel(),
+                "score": np.take_along_axis(scores, top, axis=1).ravel(),
+            }
+        ),
+    )

@@ -1,0 +1,197 @@
+"""What the page says, without the page."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.rescaling import MinMaxCalibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import DataError, NotFittedError
+from sureness.metrics import (
+    expected_calibration_error,
+    maximum_calibration_error,
+    negative_log_likelihood,
+    reliability_curve,
+    top_n_calibration_error,
+)
+from sureness.report import gather_contents
+from sureness.report.cases import choose_cases, top_candidates
+from sureness.report.headline import telling_bin
+from sureness.report.methods import best_of_columns
+
+
+@pytest.fixture(scope="module")
+def contents(material):
+    return gather_contents(
+        material.pairs, material.calibrators, items=material.world.items_table(), user_degree=material.degree,
+        groups=material.groups, candidates=material.candidates, n_resamples=50, notes=["a note"],
+    )  # fmt: skip
+
+
+def test_metrics_are_those_of_the_metrics_module(contents, material):
+    pairs = material.pairs
+    for method in contents.methods:
+        p = material.calibrators[method.name].probability(pairs.scores)
+        assert_allclose(method.ece.value, expected_calibration_error(pairs.labels, p))
+        assert_allclose(method.values["MCE"], maximum_calibration_error(pairs.labels, p))
+        assert_allclose(method.values["NLL"], negative_log_likelihood(pairs.labels, p))
+        top = top_n_calibration_error(pairs.labels, p, pairs.users, n=10, scores=pairs.scores)
+        assert_allclose(method.values["ECE@10"], top)
+
+
+def test_best_of_columns_is_the_smallest(contents):
+    best = best_of_columns(contents.methods)
+    assert best["ECE"] == f"{min(method.ece.value for method in contents.methods):.4f}"
+    assert best["Brier"] == f"{min(method.values['Brier'] for method in contents.methods):.4f}"
+
+
+def test_methods_say_what_they_estimate(contents):
+    kinds = {method.name: method.kind for method in contents.methods}
+    assert kinds == {
+        "platt": "preference", "isotonic": "preference", "sigmoid": "rescaled", "platt (naive)": "interaction"
+    }  # fmt: skip
+    assert {"b", "c"} <= {name for name, _ in contents.main.facts}
+    assert set(contents.comparison.group_names) == {"preference", "rescaled only", "interaction"}
+
+
+def test_headline_quotes_the_diagram(contents):
+    curve = contents.diagrams["platt"]
+    place = telling_bin(curve)
+    assert f"{10 * place}–{10 * place + 10}%" in contents.headline.sentence
+    assert "were liked" in contents.headline.sentence
+    assert "before calibration (sigmoid)" in contents.headline.detail
+
+
+def test_telling_bin_prefers_the_highest_that_is_known_well():
+    labels, probabilities = [0, 1] * 1_000 + [1], [0.35] * 2_000 + [0.95]
+    assert telling_bin(reliability_curve(labels, probabilities)) == 3
+    assert telling_bin(reliability_curve([0, 1, 1], [0.35, 0.35, 0.95])) == 3
+
+
+def test_tiles_count(contents, material):
+    values = {tile.label: tile.value for tile in contents.tiles}
+    assert values["judged pairs"] == f"{len(material.pairs):,}"
+    assert values["users"] == "600"
+    assert values["positive"] == f"{material.pairs.labels.mean():.1%}"
+    assert values["ECE before → after"].endswith(f"{contents.main.ece.value:.4f}")
+
+
+def test_groups_are_complete_and_ordered_by_size(contents, material):
+    names, counts = np.unique(material.groups, return_counts=True)
+    assert {row.name: row.n_pairs for row in contents.groups} == dict(zip(names, counts, strict=True))
+    assert [row.n_pairs for row in contents.groups] == sorted(counts, reverse=True)
+    p = material.calibrators["platt"].probability(material.pairs.scores)
+    for row in contents.groups:
+        inside = material.groups == row.name
+        assert_allclose(row.mean_probability, p[inside].mean())
+        assert_allclose(row.positive_share, material.pairs.labels[inside].mean())
+        assert_allclose(row.ece.value, expected_calibration_error(material.pairs.labels[inside], p[inside]))
+
+
+def test_cases_are_the_extreme_users_and_nobody_comes_twice(contents, material):
+    top = top_candidates(material.pairs, material.candidates, material.calibrators["platt"])
+    head = top.filter(pl.col("rank") <= 5).group_by("user_id").agg(pl.col("probability").mean())
+    assert [case.kind for case in contents.cases] == ["Sure", "Mixed", "Better ask", "Better ask"]
+    assert int(contents.cases[0].user) == head.sort("probability")["user_id"][-1]
+    assert len({case.user for case in contents.cases}) == 4
+    assert all([item.rank for item in case.items] == [1, 2, 3, 4, 5] for case in contents.cases)
+    lowest = min(case.items[0].probability for case in contents.cases)
+    assert_allclose(lowest, top.filter(pl.col("rank") == 1)["probability"].min())
+
+
+def test_items_have_titles_and_labels_where_they_are_known(material):
+    cases = gather_contents(
+        material.pairs, material.calibrators, items=material.world.items_table(), n_resamples=2
+    ).cases
+    assert all(item.name in material.world.titles and item.label is not None for case in cases for item in case.items)
+
+
+def test_an_item_without_title_is_shown_by_its_id():
+    top = pl.DataFrame(
+        {"user_id": ["u", "u"], "item_id": [7, 8], "score": [2.0, 1.0], "rank": [1, 2], "probability": [0.5, 0.25],
+         "label": [True, None]}
+    )  # fmt: skip
+    items = pl.DataFrame({"item_id": [7], "title": ["Seven"]})
+    (case,) = choose_cases(top, items)
+    assert [(item.name, item.label) for item in case.items] == [("Seven", True), ("8", None)]
+
+
+def test_what_is_not_given_is_left_out_with_a_reason(material):
+    pairs = ScoredPairs.of(material.pairs.scores, material.pairs.labels)
+    contents = gather_contents(pairs, {"platt": material.calibrators["platt"]}, n_resamples=2)
+    assert set(contents.left_out) == {"cases", "degree", "groups"}
+    assert contents.degree is None
+    assert contents.cases == contents.groups == ()
+    assert "ECE@10" not in contents.main.values
+    assert contents.tiles[-1].label == "ECE"
+    assert list(contents.diagrams) == ["platt"]
+
+
+def test_one_user_is_enough():
+    pairs = ScoredPairs.of([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1], users=["u"] * 4, items=["a", "b", "c", "d"])
+    fitted = {"platt": PlattCalibrator().fit(pairs.scores, pairs.labels)}
+    contents = gather_contents(
+        pairs, fitted, user_degree=pl.DataFrame({"user_id": ["u"], "degree": [4]}), n_resamples=2
+    )
+    assert [case.kind for case in contents.cases] == ["Sure"]
+    assert np.isnan(contents.degree.correlation)
+
+
+def test_weights_enter(material):
+    pairs = material.pairs
+    weight = np.where(pairs.labels, 3.0, 1.0)
+    contents = gather_contents(pairs.with_weight(weight), {"platt": material.calibrators["platt"]}, n_resamples=2)
+    share = np.average(pairs.labels, weights=weight)
+    assert contents.tiles[2].value == f"{share:.1%}"
+    assert_allclose(contents.diagrams["platt"].weight.sum(), weight.sum())
+
+
+def test_at_most_six_diagrams_one_of_them_from_before(material):
+    fitted = material.calibrators["platt"]
+    many = {f"platt {number}": fitted for number in range(9)} | {"sigmoid": material.calibrators["sigmoid"]}
+    contents = gather_contents(material.pairs, many, n_resamples=2)
+    assert list(contents.diagrams) == [*(f"platt {number}" for number in range(5)), "sigmoid"]
+
+
+def test_progress_is_told(material):
+    told = []
+    gather_contents(material.pairs, material.calibrators, n_resamples=2, progress=lambda *step: told.append(step))
+    assert told == [("metrics", done, 4) for done in range(5)]
+
+
+def test_bad_input_is_refused(material):
+    def refused(message, **changes):
+        with pytest.raises(DataError, match=message):
+            gather_contents(**({"pairs": material.pairs, "calibrators": material.calibrators} | changes))
+
+    refused("at least one fitted calibrator", calibrators={})
+    refused("got str as 'a'", calibrators={"a": "platt"})
+    refused("groups must have one value", groups=["a"])
+    refused("got user_id, item_id; rename or add score", candidates=material.candidates.drop("score"))
+    refused("got item_id; rename or add title", items=pl.DataFrame({"item_id": [1]}))
+    refused("got a dict in 'mine'", extra_tables=[("mine", "", {"a": [1]})])
+    text_ids = material.candidates.with_columns(pl.col("user_id").cast(pl.String))
+    refused("user_id is Int64 in the judged pairs and String", candidates=text_ids)
+    with pytest.raises(NotFittedError, match="not fitted"):
+        gather_contents(material.pairs, {"minmax": MinMaxCalibrator()})
+
+
+def test_a_long_extra_table_is_cut_and_says_so(material):
+    table = ("long", "Rows.", pl.DataFrame({"a": range(1_000)}))
+    ((_, caption, frame),) = gather_contents(
+        material.pairs, {"platt": material.calibrators["platt"]}, extra_tables=[table], n_resamples=2
+    ).tables
+    assert frame.height == 200
+    assert caption == "Rows. The first 200 of 1,000 rows."
+
+
+def test_groups_without_weight_are_refused(material):
+    weight = (material.groups != material.groups[0]).astype(float)
+    with pytest.raises(DataError, match="every group needs some weight"):
+        gather_contents(
+            replace(material.pairs, weight=weight), material.calibrators, groups=material.groups, n_resamples=2
+        )

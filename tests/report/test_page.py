@@ -1,0 +1,146 @@
+"""The page stands alone, is well formed, escapes what it is given, and is the same every time."""
+
+import re
+import sys
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import MissingExtraError
+from sureness.report import write_report
+
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+SECTIONS = [
+    "how-to-read",
+    "metrics",
+    "reliability",
+    "scores",
+    "curves",
+    "degree",
+    "groups",
+    "cases",
+    "table-1",
+    "notes",
+]
+
+
+class Structure(HTMLParser):
+    """Which elements there are, and whether every one is closed in order."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.sections, self.figures, self.ids = [], [], [], 0, []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        found = dict(attributes)
+        self.ids += [found["id"]] if "id" in found else []
+        self.sections += [found.get("id")] if tag == "section" else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.ids += [value for name, value in attributes if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+
+def full_report(material, path, **changes):
+    settings = {
+        "items": material.world.items_table(), "user_degree": material.degree, "groups": material.groups,
+        "candidates": material.candidates, "notes": ["uniformly exposed"], "n_resamples": 20,
+        "extra_tables": [("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))],
+    }  # fmt: skip
+    return write_report(path, material.pairs, material.calibrators, **(settings | changes))
+
+
+@pytest.fixture(scope="module")
+def page(material, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    full_report(material, path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_section_is_there_and_every_element_closed(page):
+    structure = Structure(page)
+    assert structure.open == []
+    assert structure.sections == SECTIONS
+    assert structure.tags.count("figure") == structure.tags.count("svg") == 1 + 2 + 4 + 3
+    assert len(structure.ids) == len(set(structure.ids))
+
+
+def test_the_page_needs_nothing_from_elsewhere(page):
+    assert not re.search(r"https?://|//[a-z]+\.", page)
+    assert not re.search(r"<(script|link|img|iframe|object)\b|@import|\bon\w+=", page)
+    assert not re.search(r'(?:href|src)="(?!#)', page)
+
+
+def test_numbers_are_written_in_one_way(page, material):
+    assert "0.0123<" in page  # of the extra table
+    assert f"{len(material.pairs):,}" in page
+    assert "nan" not in re.sub(r"<[^>]*>", "", page)
+
+
+def test_the_page_is_the_same_every_time(page, material, tmp_path):
+    full_report(material, tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_what_is_given_is_escaped(material, tmp_path):
+    evil = "<script>alert('x')</script> & ünïcode 確率 $x_1$"
+    items = material.world.items_table().with_columns(title=pl.lit(evil), domain=pl.lit(evil))
+    full_report(
+        material, tmp_path / "evil.html", items=items, title=evil, notes=[evil], groups=[evil] * len(material.pairs),
+        extra_tables=[(evil, evil, pl.DataFrame({evil: [evil]}))],
+    )  # fmt: skip
+    page = (tmp_path / "evil.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "ünïcode 確率 $x_1$" in page
+    assert Structure(page).open == []
+
+
+def test_names_of_methods_are_escaped_in_text_and_figures(material, tmp_path):
+    evil = "<script>alert(1)</script> & 確率 $x_1$ \\frac"
+    calibrators = {evil: material.calibrators["platt"], "$": material.calibrators["sigmoid"]}
+    summary = write_report(
+        tmp_path / "evil.html", material.pairs, calibrators, figures_dir=tmp_path / "figures", n_resamples=2
+    )
+    assert "<script" not in (tmp_path / "evil.html").read_text(encoding="utf-8")
+    assert all(re.fullmatch(r"[a-z0-9_]+\.(png|svg)", path.name) for path in summary.figures)
+
+
+def test_every_figure_is_written_as_png_and_svg(material, tmp_path):
+    told = []
+    summary = full_report(
+        material, tmp_path / "report.html", figures_dir=tmp_path / "figures", progress=lambda *step: told.append(step)
+    )
+    assert sorted(summary.figures) == sorted((tmp_path / "figures").iterdir())
+    assert len(summary.figures) == 2 * (1 + 2 + 4 + 3)
+    assert all(path.stat().st_size > 1_000 for path in summary.figures)
+    assert told[-1] == ("figures", 10, 10)
+    assert summary.main == "platt"
+    assert set(summary.ece) == set(material.calibrators)
+
+
+def test_a_page_of_bare_pairs_says_what_is_left_out(material, tmp_path):
+    pairs = ScoredPairs.of(material.pairs.scores, material.pairs.labels)
+    write_report(tmp_path / "bare.html", pairs, {"platt": material.calibrators["platt"]}, n_resamples=2)
+    page = (tmp_path / "bare.html").read_text(encoding="utf-8")
+    assert page.count("Not shown:") == 3
+    assert "users are not known" in page
+    assert Structure(page).open == []
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_package_is_told(material, tmp_path, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sureness\[plots\]'"):
+        write_report(tmp_path / "report.html", material.pairs, material.calibrators)
+    assert not (tmp_path / "report.html").exists()
