@@ -119,7 +119,8 @@ def others(scale: Scale) -> list[Table]:
         _against(
             "Beta against betacal", scale, ours=lambda: sn.BetaCalibrator(),
             theirs=lambda s, y: _betacal(s, y).predict(expit(s)[:, None]),
-            fit=_betacal, note="betacal: BetaCalibration('abm') on sigmoid(score), which is what BetaCalibrator does.",
+            fit=_betacal, note="betacal: BetaCalibration('abm') on sigmoid(score), which is what BetaCalibrator does. "
+            "It stops at scikit-learn's default tolerance, a little short of the optimum: that is the difference in p.",
         ),
         _against(
             "Platt against scikit-learn", scale, ours=lambda: sn.PlattCalibrator(),

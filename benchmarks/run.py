@@ -45,6 +45,7 @@ def main(
         raise typer.BadParameter(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(SUBJECTS)}")
     console = Console(width=None if sys.stdout.isatty() else 160)
     tables: list[Table] = []
+    loads = [psutil.getloadavg()[0]]
     for name in only or SUBJECTS:
         start = time.perf_counter()
         found = SUBJECTS[name](QUICK if quick else FULL)
@@ -53,24 +54,26 @@ def main(
             table.show(console)
         console.print(f"{name}: {time.perf_counter() - start:.0f} s\n", style="dim")
         tables += new
+        loads.append(psutil.getloadavg()[0])
     summary(tables).show(console)
     if output is None and not quick and not only:
         output = RESULTS
     if output is not None:
-        output.write_text(_page(tables, quick), encoding="utf-8")
+        output.write_text(_page(tables, loads, quick), encoding="utf-8")
         console.print(f"wrote {output}")
 
 
-def _page(tables: list[Table], quick: bool) -> str:
+def _page(tables: list[Table], loads: list[float], quick: bool) -> str:
     command = "python -m benchmarks.run" + (" --quick" if quick else "")
     opening = "\n".join([
         "# How fast is sureness?",
         "",
-        f"Written by `{'make bench' if not quick else command}` (`{command}`) on {date.today().isoformat()}; do not "
-        "edit.",
+        f"Written by `{command}` on {date.today().isoformat()}; do not edit.",
         "",
         f"Machine: {_processor()}, {os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB of memory, "
         f"{platform.system()}, Python {platform.python_version()}.",
+        f"Load average while it ran: {min(loads):.1f} to {max(loads):.1f}; above the number of cores others were at work, "
+        "and single ratios can be off by their whole spread.",
         "Packages: " + ", ".join(f"{name} {version(name)}" for name in _PACKAGES) + ".",
         "",
         "Both sides of a comparison run in turns in the same process and on the same data, or as whole processes one "

@@ -17,8 +17,8 @@ class Pairs(NamedTuple):
 def gaussian_pairs(n_pairs: int, seed: int = 0) -> Pairs:
     """One pair in twenty is positive; both classes Gaussian, of different width.
 
-    The log-odds rise over more than seven standard deviations on either side, so a monotone fit of any sample is the
-    unconstrained one.
+    The log-odds rise from 14 standard deviations below the mean of the negatives on, so the monotone fit of a large
+    sample is the unconstrained one.
     """
     rng = np.random.default_rng(seed)
     labels = rng.random(n_pairs) < 0.05

@@ -24,7 +24,7 @@ print(pl.scan_parquet(sys.argv[1]).select(pl.col("score").sum(), pl.col("label")
 """
 _CANDIDATES = 200  # rows of each user
 _BYTES_A_ROW = 100  # more than an input and an output take on disk together
-_CONSTANT = 1.25  # memory counts as constant if the largest file needs at most so many times that of the one before
+_CONSTANT = 1.25  # memory counts as constant if the largest file needs at most so many times that of the smallest
 
 
 def applying(scale: Scale) -> Table:
@@ -99,7 +99,7 @@ def _memory_bars(what: str, sides: list[Runs]) -> list[Bar]:
     return [
         Bar.at_most(f"{what}, peak memory", 2.0, sides[-1].peak_bytes / 1e9, " GB"),
         Bar.at_most(
-            f"{what}, peak memory against the size before", _CONSTANT, sides[-1].peak_bytes / sides[-2].peak_bytes
+            f"{what}, peak memory against the smallest file", _CONSTANT, sides[-1].peak_bytes / sides[0].peak_bytes
         ),
     ]
 

@@ -29,6 +29,12 @@ def assert_untouched(target):
     assert os.listdir(target.parent) == [target.name]
 
 
+def write_half(target, problem):
+    with replacing(target) as temporary:
+        temporary.write_text("half of it")
+        raise problem
+
+
 def run_in_process(code, target):
     """Run code that may use `replacing` and the path `target` in a process of its own."""
     script = "import os, signal, sys\nfrom pathlib import Path\nfrom sureness._files import replacing\n"
@@ -71,9 +77,8 @@ def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path):
 
 @pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
 def test_an_exception_midway_leaves_the_old_file_and_nothing_else(target, problem):
-    with pytest.raises(problem), replacing(target) as temporary:
-        temporary.write_text("half of it")
-        raise problem
+    with pytest.raises(problem):
+        write_half(target, problem)
     assert_untouched(target)
 
 
@@ -105,9 +110,9 @@ def test_a_disk_that_is_full_when_synced_leaves_the_old_file(target, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match="cannot write .*table.csv: No space left on device"):
-        with replacing(target) as temporary:
-            temporary.write_text("new")
+    message = r"cannot write .*table.csv: No space left on device"
+    with pytest.raises(FileError, match=message), replacing(target) as temporary:
+        temporary.write_text("new")
     assert_untouched(target)
 
 
@@ -122,7 +127,7 @@ def test_a_rename_that_fails_leaves_the_old_file(target, monkeypatch):
 
 
 def test_an_error_of_ours_keeps_its_own_words(target):
-    with pytest.raises(FileError, match="^the words of the caller$"), replacing(target):
+    with pytest.raises(FileError, match=r"^the words of the caller$"), replacing(target):
         raise FileError("the words of the caller")
     assert_untouched(target)
 

@@ -150,7 +150,7 @@ def test_an_object_that_holds_labels_takes_no_others():
 
 
 def test_matrices_of_the_wrong_shape_are_refused(small_world):
-    world, source = small_world
+    _world, source = small_world
     with pytest.raises(sn.DataError, match=r"held_out must have the shape of the source, \(120, 50\), got \(3, 4\)"):
         CalibrationSet.from_source(source, csr_matrix((3, 4)))
 

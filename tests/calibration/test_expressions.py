@@ -44,7 +44,7 @@ def test_sql_gives_the_same_probabilities_in_two_engines(calibrator, pairs):
             engine.create_function(name, 1, one)
         engine.execute('CREATE TABLE pairs ("a ""score""" DOUBLE)')
         engine.executemany("INSERT INTO pairs VALUES (?)", [(float(value),) for value in GRID])
-        by_sqlite = [row[0] for row in engine.execute(f"SELECT {sql} FROM pairs")]  # noqa: S608
+        by_sqlite = [row[0] for row in engine.execute(f"SELECT {sql} FROM pairs")]
     engine.close()
     assert_allclose(by_sqlite, fitted.probability(GRID), atol=1e-12)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -59,7 +60,7 @@ def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
         for rank in range(n):
             bins[int((rank + 0.5) * n_bins / n)].append(rank)
         bins = [members for members in bins if members]
-        cuts = [(unit[a[-1]] + unit[b[0]]) / 2 for a, b in zip(bins, bins[1:], strict=False)]
+        cuts = [(unit[a[-1]] + unit[b[0]]) / 2 for a, b in itertools.pairwise(bins)]
         edges = [0.0, *cuts, 1.0]
         evidence, means = 0.0, []
         for b, members in enumerate(bins):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from slow_metrics import calibrated_users
 
 from sureness.errors import DataError
 from sureness.metrics import METRICS, by_group, interval
 from sureness.metrics.intervals import basic_interval, clusters_of
+from tests.metrics.slow_metrics import calibrated_users
 
 every_metric = pytest.mark.parametrize("metric", METRICS)
 
@@ -127,9 +127,7 @@ def test_intervals_that_ignore_users_promise_too_much():
 
 def test_the_basic_interval_reflects_the_quantiles_and_stays_above_zero():
     resampled = np.linspace(0.1, 0.3, 201)
-    assert_allclose(
-        [basic_interval(0.25, resampled, 0.9).low, basic_interval(0.25, resampled, 0.9).high], [0.21, 0.39]
-    )
+    assert_allclose([basic_interval(0.25, resampled, 0.9).low, basic_interval(0.25, resampled, 0.9).high], [0.21, 0.39])
     assert basic_interval(0.05, resampled, 0.9).low == 0.0
 
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import binomtest
-from slow_metrics import bins_of, drawn_pairs
 
 from sureness.errors import DataError
 from sureness.metrics import expected_calibration_error, reliability_curve
+from tests.metrics.slow_metrics import bins_of, drawn_pairs
 
 even = st.sampled_from([2, 4, 10])
 
@@ -92,5 +92,5 @@ def test_an_unknown_reading_is_refused():
 
 @pytest.mark.parametrize("reading", ["frequency", "accuracy"])
 def test_no_bins_are_refused(reading):
-    with pytest.raises(DataError, match="n_bins must be at least 1, got 0"):
+    with pytest.raises(DataError, match=r"n_bins must be at least 1.*, got 0"):
         reliability_curve([0, 1], [0.2, 0.3], n_bins=0, reading=reading)

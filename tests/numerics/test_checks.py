@@ -62,6 +62,12 @@ def test_what_is_no_row_of_numbers_is_refused(scores, message):
         checks.check_scores(scores)
 
 
+@pytest.mark.parametrize("bad", [1e150, -1e308])
+def test_numbers_whose_square_would_overflow_are_refused(bad):
+    with pytest.raises(DataError, match=r"scores must lie within ±1e\+100, the first .* at position 1"):
+        checks.check_scores([0.0, bad])
+
+
 @pytest.mark.parametrize("labels", [[0, 1], [0.0, 1.0], [False, True], np.array([0, 1], np.uint8), np.float32([0, 1])])
 def test_labels_become_booleans(labels):
     checked = checks.check_labels(labels)
@@ -146,5 +152,5 @@ def test_missing_ids_are_refused(ids):
 
 
 def test_the_length_that_was_expected_and_the_one_that_came_are_named():
-    with pytest.raises(DataError, match="labels must have one value for each of the 1,000 .*, got 2,000"):
+    with pytest.raises(DataError, match=r"labels must have one value for each of the 1,000 .*, got 2,000"):
         checks.same_length(np.zeros(2_000), 1_000, "labels")

@@ -15,7 +15,9 @@ printable = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4)
 few_ids = st.one_of(
     st.lists(st.integers(-3, 3), min_size=1, max_size=40),
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20),
-    st.lists(st.sampled_from(["ann", "Ann", "bob", "ünal", "雪", "🙂", "e\u0301", "\u00e9", ""]), min_size=1, max_size=40),
+    st.lists(
+        st.sampled_from(["ann", "Ann", "bob", "ünal", "雪", "🙂", "e\u0301", "\u00e9", ""]), min_size=1, max_size=40
+    ),
     st.lists(printable, min_size=1, max_size=20),
 )
 tied_scores = st.one_of(st.floats(-1e300, 1e300), st.sampled_from([0.0, -0.0, 1.0]))

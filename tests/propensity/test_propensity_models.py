@@ -185,7 +185,9 @@ def test_naive_bayes_by_hand():
     # P(seen | 5) = (3/4)(4/40) / (1/4) = 0.3; P(seen | 1) = (1/4)(4/40) / (3/4) = 1/30
     model = NaiveBayesPropensity().fit([5, 5, 5, 1], [5, 1, 1, 1], n_pairs=40)
     assert_allclose(model.of_ratings([1, 5, 5]), [1 / 30, 0.3, 0.3])
-    assert_array_equal(NaiveBayesPropensity(clip=0.1).fit([5, 5, 5, 1], [5, 1, 1, 1], n_pairs=40).of_ratings([1]), [0.1])
+    assert_array_equal(
+        NaiveBayesPropensity(clip=0.1).fit([5, 5, 5, 1], [5, 1, 1, 1], n_pairs=40).of_ratings([1]), [0.1]
+    )
 
 
 def test_ratings_that_were_never_logged_still_count_among_the_uniform_ones():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 out = Console(highlight=False)
@@ -50,3 +50,15 @@ def shown(value: object) -> str:
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object for machines."""
     sys.stdout.write(json.dumps(result, indent=2, default=float) + "\n")
+
+
+def steps_of(bar: Progress) -> Callable[[str, int, int], None]:
+    """A callback that shows the steps of a library function on the bar."""
+    tasks: dict[int, TaskID] = {}
+
+    def show(step: str, done: int, total: int) -> None:
+        if total not in tasks:
+            tasks[total] = bar.add_task(step, total=total)
+        bar.update(tasks[total], description=step, completed=done)
+
+    return show

@@ -26,7 +26,7 @@ from sureness.cli._columns import (
     WeightColumn,
     renamed,
 )
-from sureness.cli._console import out, print_json, print_table, progress_bar
+from sureness.cli._console import out, print_json, print_table, progress_bar, steps_of
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table, stream_pairs
 from sureness.errors import DataError
 from sureness.metrics.intervals import Interval
@@ -100,7 +100,7 @@ def fit(
         result: dict[str, Any] = {"table": str(table), "output": str(output), "pairs": n_rows}
         calibrator: Any = _unfitted(method, risk, top_n)
         if calibrator is None:
-            choice = choose([make_calibrator(name) for name in AUTO], data, by=by, progress=_steps(bar))
+            choice = choose([make_calibrator(name) for name in AUTO], data, by=by, progress=steps_of(bar))
             calibrator = choice.best
             result |= {"chosen_because": choice.reason, "comparison": choice.table.to_dicts()}
         elif segment_column is not None:
@@ -161,11 +161,6 @@ def _segments(frame: pl.LazyFrame, table: Path, column: str) -> Any:
     require_columns(frame, [column], table)
     with readable(table):
         return frame.select(column).collect()[column].to_numpy()
-
-
-def _steps(bar: Progress) -> Any:
-    task = bar.add_task("comparing methods", total=len(AUTO))
-    return lambda name, done, total: bar.update(task, completed=done, total=total, description=f"comparing {name}")
 
 
 def _described(calibrator: Any) -> dict[str, Any]:

@@ -127,9 +127,9 @@ def _interval(
 
 
 def basic_interval(value: float, resampled: FloatArray, level: float) -> Interval:
-    """The quantiles of the resamples, reflected at the value; errors are never negative."""
+    """The quantiles of the resamples, reflected at the value; never negative, and wide enough to hold the value."""
     low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
-    return Interval(value, max(0.0, float(low)), max(0.0, float(high)), level)
+    return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), level)
 
 
 def clusters_of(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:

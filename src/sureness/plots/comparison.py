@@ -85,7 +85,7 @@ def draw_metric_comparison(comparison: MetricComparison, *, ax: Axes | None = No
         for row, value in enumerate(comparison.value):
             drawn.annotate(f"{value:.4f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
         drawn.set_yticks(range(n_methods), [short_name(name) for name in comparison.names], color=INK)
-        drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with 95% interval; less is better")
+        drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with 95% interval")
         _scale(drawn, comparison)
         drawn.grid(visible=False, axis="y")
         drawn.tick_params(axis="y", length=0)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 from scipy.sparse.linalg import svds
 
+from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.sources.base import FactorSource
 
@@ -14,7 +15,8 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
     """Score every pair by the truncated decomposition of the degree-normalised interactions.
 
     Each interaction is divided by the square roots of its user's and its item's number of interactions, as in graph
-    convolution, so that the leading factors are tastes and not popularity.
+    convolution, so that the leading factors are tastes and not popularity. Scores are scaled so that an interaction of
+    an average user with an average item counts 1.
 
     Parameters
     ----------
@@ -29,18 +31,21 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
     Examples
     --------
     >>> source = svd_source(csr_matrix(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])), n_factors=2, smoothing=0)
-    >>> source.score_block(np.array([0])).round(3) + 0.0
-    array([[0.5, 0.5, 0. ]], dtype=float32)
+    >>> source.score_block(np.array([0])).round(2) + 0.0
+    array([[0.83, 0.83, 0.  ]], dtype=float32)
     """
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
         raise DataError(
             f"n_factors must lie between 1 and {limit - 1} for a matrix of shape {interactions.shape}, got {n_factors}"
         )
-    by_user, by_item = (
-        np.maximum(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing, 1e-12) ** -0.5 for axis in (1, 0)
-    )
+    by_user, by_item = (_inverse_root(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing) for axis in (1, 0))
     normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
     start = np.random.default_rng(seed).normal(size=limit)
     left, values, right = svds(normalised, k=n_factors, v0=start)
     return FactorSource((left * values).astype(np.float32), right.T.astype(np.float32))
+
+
+def _inverse_root(degrees: FloatArray) -> FloatArray:
+    """One over the square root of degrees relative to their mean."""
+    return np.asarray(np.maximum(degrees / max(degrees.mean(), 1e-12), 1e-12) ** -0.5)

@@ -1,0 +1,53 @@
+# Every task of the project; `make help` lists them.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALLED := $(VENV)/.installed
+BENCH := .venv-bench
+DEMO_OUTPUT ?= demo-output
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format doctest bench clean
+
+help:  ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(INSTALLED)  ## Create .venv and install the package with everything to develop it
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip $(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)  ## Run the main job on the built-in simulator; writes demo-output/report.html
+	$(BIN)/sureness demo --output $(DEMO_OUTPUT)
+
+test: $(INSTALLED)  ## Run all tests
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)  ## Lint, types, import layers, examples in docstrings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory doctest
+
+doctest: $(INSTALLED)  ## Run the examples in docstrings
+	$(BIN)/python -m pytest --doctest-modules src -o addopts="-q -p no:xdist"
+
+format: $(INSTALLED)  ## Sort imports and lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(BENCH)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip $(PIP) torch==2.13.0
+	$(BENCH)/bin/python -m pip $(PIP) --editable '.[bench]'
+	@touch $@
+
+bench: $(BENCH)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
+	$(BENCH)/bin/python -m benchmarks.run
+
+clean:  ## Remove environments and caches
+	rm -rf $(VENV) $(BENCH) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

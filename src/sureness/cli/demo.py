@@ -1,0 +1,103 @@
+"""sureness demo: the whole story in a world whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from sureness.calibration.base import Calibrator
+from sureness.cli._columns import Json
+from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
+from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.experiments.simulated import Study, compare, prepare, wide
+from sureness.report import write_report
+from sureness.sources.tables import candidate_table
+
+MAIN = ("gamma", "unbiased")
+SHOWN = [
+    ("gamma", "unbiased"), ("gaussian", "unbiased"), ("platt", "unbiased"), ("isotonic", "unbiased"),
+    ("gamma", "popularity + anchor"), ("gamma", "naive"), ("sigmoid", "naive"),
+]  # fmt: skip
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for report, figures and calibrator.")] = Path(
+        "demo-output"
+    ),
+    users: Annotated[int, typer.Option(help="Number of simulated users.")] = 3_000,
+    items: Annotated[int, typer.Option(help="Number of simulated items.")] = 600,
+    seeds: Annotated[int, typer.Option(help="Number of worlds; tables show the mean over them.")] = 1,
+    json: Json = False,
+) -> None:
+    """Simulate a world, calibrate a recommender with every method, and show what each kind of knowledge is worth."""
+    with progress_bar(json) as bar:
+        tables = []
+        for seed in reversed(range(seeds)):  # the first world comes last: it is the one shown
+            study = prepare(simulate(SimulatorSettings(n_users=users, n_items=items, seed=seed)), seed=seed)
+            table, fitted = compare(study, progress=steps_of(bar))
+            tables.append(table.with_columns(seed=pl.lit(seed)))
+        results = pl.concat(tables)
+        page = output / "report.html"
+        summary = _write(page, study, fitted, results, bar)
+        fitted[MAIN].save(output / "calibrator.json")
+    if json:
+        print_json({"report": str(page), "headline": summary.headline, "results": results.to_dicts()})
+        return
+    _print(results, seeds)
+    out.print(f"\n{summary.headline}", markup=False, soft_wrap=True)
+    out.print(f"The page to look at: {page}", markup=False, soft_wrap=True)
+
+
+def _write(page: Path, study: Study, fitted: dict[tuple[str, str], Calibrator], results: pl.DataFrame, bar: Any) -> Any:
+    world = study.world
+    users, counts = pl.Series("user_id", world.train.nonzero()[0]).value_counts(sort=True).get_columns()
+    domain = world.items_table()["domain"].gather(pl.Series(study.test.items))
+    return write_report(
+        page, study.test, {f"{method}, {known}": fitted[method, known] for method, known in SHOWN},
+        items=world.items_table(),
+        user_degree=pl.DataFrame({"user_id": users, "degree": counts}),
+        groups=domain.to_numpy(),
+        candidates=candidate_table(study.source, world.held_out, world.train, world),
+        figures_dir=page.parent / "figures",
+        title="How sure is this recommender?",
+        notes=[
+            f"A simulated world of {world.n_users:,} users and {world.n_items:,} items, {len(world.domains)} domains. "
+            "The recommender learned from a log biased by popularity and taste; the pairs judged here were drawn "
+            "uniformly, and pairs of the training log are left out.",
+        ],
+        extra_tables=[
+            ("What knowledge is worth", "ECE on uniformly exposed pairs. " + _LEGEND, rounded(wide(results, "ece"))),
+            ("The same as negative log-likelihood", "Lower is better; unlike ECE it also rewards telling pairs apart.",
+             rounded(wide(results, "nll"))),
+        ],
+        progress=steps_of(bar),
+    )  # fmt: skip
+
+
+_LEGEND = (
+    "naive: the log as it is. unbiased (and, in the page, weighted): true propensities. popularity: propensities from "
+    "popularity, with the base rate, or with an anchor of 1,000 uniformly exposed pairs. true preference: what the "
+    "method could reach if it knew the truth of every candidate."
+)
+
+
+def rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Numbers with four decimals; a dash where the risk has no minimum."""
+    return table.select(
+        pl.col(name) if name == "method" else pl.col(name).map_elements(shown, return_dtype=pl.String).fill_null("-")
+        for name in table.columns
+    )
+
+
+def _print(results: pl.DataFrame, seeds: int) -> None:
+    printed = ["naive", "unbiased", "popularity + base rate", "popularity + anchor", "true preference"]
+    caption = _LEGEND + (f" Mean over {seeds} worlds." if seeds > 1 else "")
+    rows = wide(results.filter(pl.col("knowledge").is_in(printed))).rows()
+    print_table("Expected calibration error on uniformly exposed pairs", ["method", *printed], rows, caption)
+    missing = results.filter(pl.col("problem").is_not_null())
+    if missing.height:
+        method, known, reason = missing.select("method", "knowledge", "problem").row(0)
+        out.print(f"No number for {method}, {known}: {reason}", markup=False, soft_wrap=True)

@@ -1,0 +1,179 @@
+"""Bad input gets one sentence, a non-zero exit, no traceback and no half-written file."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.runner import COMMAND, run, succeed
+from tests.conftest import draw_pairs
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("good")
+    scores, labels = draw_pairs(1_000)
+    pl.DataFrame({"user_id": np.arange(1_000) // 5, "score": scores, "label": labels}).write_parquet(
+        folder / "p.parquet"
+    )
+    succeed("fit", folder / "p.parquet", "-o", "map.json", cwd=folder)
+    return folder
+
+
+def refused(done, message, code=1):
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
+
+
+def table(tmp_path, **changes):
+    scores, labels = draw_pairs(200)
+    columns = {"user_id": np.arange(200) // 5, "score": scores, "label": labels} | changes
+    pl.DataFrame({name: column for name, column in columns.items() if column is not None}).write_parquet(
+        tmp_path / "t.parquet"
+    )
+    return tmp_path / "t.parquet"
+
+
+def spoiled(value, at=7):
+    scores = draw_pairs(200)[0]
+    scores[at] = value
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"score": spoiled(np.nan)}, "scores must be finite numbers, got 1 missing or infinite values"),
+        ({"score": spoiled(np.inf)}, "the first (inf) at position 7"),
+        ({"score": np.full(200, "x")}, "scores must be numbers"),
+        ({"score": [None, *spoiled(0.0)[1:]]}, "column score has 1 empty values"),
+        ({"score": np.ones(200)}, "scores must differ, but all 200 are 1"),
+        ({"label": np.full(200, 3)}, "labels must be 0 or 1, got 200 other values"),
+        ({"label": np.ones(200)}, "labels must contain both classes"),
+        ({"label": None}, "has no column label; it has user_id, score; name it with --label-column"),
+        ({"score": None}, "has no column score"),
+        ({"propensity": np.full(200, 1.5)}, "propensities must lie in (0, 1], got 1.5 to 1.5"),
+        ({"weight": np.full(200, -1.0)}, "sample_weight must not be negative, got -1"),
+    ],
+)
+def test_bad_columns(tmp_path, changes, message):
+    refused(run("fit", table(tmp_path, **changes), "-o", "map.json", cwd=tmp_path), message)
+    assert not (tmp_path / "map.json").exists()
+
+
+def test_unknown_rates_need_a_base_rate(tmp_path):
+    done = run("fit", table(tmp_path), "--sampling-rate", "unknown", "-o", "m.json", cwd=tmp_path)
+    refused(done, "the share of negatives that was kept must be known")
+    refused(
+        run("fit", table(tmp_path), "--sampling-rate", "half", "-o", "m.json", cwd=tmp_path),
+        "--sampling-rate must be a number in (0, 1] or 'unknown', got 'half'",
+    )
+
+
+def test_unreadable_files(good, tmp_path):
+    whole = (good / "p.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "words.csv").write_text("score,label\nhello,1\n0.5,0\n")
+    (tmp_path / "header.csv").write_text("score,label\n")
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    for name, message in {
+        "cut.parquet": "cannot read", "empty.csv": "cannot read", "words.csv": "could not parse",
+        "header.csv": "no rows",
+        "table.xlsx": "must end in .parquet, .csv or .tsv", "missing.parquet": "there is no such file",
+    }.items():  # fmt: skip
+        refused(run("fit", name, "-o", "map.json", cwd=tmp_path), message)
+        refused(run("apply", good / "map.json", name, "-o", "out.parquet", cwd=tmp_path), "")
+    assert not (tmp_path / "map.json").exists()
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_damaged_and_newer_artefacts(good, tmp_path):
+    text = (good / "map.json").read_text()
+    for content, message in {
+        text[:50]: "is damaged", text.replace('"schema": 1', '"schema": 7'): "update sureness",
+        text.replace("0.", "1."): "damaged", "{}": "is not a saved calibrator",
+    }.items():  # fmt: skip
+        (tmp_path / "map.json").write_text(content)
+        refused(run("apply", "map.json", good / "p.parquet", "-o", "out.parquet", cwd=tmp_path), message)
+        refused(run("report", good / "p.parquet", "map.json", "-o", "page.html", cwd=tmp_path), message)
+    assert [path.name for path in tmp_path.iterdir()] == ["map.json"]
+
+
+def test_a_bad_value_late_in_a_table_leaves_no_output(good, tmp_path):
+    scores = np.random.default_rng(0).normal(size=1_200_000)
+    scores[1_100_000] = np.nan
+    pl.DataFrame({"score": scores, "label": (scores > 0).astype(int)}).write_parquet(tmp_path / "late.parquet")
+    refused(
+        run("apply", good / "map.json", "late.parquet", "-o", "out.parquet", cwd=tmp_path), "must be finite numbers"
+    )
+    refused(run("fit", "late.parquet", "-o", "map.json", cwd=tmp_path), "rows 1,000,001 to 1,200,000")
+    assert [path.name for path in tmp_path.iterdir()] == ["late.parquet"]
+
+
+def test_unwritable_outputs(good, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    for output, message in {
+        "folder": "it is a folder", "file/out.parquet": "cannot write", "out.doc": "must end in .parquet, .csv or .tsv",
+        good / "p.parquet": "must be another file than the input",
+    }.items():  # fmt: skip
+        refused(run("apply", good / "map.json", good / "p.parquet", "-o", output, cwd=tmp_path), message)
+    refused(run("fit", good / "p.parquet", "-o", "folder", cwd=tmp_path), "it is a folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def small_files_only():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "p.parquet", "-o", "new.json"),
+        ("apply", "map.json", "p.parquet", "-o", "new.parquet"),
+        ("apply", "map.json", "p.parquet", "-o", "new.csv"),
+        ("report", "p.parquet", "map.json", "-o", "new.html"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_full_disk_leaves_nothing_half_written(good, words):
+    before = sorted(path.name for path in good.iterdir())
+    environment = os.environ | {"NUMBA_CACHE_DIR": "", "MPLCONFIGDIR": "/nonexistent"}
+    done = subprocess.run(
+        [*COMMAND, *words], cwd=good, capture_output=True, text=True, check=False, preexec_fn=small_files_only,
+        env=environment,
+    )  # fmt: skip
+    refused(done, "cannot write new.")
+    assert sorted(path.name for path in good.iterdir()) == before
+
+
+def test_a_killed_apply_leaves_the_old_output(good, tmp_path):
+    scores = np.random.default_rng(0).normal(size=3_000_000)
+    pl.DataFrame({"score": scores}).write_parquet(tmp_path / "large.parquet")
+    (tmp_path / "out.csv").write_text("old")
+    process = subprocess.Popen(
+        [*COMMAND, "apply", str(good / "map.json"), "large.parquet", "-o", "out.csv"], cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not list(tmp_path.glob(".out.csv.*")) and process.poll() is None:
+        time.sleep(0.01)
+    assert process.poll() is None, "it was over before it could be killed"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+def test_wrong_usage_exits_with_two(tmp_path):
+    assert run("fit", cwd=tmp_path).returncode == 2
+    assert run("fit", "x.csv", "--method", "magic", cwd=tmp_path).returncode == 2
+    assert run("nonsense", cwd=tmp_path).returncode == 2

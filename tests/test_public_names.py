@@ -1,0 +1,45 @@
+"""The public surface: every name loads, and importing the package stays light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sureness as sn
+
+
+@pytest.mark.parametrize("name", sn.__all__)
+def test_every_public_name_loads(name):
+    assert getattr(sn, name) is not None
+
+
+def test_dir_shows_the_public_names():
+    assert dir(sn) == sn.__all__
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = sn.nonsense
+
+
+@pytest.mark.parametrize("heavy", ["torch", "matplotlib", "pyspark", "fastapi", "jinja2", "numba", "sklearn", "polars"])
+def test_importing_the_package_loads_nothing_heavy(heavy):
+    code = f"import sureness, sys; sys.exit('{heavy}' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_calibrating_loads_neither_torch_nor_matplotlib():
+    code = (
+        "import sureness as sn, sys; sn.GaussianCalibrator().fit([0., 1., 2., 3.], [0, 1, 0, 1]);"
+        "sys.exit(any(m in sys.modules for m in ('torch', 'matplotlib', 'jinja2')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_errors_are_what_people_catch():
+    assert issubclass(sn.DataError, ValueError)
+    assert issubclass(sn.FileError, OSError)
+    assert issubclass(sn.MissingExtraError, ImportError)
+    assert issubclass(sn.NoMinimumError, sn.DataError)
