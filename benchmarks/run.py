@@ -72,8 +72,8 @@ def _page(tables: list[Table], loads: list[float], quick: bool) -> str:
         "",
         f"Machine: {_processor()}, {os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB of memory, "
         f"{platform.system()}, Python {platform.python_version()}.",
-        f"Load average while it ran: {min(loads):.1f} to {max(loads):.1f}; above the number of cores others were at work, "
-        "and single ratios can be off by their whole spread.",
+        f"Load average while it ran: {min(loads):.1f} to {max(loads):.1f}; above the number of cores others were at "
+        "work, and single ratios can be off by their whole spread.",
         "Packages: " + ", ".join(f"{name} {version(name)}" for name in _PACKAGES) + ".",
         "",
         "Both sides of a comparison run in turns in the same process and on the same data, or as whole processes one "

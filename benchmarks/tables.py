@@ -30,7 +30,7 @@ FULL = Scale(
 )  # fmt: skip
 QUICK = Scale(
     pairs=(20_000, 60_000, 180_000), fewer_pairs=(2_000, 6_000, 18_000), family_pairs=120_000,
-    rows=(50_000, 400_000), rounds=2, file_rounds=1,
+    rows=(50_000, 400_000), rounds=1, file_rounds=1,
 )  # fmt: skip
 
 

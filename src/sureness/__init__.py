@@ -42,7 +42,8 @@ _HOME = {
         "UniformPropensity", "effective_sample_size",
     ],
     "report": ["write_report"],
-    "sources": ["FactorSource", "MatrixSource", "ScoreSource", "svd_source"],
+    "sources.base": ["FactorSource", "MatrixSource", "ScoreSource"],
+    "sources.svd": ["svd_source"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

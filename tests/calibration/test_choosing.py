@@ -71,7 +71,7 @@ def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
 def test_wrong_questions_are_named():
     with pytest.raises(sn.DataError, match="at least one calibrator"):
         sn.choose([], [0.0, 1.0], [0, 1])
-    with pytest.raises(sn.DataError, match="by must be one of .* or ece@N, got 'auc'"):
+    with pytest.raises(sn.DataError, match="metric must be one of .* or one of them @N, got 'auc'"):
         sn.choose(CANDIDATES, *draw_pairs(100), by="auc")
     with pytest.raises(sn.DataError, match="needs a whole number"):
         sn.choose(CANDIDATES, *draw_pairs(100), by="ece@all")

@@ -9,9 +9,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 
 import sureness as sn
+from sureness._settings import clone
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import ParametricCalibrator
 from tests.conftest import draw_pairs
@@ -183,14 +183,9 @@ def test_smooth_families_from_the_histogram_equal_those_from_the_arrays(calibrat
     centre, scale = np.median(scores), np.subtract(*np.quantile(scores, [0.75, 0.25]))
     labels = rng.random(len(scores)) < 1 / (1 + np.exp(1.0 - np.clip((scores - centre) / scale, -4, 4)))
     binned = clone(calibrator).fit(sn.ScoreHistogram.of(scores, labels))
-    monkeypatch.setattr("sureness.calibration.calibration_set.CalibrationSet.points", _every_pair)
+    monkeypatch.setattr(type(calibrator), "exact_pairs", len(scores))
     exact = clone(calibrator).fit(scores, labels)
     assert_allclose(binned.probability(scores), exact.probability(scores), atol=1e-5)
-
-
-def _every_pair(self, risk):
-    pairs, targets, weight = next(self.weighted(risk))
-    return sn.numerics.histogram.WeightedScores.of(pairs.scores, targets, weight)
 
 
 @pytest.mark.parametrize("calibrator", LEARNING, ids=repr)
@@ -222,7 +217,7 @@ def test_a_base_rate_is_met(calibrator, pairs):
         ([0.0, 1.0, 2.0], [0, 0, 0], {}, "both classes, got 3 pairs and no positive"),
         ([1.0, 1.0, 1.0], [0, 1, 0], {}, "scores must differ, but all 3 are 1"),
         ([], [], {}, "scores must not be empty"),
-        ([0.0, 1.0], [0, 1, 0], {}, "one value for each of the 2 scores, got 3"),
+        ([0.0, 1.0], [0, 1, 0], {}, "one value for each of the 2 pairs, got 3"),
         ([[0.0, 1.0]], [0, 1], {}, "one-dimensional, got shape .1, 2."),
         (["x", "y"], [0, 1], {}, "scores must be numbers"),
         ([0.0, 1.0], None, {}, "fit needs labels"),
@@ -230,7 +225,7 @@ def test_a_base_rate_is_met(calibrator, pairs):
         ([0.0, 1.0, 2.0], [0, 1, 0], {"propensity": [0.5, 1.2, 1]}, r"propensities must lie in \(0, 1\]"),
         ([0.0, 1.0, 2.0], [0, 1, 0], {"sample_weight": [1, -1, 1]}, "sample_weight must not be negative, got -1"),
         ([0.0, 1.0, 2.0], [0, 1, 0], {"sample_weight": [0, 0, 0]}, "must not be zero for every pair"),
-        ([0.0, 1.0, 2.0], [0, 1, 0], {"sample_weight": [1, 1]}, "one value for each of the 3 scores, got 2"),
+        ([0.0, 1.0, 2.0], [0, 1, 0], {"sample_weight": [1, 1]}, "one value for each of the 3 pairs, got 2"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(calibrator, scores, labels, more, message):

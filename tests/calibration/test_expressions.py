@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 
 import sureness as sn
+from sureness._settings import clone
 from sureness.calibration.parametric import ParametricCalibrator
 
 CLOSED = [

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
-from sklearn.base import clone
 
 import sureness as sn
+from sureness._settings import clone
 from sureness.calibration.calibration_set import CalibrationSet
 
 
@@ -96,7 +96,7 @@ def test_numbers_serve_as_segments_too(tmp_path):
 
 
 def test_bad_input_is_named():
-    with pytest.raises(sn.DataError, match="segments must have one value for each of the 2 scores, got 1"):
+    with pytest.raises(sn.DataError, match="segments must have one value for each of the 2 pairs, got 1"):
         sn.SegmentCalibrator().fit([0.0, 1.0], [0, 1], segments=["a"])
     with pytest.raises(sn.NotFittedError):
         sn.SegmentCalibrator().probability([0.0], ["a"])

@@ -68,7 +68,7 @@ def test_no_parts_are_refused():
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ({"labels": [0]}, "labels must have one value for each of the 2 scores, got 1"),
+        ({"labels": [0]}, "labels must have one value for each of the 2 pairs, got 1"),
         ({"users": ["a"]}, "user_id must have one value"),
         ({"items": ["a", None]}, "item_id must not be missing"),
         ({"sample_weight": [1.0, -1.0]}, "sample_weight must not be negative"),

@@ -45,9 +45,10 @@ def test_popularity_with_a_base_rate_is_far_better_than_naive(results, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_thousand_anchor_pairs_come_close_to_twenty_thousand_uniform_ones(results, method):
+    """The stated margin: 0.01 on average, 0.02 in any world; the level alone has a standard error of 0.009."""
     difference = ece(results, method, "popularity + anchor") - ece(results, method, "uniform pairs")
-    assert np.all(difference <= 0.01)
-    assert difference.mean() <= 0.006
+    assert difference.mean() <= 0.01
+    assert np.all(difference <= 0.02)
 
 
 def test_the_weighted_risk_is_between_naive_and_unbiased(results):

@@ -50,7 +50,7 @@ def slow_mce(labels, probabilities, weights, n_bins):
 def slow_debiased(labels, probabilities, weights, n_bins):
     """Each gap less what the folded normal of scipy says chance adds to it."""
     bins = bins_of(labels, probabilities, weights, n_bins).values()
-    return sum(b.weight * _without_chance(b) for b in bins) / sum(b.weight for b in bins)
+    return max(0.0, sum(b.weight * _without_chance(b) for b in bins) / sum(b.weight for b in bins))
 
 
 def _without_chance(b):
@@ -59,7 +59,7 @@ def _without_chance(b):
     error = math.sqrt(max(frequency * (1 - frequency), 0.0) / max(effective - 1, 1.0))
     if error == 0:
         return b.gap
-    return max(0.0, 2 * b.gap - foldnorm.mean(b.gap / error, scale=error))
+    return 2 * b.gap - foldnorm.mean(b.gap / error, scale=error)
 
 
 def slow_nll(labels, probabilities, weights):

@@ -95,5 +95,5 @@ def test_different_estimands_do_not_add_up():
 
 
 def test_lengths_must_agree():
-    with pytest.raises(sn.DataError, match="targets must have one value for each of the 2 scores, got 1"):
+    with pytest.raises(sn.DataError, match="targets must have one value for each of the 2 pairs, got 1"):
         ScoreHistogram.of([0.0, 1.0], [1])

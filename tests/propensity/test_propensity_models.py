@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
-from sklearn.base import clone
 
+from sureness._settings import clone
 from sureness.errors import DataError, NotFittedError, SurenessWarning
 from sureness.propensity import (
     GivenPropensity,

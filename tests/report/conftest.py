@@ -9,7 +9,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.simulator import SimulatorSettings, World, simulate
-from sureness.sources import svd_source
+from sureness.sources.svd import svd_source
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.errors import DataError
 from sureness.propensity import GivenPropensity
-from sureness.sources import FactorSource, MatrixSource, ScoreSource, svd_source
+from sureness.sources.base import FactorSource, MatrixSource, ScoreSource
+from sureness.sources.svd import svd_source
 from sureness.sources.tables import candidate_table, score_pairs, scores_of
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self, overload
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
+from sureness._settings import Configurable
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
@@ -20,7 +20,7 @@ from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_
 from sureness.propensity.base import check_effective_sample_size
 
 
-class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
+class Calibrator(Configurable, ABC):
     """Turns ranking scores into probabilities.
 
     A subclass stores its settings, learns from weighted scores in `_fit_points`, and maps scores in `_probability`.
@@ -30,6 +30,9 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
 
     monotone_by_design: ClassVar[bool] = True
     """Whether the fitted map never decreases."""
+
+    exact_pairs: ClassVar[int] = 20_000
+    """Up to so many pairs the fit uses every pair; beyond, the bins of a histogram."""
 
     risk: Risk | None = None
 
@@ -75,7 +78,7 @@ class Calibrator(BaseEstimator, ABC):  # type: ignore[misc]
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set; a known correction of level and slope replaces that of the set."""
         risk = data.resolve_risk(self.risk)
-        points = data.points(risk)
+        points = data.points(risk, exact_pairs=self.exact_pairs)
         if risk != "naive":
             check_effective_sample_size(points.effective_positives, points.n_positive)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
 
 from sureness._types import Estimand, FloatArray, IntArray, Risk, Seed
 from sureness.data.scored_pairs import ScoredPairs, concatenate
@@ -21,8 +20,8 @@ from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import ScoreSource
 
-EXACT_PAIRS = 100_000
-"""Up to so many pairs a fit uses every pair; beyond, it fits on the bins of a histogram."""
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _BLOCK_SCORES = 2_000_000  # scores held at a time while a source is streamed
 
@@ -196,12 +195,12 @@ class CalibrationSet:
             _check_shape(source, train, "train")
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
-        positives = csr_matrix(held_out)
+        positives, seen = held_out.tocsr(), None if train is None else train.tocsr()
 
         def blocks() -> Iterator[ScoredPairs]:
             rng = np.random.default_rng(seed)  # the same sample in every pass
             for users in _user_blocks(source):
-                yield _candidates(source, users, positives, train, propensity, sampling_rate, rng)
+                yield _candidates(source, users, positives, seen, propensity, sampling_rate, rng)
 
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
@@ -316,7 +315,7 @@ class CalibrationSet:
         """Whether a base rate or an anchor fixes the level of the probabilities."""
         return self.base_rate is not None or self.anchor is not None
 
-    def points(self, risk: Risk, *, exact_pairs: int = EXACT_PAIRS) -> WeightedScores:
+    def points(self, risk: Risk, *, exact_pairs: int) -> WeightedScores:
         """The pairs as a fit sees them: each by itself when they are few, as a histogram when they are many."""
         held: list[tuple[FloatArray, FloatArray, FloatArray | None]] = []
         histogram: ScoreHistogram | None = None

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
+from sureness._settings import clone
 from sureness._types import AnyArray, FloatArray, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SurenessWarning
-from sureness.metrics.calibration import METRICS, Judged, Metric, chosen
-from sureness.metrics.intervals import Interval, basic_interval, cluster_sums, clusters_of, resample
-from sureness.numerics.grouping import fold_of_groups, top_n
+from sureness.metrics.calibration import Judged, Metric, chosen, named_metric, top_mask
+from sureness.metrics.intervals import Interval, basic_interval, resampled_metric
+from sureness.numerics.grouping import fold_of_groups
 
 _N_RESAMPLES = 1_000
 
@@ -91,7 +91,7 @@ def choose(
         if labels is None:
             raise DataError("choose needs labels beside the scores, got none; give labels of 0 and 1")
         data = CalibrationSet.from_pairs(data, labels, users=users, propensity=propensity)
-    metric, top = _metric(by)
+    metric, top = named_metric(by)
     fallback = _fallback(calibrators, simple)
     entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]
     risk = data.resolve_risk(None)
@@ -135,20 +135,10 @@ def cross_validate(
         raise DataError(predicted)
     found: dict[str, Interval] = {}
     for name in metrics:
-        metric, top = _metric(name)
+        metric, top = named_metric(name)
         ((value, resampled),) = _judge_all(metric, top, data, pairs, [predicted], risk, n_bins, seed)  # type: ignore[misc]
         found[name] = basic_interval(value, resampled, 0.95)
     return found
-
-
-def _metric(by: str) -> tuple[Metric, int | None]:
-    if by.startswith("ece@"):
-        if not by[4:].isdigit() or by[4:] == "0":
-            raise DataError(f"by='ece@N' needs a whole number N, got {by!r}; for example 'ece@10'")
-        return METRICS["ece"], int(by[4:])
-    if by not in METRICS:
-        raise DataError(f"by must be one of {', '.join(METRICS)} or ece@N, got {by!r}")
-    return METRICS[by], None
 
 
 def _fallback(calibrators: Sequence[Calibrator], simple: Calibrator | None) -> Calibrator:
@@ -183,24 +173,16 @@ def _judge_all(
 ) -> list[tuple[float, FloatArray] | None]:
     """The metric of every calibrator and its resamples, all with the same users drawn."""
     targets, weight = data.targets(pairs, risk)
-    users = pairs.users
-    mask = np.arange(len(pairs))
-    if top is not None:
-        if users is None:
-            raise DataError("ece@N needs to know the users; give users=")
-        mask = np.flatnonzero(top_n(users, pairs.scores, top))
-    results: list[tuple[float, FloatArray] | None] = []
-    for probabilities in predicted:
-        if isinstance(probabilities, str):
-            results.append(None)
-            continue
-        judged = chosen(Judged(targets, probabilities, weight), mask)
-        rng = np.random.default_rng(seed)
-        cells = metric.cells(judged, n_bins)
-        clusters, n_clusters = clusters_of(None if users is None else users[mask], len(mask), rng)
-        sums = cluster_sums(cells, judged.weight, clusters, n_clusters)
-        results.append((float(metric.finish(sums.sum(axis=0))), metric.finish(resample(sums, _N_RESAMPLES, rng))))
-    return results
+    shown = top_mask(pairs.users, pairs.scores, top)
+    users = None if pairs.users is None else pairs.users[shown]
+    return [
+        None
+        if isinstance(outcome, str)
+        else resampled_metric(
+            metric, chosen(Judged(targets, outcome, weight), shown), users, n_bins, _N_RESAMPLES, seed
+        )
+        for outcome in predicted
+    ]
 
 
 def _decide(

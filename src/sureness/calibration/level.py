@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from sureness._types import FloatArray
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit
+from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
 
 _LARGEST_LOGIT = 30.0  # of a map's values while its correction is fitted; certain values stay certain
 
@@ -26,7 +24,7 @@ class Level:
         """Corrected probabilities; 0 and 1 stay what they are."""
         if self == UNCHANGED:
             return probability
-        return np.asarray(expit(self.intercept + self.slope * logit(probability)))
+        return np.asarray(sigmoid(self.intercept + self.slope * logit(probability)))
 
 
 UNCHANGED = Level()
@@ -41,10 +39,12 @@ def level_for_base_rate(probability: FloatArray, weight: FloatArray, base_rate: 
     >>> float(level(np.array([0.1, 0.5])).mean().round(12))
     0.5
     """
+    from scipy.optimize import brentq  # slow to import, and rarely needed
+
     z = _bounded_logit(probability)
     share = weight / weight.sum()
     far = 2 * _LARGEST_LOGIT + abs(float(logit(np.asarray(base_rate))))
-    shift = brentq(lambda intercept: float(share @ expit(intercept + z)) - base_rate, -far, far, xtol=1e-13)
+    shift = brentq(lambda intercept: float(share @ sigmoid(intercept + z)) - base_rate, -far, far, xtol=1e-13)
     return Level(intercept=float(shift))
 
 

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from sureness._types import FloatArray, Risk
 from sureness.calibration import families
@@ -17,7 +16,9 @@ from sureness.calibration.level import Level
 from sureness.errors import DataError, NoMinimumError
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import fit_logistic, logit
+from sureness.numerics.logistic import fit_logistic, logit, sigmoid
+
+_BLOCK = 8_192
 
 
 class ParametricCalibrator(Calibrator):
@@ -88,7 +89,11 @@ class ParametricCalibrator(Calibrator):
         return self.family.logit(scores, self.intercept_, self.coef_, self.fitted_range_, operations)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(expit(self._logit_of(scores, families.NUMPY)))
+        result = np.empty(len(scores))
+        for start in range(0, len(scores), _BLOCK):  # so that what is computed on the way stays in the cache
+            part = slice(start, start + _BLOCK)
+            result[part] = sigmoid(self._logit_of(scores[part], families.NUMPY))
+        return result
 
     def _adjust(self, level: Level) -> None:
         self.intercept_ = level.intercept + level.slope * self.intercept_

@@ -7,8 +7,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
 
+from sureness._settings import Configurable, clone
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -23,7 +23,7 @@ STRENGTHS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, np.inf)
 """Positives at which a segment's own map and the global one weigh the same; the choices of ``strength="auto"``."""
 
 
-class SegmentCalibrator(BaseEstimator):  # type: ignore[misc]
+class SegmentCalibrator(Configurable):
     """Any calibrator for each segment of the pairs, mixed with the map of all pairs.
 
     A segment with n positives gets ``share * own + (1 - share) * global`` with ``share = n / (n + strength)``, where n
@@ -146,7 +146,7 @@ class SegmentCalibrator(BaseEstimator):  # type: ignore[misc]
                 maps[name] = self._base().fit_set(part, level=overall.applied_level_)
             except DataError:  # one class, constant scores, no minimum: the global map serves this segment
                 continue
-            positives[name] = part.points(risk).effective_positives
+            positives[name] = part.points(risk, exact_pairs=0).effective_positives
         return maps, positives
 
     def _best_strength(self, data: CalibrationSet, pairs: ScoredPairs, names: AnyArray, risk: Risk) -> float:

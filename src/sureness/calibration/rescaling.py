@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit
 
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.families import expression_of, sigmoid_of
 from sureness.numerics.histogram import WeightedScores
+from sureness.numerics.logistic import sigmoid
 
 
 class MinMaxCalibrator(Calibrator):
@@ -54,7 +54,7 @@ class SigmoidCalibrator(Calibrator):
         pass
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(expit(scores))
+        return sigmoid(scores)
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as one polars or SQL expression of a column of scores."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 import sureness
 from sureness._files import replacing
+from sureness._settings import Configurable
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import CALIBRATORS
 from sureness.calibration.per_segment import SegmentCalibrator
@@ -107,7 +107,7 @@ def _plain(value: Any) -> Any:
     """A value as JSON knows it; infinity, which JSON does not know, in a wrapper."""
     if isinstance(value, float) and np.isinf(value):
         return {"number": str(value)}
-    if isinstance(value, BaseEstimator):
+    if isinstance(value, Configurable):
         return describe(value)
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}

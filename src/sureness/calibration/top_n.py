@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
 
+from sureness._settings import clone
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -38,19 +39,21 @@ def options(
     """Options of all commands."""
 
 
-def _register() -> None:
-    from sureness.cli import apply, demo, fit, report, simulate
+_COMMANDS = {"demo": app, "fit": app, "apply": app, "report": app, "simulate": data_app}
+"""Every command, in the order of the help; each lives in the file of its name."""
 
-    app.command("demo")(demo.demo)
-    app.command("fit")(fit.fit)
-    app.command("apply")(apply.apply)
-    app.command("report")(report.report)
-    data_app.command("simulate")(simulate.simulate_data)
+
+def _register(words: list[str]) -> None:
+    """Load the command that is called, since importing all of them takes longer than many a run; else all."""
+    called = [name for name in _COMMANDS if name in words[:2]]
+    for name in called or _COMMANDS:
+        module = import_module(f"sureness.cli.{name}")
+        _COMMANDS[name].command(name)(module.COMMAND)
 
 
 def main() -> None:
     """Run the command line; bad input gives one sentence and exit code 1, wrong usage exit code 2."""
-    _register()
+    _register(sys.argv[1:])
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", SurenessWarning)

@@ -53,3 +53,6 @@ def apply(
         print_json({"table": str(table), "output": str(output), "pairs": n_rows, "estimand": fitted.estimand_})
     else:
         out.print(f"wrote {output}: {n_rows:,} rows with the probability of {fitted.estimand_}", markup=False)
+
+
+COMMAND = apply

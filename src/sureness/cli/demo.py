@@ -101,3 +101,6 @@ def _print(results: pl.DataFrame, seeds: int) -> None:
     if missing.height:
         method, known, reason = missing.select("method", "knowledge", "problem").row(0)
         out.print(f"No number for {method}, {known}: {reason}", markup=False, soft_wrap=True)
+
+
+COMMAND = demo

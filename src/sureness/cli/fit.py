@@ -194,3 +194,6 @@ def _print(result: dict[str, Any]) -> None:
         rows.append(("chosen because", result["chosen_because"]))
     print_table("Fitted", ["what", "value"], rows)
     out.print(f"wrote {result['output']}", markup=False)
+
+
+COMMAND = fit

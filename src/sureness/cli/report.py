@@ -103,3 +103,6 @@ def _optional(path: Path | None, columns: dict[str, str], needed: list[str]) -> 
 
 def _degrees(log: pl.DataFrame | None) -> Any:
     return None if log is None else log.group_by("user_id").agg(degree=pl.len())
+
+
+COMMAND = report

@@ -55,3 +55,6 @@ def simulate_data(
         f"--training-pairs left_out -o calibrator.json",
         markup=False, soft_wrap=True,
     )  # fmt: skip
+
+
+COMMAND = simulate_data

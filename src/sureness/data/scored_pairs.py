@@ -34,8 +34,9 @@ class ScoredPairs:
         items: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
+        part: bool = False,
     ) -> Self:
-        """Check array-likes of one length and keep them.
+        """Check array-likes of one length and keep them; a `part` of more pairs may weigh nothing by itself.
 
         Examples
         --------
@@ -51,7 +52,7 @@ class ScoredPairs:
             labels=checked_labels,
             users=None if users is None else check_ids(users, n_pairs, "user_id"),
             items=None if items is None else check_ids(items, n_pairs, "item_id"),
-            weight=check_weight(sample_weight, n_pairs),
+            weight=check_weight(sample_weight, n_pairs, may_vanish=part),
             propensity=check_propensity(propensity, n_pairs),
         )
 

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
-from scipy.special import expit
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.numerics.checks import one_dimension
+from sureness.numerics.checks import check_rows, same_length
+from sureness.numerics.logistic import sigmoid
 
 DOMAINS = ("books", "films", "games", "music", "podcasts")
 
@@ -59,6 +59,15 @@ class SimulatorSettings:
         for name in ("preference_rate", "exposure_rate", "smallest_exposure", "held_out_share"):
             if not 0 < getattr(self, name) < 1:
                 raise DataError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
+        if self.n_tastes < 1:
+            raise DataError(f"n_tastes must be at least 1, got {self.n_tastes}")
+        if not self.smallest_exposure < self.exposure_rate:
+            raise DataError(
+                f"exposure_rate must exceed smallest_exposure={self.smallest_exposure}, got {self.exposure_rate}"
+            )
+        for name in ("taste_strength", "popularity_bias", "selection_bias"):
+            if not np.isfinite(getattr(self, name)):
+                raise DataError(f"{name} must be a finite number, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +117,7 @@ class World:
 
     def preference_block(self, users: IntArray) -> FloatArray:
         """True preference probabilities, shape (len(users), n_items)."""
-        return np.asarray(expit(self.preference_level + self._liking(users)))
+        return np.asarray(sigmoid(self.preference_level + self._liking(users)))
 
     def exposure_block(self, users: IntArray) -> FloatArray:
         """True exposure probabilities, shape (len(users), n_items)."""
@@ -142,10 +151,9 @@ class World:
         return np.asarray(taste + self.user_level[users, None] + self.item_quality)
 
     def _pairs(self, block: object, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        rows, columns = one_dimension(users, "users"), one_dimension(items, "items")
-        for ids, limit, name in ((rows, self.n_users, "users"), (columns, self.n_items, "items")):
-            if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= limit:
-                raise DataError(f"{name} of this world are 0 to {limit - 1:,}, got {ids.min()} to {ids.max()}")
+        rows = check_rows(users, self.n_users, "users", "of this world are {}")
+        columns = check_rows(items, self.n_items, "items", "of this world are {}")
+        same_length(columns, len(rows), "items")
         some, place = np.unique(rows, return_inverse=True)
         result = np.empty(len(rows))
         size = max(1, _BLOCK_PAIRS // self.n_items)
@@ -167,7 +175,9 @@ def simulate(settings: SimulatorSettings | None = None) -> World:
     """
     settings = settings or SimulatorSettings()
     rng = np.random.default_rng(settings.seed)
-    item_domain = np.sort(rng.integers(0, settings.n_domains, settings.n_items))
+    some_of_each = np.arange(2 * settings.n_domains) % settings.n_domains
+    others = rng.integers(0, settings.n_domains, settings.n_items - len(some_of_each))
+    item_domain = np.sort(np.r_[some_of_each, others])
     world = _with_levels(settings, rng, item_domain)
     return _live(world, rng)
 
@@ -184,9 +194,7 @@ def world_tables(world: World) -> dict[str, pl.DataFrame]:
     )
     return {
         "train": pairs(world.train),
-        "held_out": pairs(world.held_out).with_columns(
-            propensity=world.propensity(*world.held_out.nonzero()) if world.held_out.nnz else pl.lit(None)
-        ),
+        "held_out": pairs(world.held_out).with_columns(propensity=world.propensity(*world.held_out.nonzero())),
         "test": test.with_columns(true_preference=world.preference(world.test_users, world.test_items)),
         "items": world.items_table(),
     }
@@ -195,7 +203,7 @@ def world_tables(world: World) -> dict[str, pl.DataFrame]:
 def _exposure(world: World, users: IntArray) -> FloatArray:
     s = world.settings
     seen = world.item_fame + world.user_activity[users, None] + s.selection_bias * world._liking(users)
-    return np.asarray(s.smallest_exposure + (1 - s.smallest_exposure) * expit(world.exposure_level + seen))
+    return np.asarray(s.smallest_exposure + (1 - s.smallest_exposure) * sigmoid(world.exposure_level + seen))
 
 
 def _with_levels(s: SimulatorSettings, rng: np.random.Generator, item_domain: IntArray) -> World:

@@ -17,6 +17,7 @@ from sureness.errors import DataError, FileError
 BATCH_ROWS = 500_000
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_IDS = ("user_id", "item_id")
 _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
@@ -31,18 +32,25 @@ def scan_table(path: str | PathLike[str], columns: dict[str, str] | None = None)
         Agreed name to the name in the file, where they differ.
     """
     place = Path(path)
-    renamed = {theirs: ours for ours, theirs in (columns or {}).items() if theirs != ours}
+    renamed = {ours: theirs for ours, theirs in (columns or {}).items() if theirs != ours}
     with readable(place):
         if not place.exists():
             raise FileError(f"cannot read {place}: there is no such file")
-        frame = _scan(place, [*_NUMBERS, *(theirs for ours, theirs in (columns or {}).items() if ours in _NUMBERS)])
+        if place.is_dir():
+            raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
+        numbers, ids = ([(columns or {}).get(name, name) for name in known] for known in (_NUMBERS, _IDS))
+        frame = _scan(place, numbers, ids)
         names = frame.collect_schema().names()
-    for theirs, ours in renamed.items():
+    for ours, theirs in renamed.items():
         if theirs not in names:
             raise DataError(f"{place} has no column {theirs!r} for {ours}; it has {', '.join(names)}")
-        if ours in names:
-            frame = frame.drop(ours)
-    return frame.rename(renamed)
+    kept = [name for name in names if name not in renamed and name not in renamed.values()]
+    chosen = {theirs: [ours for ours, other in renamed.items() if other == theirs] for theirs in renamed.values()}
+    return frame.select(
+        expression
+        for name in names
+        for expression in ([pl.col(name)] if name in kept else [pl.col(name).alias(o) for o in chosen.get(name, [])])
+    )
 
 
 def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathLike[str]) -> None:
@@ -71,11 +79,13 @@ def stream_pairs(
     """Checked pairs of a table in batches that keep the order of the file."""
     names = frame.collect_schema().names()
     wanted = [name for name in ("score", "label", "user_id", "weight", "propensity") if name in names]
+    if not {"score", "label"} <= set(names):
+        pairs_of_table(pl.DataFrame(schema=frame.collect_schema()))  # says what is missing
     start = 0
     with readable(path):
         for batch in frame.select(wanted).collect_batches(chunk_size=BATCH_ROWS):
             try:
-                yield pairs_of_table(batch)
+                yield pairs_of_table(batch, part=True)
             except DataError as error:
                 raise DataError(f"{path}, rows {start + 1:,} to {start + batch.height:,}: {error}") from error
             start += batch.height
@@ -83,7 +93,7 @@ def stream_pairs(
                 on_rows(batch.height)
 
 
-def pairs_of_table(table: pl.DataFrame) -> ScoredPairs:
+def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
     """Checked pairs of a table with the agreed column names: score and label, and others where they exist."""
     missing = [name for name in ("score", "label") if name not in table.columns]
     if missing:
@@ -98,7 +108,7 @@ def pairs_of_table(table: pl.DataFrame) -> ScoredPairs:
     column = {name: table[name].to_numpy() for name in known if name in table.columns}
     return ScoredPairs.of(
         column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
-        sample_weight=column.get("weight"), propensity=column.get("propensity"),
+        sample_weight=column.get("weight"), propensity=column.get("propensity"), part=part,
     )  # fmt: skip
 
 
@@ -106,13 +116,14 @@ def write_table(table: pl.DataFrame | pl.LazyFrame, path: str | PathLike[str]) -
     """Write Parquet, CSV or TSV by the ending of the path, in batches, whole or not at all."""
     frame = table.lazy()
     place = Path(path)
+    ending = place.suffix.lower()
+    if ending not in (".parquet", *_SEPARATORS) and not place.is_dir():
+        raise FileError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
     with replacing(place) as temporary, readable(place, doing="write"):
-        if place.suffix == ".parquet":
-            frame.sink_parquet(temporary)
-        elif place.suffix in _SEPARATORS:
-            frame.sink_csv(temporary, separator=_SEPARATORS[place.suffix])
+        if ending == ".parquet":
+            frame.sink_parquet(temporary, compression="snappy")  # what Spark and Arrow write: fast, read everywhere
         else:
-            raise FileError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
+            frame.sink_csv(temporary, separator=_SEPARATORS[ending])
 
 
 def add_column(
@@ -137,7 +148,7 @@ def add_column(
             raise
         if on_rows is not None:
             on_rows(len(batch))
-        return pl.Series(values)
+        return pl.Series(values, dtype=pl.Float64)
 
     column = pl.struct(inputs).map_batches(compute, return_dtype=pl.Float64, is_elementwise=True)
     return frame.with_columns(column.alias(name)), problems
@@ -156,18 +167,25 @@ def readable(path: str | PathLike[str], doing: str = "read") -> Iterator[None]:
         raise FileError(f"cannot {doing} {path}: {error.strerror or error}") from error
 
 
-def _scan(place: Path, numbers: Sequence[str]) -> pl.LazyFrame:
-    suffixes = [suffix for suffix in place.suffixes if suffix != ".gz"]
+def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFrame:
+    suffixes = [suffix.lower() for suffix in place.suffixes if suffix.lower() != ".gz"]
     ending = suffixes[-1] if suffixes else ""
     if ending == ".parquet":
-        return pl.scan_parquet(place)
+        return pl.scan_parquet(place, glob=False)
     if ending in _SEPARATORS:
-        overrides = dict.fromkeys(numbers, pl.Float64)
-        header = pl.scan_csv(place, separator=_SEPARATORS[ending], infer_schema=False).collect_schema().names()
+        texts = pl.scan_csv(place, separator=_SEPARATORS[ending], infer_schema=False, glob=False)
+        header = texts.collect_schema().names()
+        kinds: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers if name in header}
+        kinds |= _kinds_of_ids(texts, [name for name in ids if name in header])
         return pl.scan_csv(
-            place,
-            separator=_SEPARATORS[ending],
-            schema_overrides={name: kind for name, kind in overrides.items() if name in header},
-            infer_schema_length=10_000,
+            place, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema_length=10_000, glob=False
         )
     raise FileError(f"cannot read {place}: the name must end in .parquet, .csv or .tsv")
+
+
+def _kinds_of_ids(texts: pl.LazyFrame, ids: Sequence[str]) -> dict[str, type[pl.DataType]]:
+    """Whole numbers where every id is one and would be written the same way again; else text (007 is not 7)."""
+    if not ids:
+        return {}
+    whole = texts.select(pl.col(ids).str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()).collect(engine="streaming")
+    return {name: pl.Int64 if whole[name].item() else pl.String for name in whole.columns}

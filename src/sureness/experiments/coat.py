@@ -58,12 +58,11 @@ def read_coat(folder: Path, *, seed: int = 0) -> Coat:
     )  # fmt: skip
     chosen = ratings.filter(split="train", label=True)
     held_out = np.random.default_rng(seed).random(chosen.height) < HELD_OUT_SHARE
-    train = _matrix(chosen.filter(~pl.Series(held_out)), matrix.shape)
+    shape = (matrix.shape[0], matrix.shape[1])
+    train = _matrix(chosen.filter(~pl.Series(held_out)), shape)
     test = ratings.filter(split="test").select("user_id", "item_id", "label")
     in_training = np.asarray(train[test["user_id"].to_numpy(), test["item_id"].to_numpy()]).ravel() > 0
-    return Coat(
-        train, _matrix(chosen.filter(pl.Series(held_out)), matrix.shape), matrix, test.filter(~pl.Series(in_training))
-    )
+    return Coat(train, _matrix(chosen.filter(pl.Series(held_out)), shape), matrix, test.filter(~pl.Series(in_training)))
 
 
 def compare(
@@ -128,7 +127,7 @@ def _judged(calibrator: Any, data: CalibrationSet, test: ScoredPairs) -> dict[st
     return {"ece": ece.value, "low": ece.low, "high": ece.high, "nll": nll.value, "problem": None}
 
 
-def _matrix(pairs: pl.DataFrame, shape: tuple[int, ...]) -> csr_matrix:
+def _matrix(pairs: pl.DataFrame, shape: tuple[int, int]) -> csr_matrix:
     rows: IntArray = pairs["user_id"].to_numpy()
     columns: IntArray = pairs["item_id"].to_numpy()
     return csr_matrix((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)

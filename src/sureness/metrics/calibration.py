@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
+from sureness import numerics
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.numerics import _kernels
 from sureness.numerics.checks import (
     check_ids,
     check_labels,
@@ -129,7 +128,8 @@ def debiased_calibration_error(
     """ECE less what chance alone adds to it.
 
     Even perfect probabilities show a gap in every bin, because labels are drawn. Given a bin's gap and its standard
-    error, the expected absolute value of a normal variable tells how much of it that is; at least 0 remains.
+    error, the expected absolute value of a normal variable tells how much of it that is; at least 0 remains. Weights
+    count as importance here: doubling all of them changes nothing.
 
     Examples
     --------
@@ -168,7 +168,9 @@ def top_n_calibration_error(
     ids = check_ids(users, len(judged.labels), "users")
     order = judged.probabilities if scores is None else check_scores(scores)
     same_length(order, len(judged.labels), "scores")
-    return float(_weighted_gaps(_equal_width_sums(chosen(judged, top_n(ids, order, n)), n_bins)))
+    shown = chosen(judged, top_n(ids, order, n))
+    check_weight(shown.weight, len(shown.labels))
+    return float(_weighted_gaps(_equal_width_sums(shown, n_bins)))
 
 
 def negative_log_likelihood(
@@ -235,20 +237,20 @@ def brier_split(
 
 def equal_width_place(probabilities: FloatArray, n_bins: int) -> IntArray:
     """Number of the equally wide bin of [0, 1]; 1 belongs to the last."""
-    return np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
+    exact = probabilities.astype(np.float64, copy=False)  # float32 would round 0.7 up to the next of ten bins
+    return np.minimum((exact * n_bins).astype(np.int64), n_bins - 1)
 
 
-def chosen(judged: Judged, mask: BoolArray | IntArray) -> Judged:
+def chosen(judged: Judged, mask: BoolArray | IntArray | slice) -> Judged:
     """The chosen pairs only."""
-    return Judged(
-        judged.labels[mask], judged.probabilities[mask], None if judged.weight is None else judged.weight[mask]
-    )
+    weight = None if judged.weight is None else judged.weight[mask]
+    return Judged(judged.labels[mask], judged.probabilities[mask], weight)
 
 
 def _equal_width_sums(judged: Judged, n_bins: int) -> FloatArray:
     _check_bins(n_bins)
     weight = np.empty(0) if judged.weight is None else judged.weight
-    return np.asarray(_kernels.calibration_bins(judged.probabilities, judged.labels, weight, n_bins))
+    return np.asarray(numerics._kernels.calibration_bins(judged.probabilities, judged.labels, weight, n_bins))
 
 
 def _equal_width(judged: Judged, n_bins: int) -> Cells:
@@ -258,14 +260,10 @@ def _equal_width(judged: Judged, n_bins: int) -> Cells:
 
 def _equal_mass(judged: Judged, n_bins: int) -> Cells:
     _check_bins(n_bins)
-    order = np.argsort(judged.probabilities, kind="stable")
-    weight = np.ones(len(order)) if judged.weight is None else judged.weight[order]
-    before = np.cumsum(weight) - weight / 2
-    ranked = judged.probabilities[order]
-    inner = np.searchsorted(before, weight.sum() * np.arange(1, n_bins) / n_bins)
-    edges = np.unique(ranked[np.minimum(inner, len(ranked) - 1)])  # equal probabilities share a bin
-    place = np.searchsorted(edges, judged.probabilities, side="right")
-    return Cells(place, len(edges) + 1, judged.probabilities, judged.labels)
+    values, which = np.unique(judged.probabilities, return_inverse=True)  # equal probabilities share a bin
+    mass = np.bincount(which, judged.weight, len(values)).astype(np.float64)
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    return Cells(equal_width_place(middle, n_bins)[which], n_bins, judged.probabilities, judged.labels)
 
 
 def _log_losses(judged: Judged, _: int) -> Cells:
@@ -282,8 +280,8 @@ def _one_cell(losses: FloatArray) -> Cells:
 
 
 def _check_bins(n_bins: int) -> None:
-    if n_bins < 1:
-        raise DataError(f"n_bins must be at least 1, got {n_bins}")
+    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise DataError(f"n_bins must be at least 1 and whole, got {n_bins}")
 
 
 # --- from sums of cells to numbers ---------------------------------------------------------------------------------
@@ -301,6 +299,8 @@ def _largest_gap(sums: FloatArray) -> FloatArray:
 
 
 def _debiased_gaps(sums: FloatArray) -> FloatArray:
+    from scipy.special import ndtr  # slow to import, and only needed here
+
     weight = np.where(sums[..., WEIGHT] > 0, sums[..., WEIGHT], 1.0)
     frequency = sums[..., OBSERVED] / weight
     gap = np.abs(frequency - sums[..., PREDICTED] / weight)
@@ -309,8 +309,9 @@ def _debiased_gaps(sums: FloatArray) -> FloatArray:
     ratio = gap / np.where(error > 0, error, 1.0)
     # mean of |N(gap, error)|, the folded normal
     folded = error * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + gap * (1 - 2 * ndtr(-ratio))
-    bare = np.where(error > 0, np.maximum(2 * gap - folded, 0.0), gap)
-    return np.asarray((bare * sums[..., WEIGHT]).sum(axis=-1) / sums[..., WEIGHT].sum(axis=-1))
+    bare = np.where(error > 0, 2 * gap - folded, gap)
+    total = (bare * sums[..., WEIGHT]).sum(axis=-1) / sums[..., WEIGHT].sum(axis=-1)
+    return np.asarray(np.maximum(total, 0.0))  # of the sum, not of each bin: clipping bins would bring the bias back
 
 
 def _mean(sums: FloatArray) -> FloatArray:
@@ -326,6 +327,27 @@ METRICS: dict[str, Metric] = {
     "brier": Metric("Brier score", _squared_losses, _mean),
 }
 """All metrics by the name that `interval`, `by_group` and the command line use."""
+
+
+def named_metric(name: str) -> tuple[Metric, int | None]:
+    """A metric by name, and how many of each user's top pairs it looks at: "ece@10" is the ECE of the top 10."""
+    bare, at, number = name.partition("@")
+    if bare not in METRICS:
+        raise DataError(f"metric must be one of {', '.join(METRICS)} or one of them @N, got {name!r}")
+    if not at:
+        return METRICS[bare], None
+    if not number.isdigit() or int(number) == 0:
+        raise DataError(f"a metric of each user's top N needs a whole number N, got {name!r}; for example 'ece@10'")
+    return METRICS[bare], int(number)
+
+
+def top_mask(users: AnyArray | None, order: FloatArray, top: int | None) -> BoolArray | slice:
+    """Which pairs a metric looks at: all, or each user's top N by the given order."""
+    if top is None:
+        return slice(None)
+    if users is None:
+        raise DataError("a metric of each user's top N needs to know the users; give users=")
+    return top_n(users, order, top)
 
 
 def _value(metric: Metric, judged: Judged, n_bins: int) -> float:

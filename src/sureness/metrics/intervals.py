@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.metrics.calibration import METRICS, Cells, Judged, Metric, cell_sums, chosen, judge
-from sureness.numerics.checks import check_choice, check_ids, check_rate
+from sureness.metrics.calibration import Cells, Judged, Metric, cell_sums, chosen, judge, named_metric, top_mask
+from sureness.numerics.checks import check_ids, check_rate, check_scores, same_length
 from sureness.numerics.grouping import group_codes
 
 _MAX_CLUSTERS = 2_000  # more users than this are put together at random, which leaves the spread of sums as it is
@@ -36,6 +36,7 @@ def interval(
     probabilities: ArrayLike,
     *,
     users: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     n_bins: int = 15,
     level: float = 0.95,
@@ -50,11 +51,14 @@ def interval(
 
     Parameters
     ----------
-    metric : {"ece", "mce", "adaptive_ece", "debiased_ece", "nll", "brier"}
+    metric : str
+        "ece", "mce", "adaptive_ece", "debiased_ece", "nll" or "brier"; with "@10" over each user's top 10 alone.
     labels : array-like of shape (n_pairs,)
     probabilities : array-like of shape (n_pairs,)
     users : array-like of shape (n_pairs,), optional
         Without users every pair is drawn by itself.
+    scores : array-like of shape (n_pairs,), optional
+        What orders each user's pairs for "@N"; by default the probabilities.
     sample_weight : array-like of shape (n_pairs,), optional
     n_bins : int
     level : float
@@ -70,7 +74,10 @@ def interval(
     """
     judged = judge(labels, probabilities, sample_weight)
     ids = None if users is None else check_ids(users, len(judged.labels), "users")
-    return _interval(_metric(metric), judged, ids, n_bins, check_rate(level, "level"), n_resamples, seed)
+    kind, top = named_metric(metric)
+    shown = top_mask(ids, _order(judged, scores), top)
+    judged, ids = chosen(judged, shown), None if ids is None else ids[shown]
+    return basic_interval(*resampled_metric(kind, judged, ids, n_bins, n_resamples, seed), level)
 
 
 def by_group(
@@ -80,6 +87,7 @@ def by_group(
     groups: ArrayLike,
     *,
     users: ArrayLike | None = None,
+    scores: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     n_bins: int = 15,
     level: float = 0.95,
@@ -96,38 +104,51 @@ def by_group(
     judged = judge(labels, probabilities, sample_weight)
     names = check_ids(groups, len(judged.labels), "groups")
     ids = None if users is None else check_ids(users, len(judged.labels), "users")
+    kind, top = named_metric(metric)
+    shown = top_mask(ids, _order(judged, scores), top)
+    judged, names, ids = chosen(judged, shown), names[shown], None if ids is None else ids[shown]
     codes, n_groups = group_codes(names)
-    rows = []
+    rows: list[tuple[int, float | None, float | None, float | None]] = []
     for code in range(n_groups):
         inside = np.flatnonzero(codes == code)
-        found = _interval(
-            _metric(metric), chosen(judged, inside), None if ids is None else ids[inside], n_bins,
-            check_rate(level, "level"), n_resamples, seed,
-        )  # fmt: skip
-        rows.append((names[inside[0]], len(inside), found.value, found.low, found.high))
-    return pl.DataFrame(rows, schema=["group", "n_pairs", metric, "low", "high"], orient="row")
+        group = chosen(judged, inside)
+        if group.weight is not None and not group.weight.any():
+            rows.append((len(inside), None, None, None))  # nothing to judge
+            continue
+        members = None if ids is None else ids[inside]
+        found = basic_interval(*resampled_metric(kind, group, members, n_bins, n_resamples, seed), level)
+        rows.append((len(inside), found.value, found.low, found.high))
+    kinds = {"n_pairs": pl.Int64, metric: pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    _, first = np.unique(codes, return_index=True)
+    table = pl.DataFrame(rows, schema=kinds, orient="row")
+    return table.insert_column(0, pl.Series("group", names[first]))
 
 
-def _metric(name: str) -> Metric:
-    return METRICS[check_choice(name, "metric", tuple(METRICS))]
-
-
-def _interval(
-    metric: Metric, judged: Judged, users: AnyArray | None, n_bins: int, level: float, n_resamples: int, seed: int
-) -> Interval:
+def resampled_metric(
+    metric: Metric, judged: Judged, users: AnyArray | None, n_bins: int, n_resamples: int, seed: int
+) -> tuple[float, FloatArray]:
+    """The value of a metric and its values on resampled users; the same seed draws the same users."""
     if n_resamples < 2:
         raise DataError(f"n_resamples must be at least 2, got {n_resamples}")
     rng = np.random.default_rng(seed)
     cells = metric.cells(judged, n_bins)
-    value = float(metric.finish(cell_sums(cells, judged.weight)))
     clusters, n_clusters = clusters_of(users, len(judged.labels), rng)
     sums = cluster_sums(cells, judged.weight, clusters, n_clusters)
-    resampled = metric.finish(resample(sums, n_resamples, rng))
-    return basic_interval(value, resampled, level)
+    value = float(metric.finish(cell_sums(cells, judged.weight)))
+    return value, metric.finish(resample(sums, n_resamples, rng))
+
+
+def _order(judged: Judged, scores: ArrayLike | None) -> FloatArray:
+    if scores is None:
+        return judged.probabilities
+    order = check_scores(scores)
+    same_length(order, len(judged.labels), "scores")
+    return order
 
 
 def basic_interval(value: float, resampled: FloatArray, level: float) -> Interval:
     """The quantiles of the resamples, reflected at the value; never negative, and wide enough to hold the value."""
+    check_rate(level, "level")
     low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
     return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), level)
 

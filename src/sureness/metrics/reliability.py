@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from sureness._types import FloatArray
 from sureness.errors import DataError
@@ -85,7 +85,7 @@ def reliability_curve(
 
 
 def _wilson(frequency: FloatArray, n_pairs: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    z = norm.ppf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (frequency + z**2 / (2 * n_pairs)) / (1 + z**2 / n_pairs)
     half = z / (1 + z**2 / n_pairs) * np.sqrt(frequency * (1 - frequency) / n_pairs + z**2 / (4 * n_pairs**2))
     return centre - half, centre + half

@@ -3,29 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
-
-
-@njit(cache=True)
-def first_unusable(values, largest):
-    """Position of the first NaN, infinity or value beyond ±largest, or -1."""
-    for index in range(values.size):
-        if not abs(values[index]) <= largest:  # also true for NaN
-            return index
-    return -1
-
-
-@njit(cache=True)
-def value_range(values):
-    low = values[0]
-    high = values[0]
-    for index in range(values.size):
-        value = values[index]
-        if value < low:
-            low = value
-        elif value > high:
-            high = value
-    return low, high
+from numba import get_num_threads, njit, prange
 
 
 @njit(cache=True)
@@ -62,12 +40,16 @@ def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, 
     return n_outside
 
 
-@njit(cache=True, parallel=True)
-def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
+def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins):
     """Moments of the pairs in a dense window of bins, the positions of the pairs outside it, and totals of the targets.
 
     The totals are: pairs with a positive target, sum of (weight * target) squared, sum of weight * target squared.
     """
+    return _bin_blocks(scores, targets, weights, inverse_width, first_key, n_bins, get_num_threads())
+
+
+@njit(cache=True, parallel=True)
+def _bin_blocks(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
     moments = np.zeros((n_blocks, n_bins, 7))
     totals = np.zeros((n_blocks, 3))
     outside = np.empty(scores.size, dtype=np.int64)  # pages that stay empty cost nothing
@@ -84,6 +66,32 @@ def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins, n_bl
         kept[at : at + n_outside[block]] = outside[bounds[block] : bounds[block] + n_outside[block]]
         at += n_outside[block]
     return moments.sum(axis=0), kept, totals.sum(axis=0)
+
+
+@njit(cache=True)
+def logistic_terms(features, weight, theta):
+    """Sum of weight * softplus(features @ theta), its gradient and its Hessian, in one pass without BLAS threads."""
+    n_parameters = theta.size
+    loss = 0.0
+    slope = np.zeros(n_parameters)
+    curvature = np.zeros((n_parameters, n_parameters))
+    for index in range(weight.size):
+        z = 0.0
+        for j in range(n_parameters):
+            z += features[index, j] * theta[j]
+        shrunk = np.exp(-abs(z))  # one exponential serves softplus and sigmoid, and cannot overflow
+        p = 1.0 / (1.0 + shrunk) if z >= 0 else shrunk / (1.0 + shrunk)
+        loss += weight[index] * (max(z, 0.0) + np.log1p(shrunk))
+        first = weight[index] * p
+        second = first * (shrunk / (1.0 + shrunk) if z >= 0 else 1.0 / (1.0 + shrunk))
+        for j in range(n_parameters):
+            slope[j] += first * features[index, j]
+            for k in range(j + 1):
+                curvature[j, k] += second * features[index, j] * features[index, k]
+    for j in range(n_parameters):
+        for k in range(j):
+            curvature[k, j] = curvature[j, k]
+    return loss, slope, curvature
 
 
 @njit(cache=True)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._types import AnyArray, BoolArray, FloatArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.numerics import _kernels
 
 LARGEST = 1e100
 """Scores beyond this cannot be squared and summed; no recommender means them."""
@@ -39,15 +38,17 @@ def check_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
     return positive
 
 
-def check_weight(weight: ArrayLike | None, n_pairs: int, name: str = "sample_weight") -> FloatArray | None:
-    """Finite non-negative numbers that are not all zero, or None for equal weights."""
+def check_weight(
+    weight: ArrayLike | None, n_pairs: int, name: str = "sample_weight", *, may_vanish: bool = False
+) -> FloatArray | None:
+    """Finite non-negative numbers, not all zero unless they are a part of more; None for equal weights."""
     if weight is None:
         return None
     array = check_scores(weight, name)
     same_length(array, n_pairs, name)
     if array.size and array.min() < 0:
         raise DataError(f"{name} must not be negative, got {array.min():.6g}; drop those pairs or correct the weights")
-    if not array.any():
+    if not may_vanish and not array.any():
         raise DataError(f"{name} must not be zero for every pair; give at least one pair a positive weight")
     return array
 
@@ -101,14 +102,31 @@ def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
     """External ids (numbers or strings), one for each pair, none missing."""
     array = one_dimension(ids, name)
     same_length(array, n_pairs, name)
-    if (array.dtype.kind == "f" and np.isnan(array).any()) or (array.dtype == object and any(v is None for v in array)):
+    missing = any(v is None or v != v for v in array) if array.dtype == object else (array != array).any()
+    if missing:  # NaN and NaT differ from themselves
         raise DataError(f"{name} must not be missing; drop the pairs without an id or name it")
     return array
 
 
+def check_rows(ids: ArrayLike, n_rows: int, name: str, of: str) -> IntArray:
+    """Row numbers that exist; none at all is fine."""
+    rows = np.asarray(ids)
+    if rows.size == 0:
+        return np.empty(0, dtype=np.int64)
+    expected = f"{name} {of.format(f'0 to {n_rows - 1:,}')}"
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise DataError(f"{expected}, got values of type {rows.dtype} and shape {rows.shape}")
+    if rows.min() < 0 or rows.max() >= n_rows:
+        raise DataError(f"{expected}, got {rows.min()} to {rows.max()}")
+    return rows.astype(np.int64)
+
+
 def one_dimension(values: ArrayLike, name: str) -> AnyArray:
     """Any array-like as a non-empty one-dimensional array."""
-    array: AnyArray = np.asarray(values)
+    try:
+        array: AnyArray = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} must be one-dimensional, got rows of different lengths") from error
     if array.ndim != 1:
         raise DataError(f"{name} must be one-dimensional, got shape {array.shape}; use .ravel() on a matrix")
     if array.size == 0:
@@ -119,7 +137,7 @@ def one_dimension(values: ArrayLike, name: str) -> AnyArray:
 def same_length(array: AnyArray, n_pairs: int, name: str) -> None:
     """Refuse arrays that do not belong to the same pairs."""
     if len(array) != n_pairs:
-        raise DataError(f"{name} must have one value for each of the {n_pairs:,} scores, got {len(array):,}")
+        raise DataError(f"{name} must have one value for each of the {n_pairs:,} pairs, got {len(array):,}")
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:
@@ -131,9 +149,9 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
-    first_bad = _kernels.first_unusable(array, LARGEST)
-    if first_bad < 0:
+    if float(array.min()) >= -LARGEST and float(array.max()) <= LARGEST:  # NaN makes both false
         return
+    first_bad = int(np.argmin(np.abs(array.astype(np.float64)) <= LARGEST))
     count = int(np.count_nonzero(~np.isfinite(array)))
     where = f"the first ({array[first_bad]}) at position {first_bad:,}"
     if count == 0:

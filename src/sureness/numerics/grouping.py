@@ -18,6 +18,9 @@ def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
     >>> group_codes(np.array(["b", "a", "b"]))
     (array([0, 1, 0]), 2)
     """
+    if ids.dtype == object and len({type(value) for value in ids}) > 1:  # polars would take 1 and "1" for one
+        seen: dict[object, int] = {}
+        return np.array([seen.setdefault(value, len(seen)) for value in ids], dtype=np.int64), len(seen)
     series = pl.Series(ids)
     if series.dtype == pl.Object:
         series = pl.Series([str(value) for value in ids])
@@ -57,6 +60,8 @@ def top_n(users: AnyArray, scores: FloatArray, n: int) -> BoolArray:
 
 def fold_of_groups(groups: ArrayLike | None, n_pairs: int, n_folds: int, rng: np.random.Generator) -> IntArray:
     """A fold for every pair, the same for all pairs of a group; pairs without groups are their own."""
+    if groups is None and n_pairs < n_folds:
+        raise DataError(f"{n_folds} folds need at least as many pairs, got {n_pairs}; use fewer folds")
     if groups is None:
         return rng.permutation(n_pairs) % n_folds
     codes, n_groups = group_codes(np.asarray(groups))

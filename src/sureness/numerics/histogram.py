@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import ArrayLike
 
+from sureness import numerics
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.numerics import _kernels
 from sureness.numerics.checks import check_scores, check_weight, same_length
 
 MAX_BINS = 16_384
@@ -48,7 +47,7 @@ class WeightedScores:
         scores = np.asarray(scores, dtype=np.float64)
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
         target = weight * targets
-        low, high = _kernels.value_range(scores)
+        low, high = scores.min(), scores.max()
         return cls(
             scores=scores, weight=weight, target=target, target_scores=scores, spread=None, target_spread=None,
             minimum=float(low), maximum=float(high), n_pairs=len(scores), n_positive=int(np.count_nonzero(target)),
@@ -145,11 +144,10 @@ class ScoreHistogram:
         cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None, *, max_bins: int = MAX_BINS
     ) -> ScoreHistogram:
         """`of` without the checks, for arrays that passed them already."""
-        low, high = _kernels.value_range(scores)
+        low, high = scores.min(), scores.max()
         exponent, first_key, n_bins = _window(scores, float(low), float(high), max_bins)
-        dense, outside, (n_positive, target_square, target_noise) = _kernels.bin_moments(
+        dense, outside, (n_positive, target_square, target_noise) = numerics._kernels.bin_moments(
             scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins,
-            get_num_threads(),
         )  # fmt: skip
         occupied = np.flatnonzero(dense[:, _COUNT])
         keys: IntArray = occupied + first_key

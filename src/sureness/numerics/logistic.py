@@ -10,9 +10,8 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.special import expit
 
+from sureness import numerics
 from sureness._types import BoolArray, FloatArray
 
 _MAX_ITERATIONS = 200
@@ -38,6 +37,12 @@ class LogisticFit:
     risk: float
     curvature: FloatArray  # (k, k) Hessian of the risk at theta
     endless: FloatArray | None  # (k,) a direction along which the risk never rises; None if a minimum exists
+
+
+def sigmoid(z: FloatArray) -> FloatArray:
+    """``1 / (1 + exp(-z))``; exactly 0 and 1 far out. Twice as fast as scipy's, which also takes long to import."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
 def softplus(z: FloatArray) -> FloatArray:
@@ -85,7 +90,7 @@ def fit_logistic(
     total = weight.sum()
     standard = features @ transform
     problem = _Problem(
-        features=standard,
+        features=np.ascontiguousarray(standard),
         weight=weight / total,
         linear=transform.T @ linear / total,
         bounded=bounded,
@@ -95,7 +100,7 @@ def fit_logistic(
         centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
     )
     theta = _newton(problem)
-    curvature = problem.curvature(theta)
+    risk, _, curvature = problem.at(theta)
     endless = None
     if prior is None and np.linalg.eigvalsh(curvature)[0] < _TRUSTED_CURVATURE:
         direction = _endless_direction(problem)
@@ -105,7 +110,7 @@ def fit_logistic(
     back = np.linalg.inv(transform)
     return LogisticFit(
         theta=transform @ theta,
-        risk=float(problem.risk(theta) * total),
+        risk=risk * total,
         curvature=back.T @ curvature @ back * total,
         endless=endless,
     )
@@ -122,17 +127,13 @@ class _Problem:
     penalty: FloatArray
     centre: FloatArray
 
-    def risk(self, theta: FloatArray) -> float:
+    def at(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Risk, gradient and curvature."""
+        loss, slope, curvature = numerics._kernels.logistic_terms(self.features, self.weight, theta)
         away = theta - self.centre
-        return logistic_risk(theta, self.features, self.weight, self.linear) + 0.5 * float(away @ self.penalty @ away)
-
-    def gradient(self, theta: FloatArray) -> FloatArray:
-        slope = (self.weight * expit(self.features @ theta)) @ self.features
-        return np.asarray(slope - self.linear + self.penalty @ (theta - self.centre))
-
-    def curvature(self, theta: FloatArray) -> FloatArray:
-        p = expit(self.features @ theta)
-        return np.asarray((self.features.T * (self.weight * p * (1 - p))) @ self.features + self.penalty)
+        pull = self.penalty @ away
+        risk = float(loss - self.linear @ theta + 0.5 * away @ pull)
+        return risk, np.asarray(slope - self.linear + pull), np.asarray(curvature + self.penalty)
 
     def recession(self, direction: FloatArray) -> tuple[float, FloatArray]:
         """How fast the risk rises far out in a direction, and a subgradient of that."""
@@ -159,9 +160,8 @@ def _standardising(features: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _newton(problem: _Problem) -> FloatArray:
     theta = np.maximum(problem.centre, np.where(problem.bounded, 0.0, -np.inf))
-    risk = problem.risk(theta)
+    risk, gradient, curvature = problem.at(theta)
     for _ in range(_MAX_ITERATIONS):
-        gradient, curvature = problem.gradient(theta), problem.curvature(theta)
         if np.trace(curvature) < _FLAT or np.abs(theta).max() > _FAR:
             return theta  # on its way to infinity
         step = _bounded_newton_step(curvature, gradient, theta, problem.bounded)
@@ -169,11 +169,12 @@ def _newton(problem: _Problem) -> FloatArray:
         if decrement <= _CONVERGED:
             return np.asarray(theta + step)
         fraction = 1.0
-        while (candidate := problem.risk(theta + fraction * step)) > risk - 1e-4 * fraction * decrement:
+        while (candidate := problem.at(theta + fraction * step))[0] > risk - 1e-4 * fraction * decrement:
             fraction *= 0.5
             if fraction < 1e-10:  # rounding hides any further descent
                 return theta
-        theta, risk = theta + fraction * step, candidate
+        theta = theta + fraction * step
+        risk, gradient, curvature = candidate
     return theta
 
 
@@ -216,6 +217,8 @@ def _endless_direction(problem: _Problem) -> FloatArray | None:
 
 
 def _lowest_rise(problem: _Problem, coordinate: int, sign: float, tolerance: float) -> FloatArray | None:
+    from scipy.optimize import linprog  # slow to import, and rarely needed
+
     k = len(problem.linear)
     bounds = [(0.0 if bound else -1.0, 1.0) for bound in problem.bounded]
     bounds[coordinate] = (sign, sign)

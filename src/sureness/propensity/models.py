@@ -6,15 +6,32 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 
-from sureness._types import AnyArray, FloatArray
+from sureness._settings import Configurable
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import DataError, NotFittedError
-from sureness.numerics.checks import check_scores, check_share, one_dimension, same_length
+from sureness.numerics.checks import check_propensity, check_rows, check_scores, check_share, one_dimension, same_length
 
 
-class PopularityPropensity(BaseEstimator):  # type: ignore[misc]
+class _ItemPropensity(Configurable):
+    """One relative propensity for each item, the clip for items never met."""
+
+    relative: ClassVar[bool] = True
+    clip: float
+    items_: AnyArray  # (n_items,) sorted
+    propensity_: FloatArray  # (n_items,)
+
+    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
+        """One value for each pair."""
+        _check_fitted(self, "propensity_")
+        wanted = _items_of_pairs(users, items)
+        if len(wanted) and (wanted.dtype.kind in "iuf") != (self.items_.dtype.kind in "iuf"):
+            raise DataError(f"items must be of the kind that was learned, {self.items_.dtype}, got {wanted.dtype}")
+        place, known = _find(self.items_, wanted)
+        return np.asarray(np.where(known, self.propensity_[place], self.clip))
+
+
+class PopularityPropensity(_ItemPropensity):
     """Popular items are seen more: ``max(clip, (count / largest count) ** power)``.
 
     It is a *relative* propensity: only its ratios between items mean something, so give a base rate or an anchor
@@ -33,8 +50,6 @@ class PopularityPropensity(BaseEstimator):  # type: ignore[misc]
     array([1. , 0.5, 0.1])
     """
 
-    relative: ClassVar[bool] = True
-
     def __init__(self, *, power: float = 0.5, clip: float = 0.1) -> None:
         self.power = power
         self.clip = clip
@@ -44,18 +59,14 @@ class PopularityPropensity(BaseEstimator):  # type: ignore[misc]
         if items is None:
             raise DataError("popularity needs the items of the interactions, got none; give items=")
         check_share(self.clip, "clip")
+        if not self.power >= 0:
+            raise DataError(f"power must be 0 or more, got {self.power}; a negative one makes rare items seen most")
         self.items_, counts = np.unique(one_dimension(items, "items"), return_counts=True)
         self.propensity_ = np.maximum((counts / counts.max()) ** self.power, self.clip)
         return self
 
-    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
-        """One value for each pair."""
-        _check_fitted(self, "propensity_")
-        place, known = _find(self.items_, np.asarray(items))
-        return np.asarray(np.where(known, self.propensity_[place], self.clip))
 
-
-class UniformPropensity(BaseEstimator):  # type: ignore[misc]
+class UniformPropensity(Configurable):
     """Every pair was seen with the same chance; 1 gives the naive risk back.
 
     Examples
@@ -73,10 +84,10 @@ class UniformPropensity(BaseEstimator):  # type: ignore[misc]
 
     def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
         """One value for each pair."""
-        return np.full(len(np.asarray(items)), check_share(self.value, "value"))
+        return np.full(len(_items_of_pairs(users, items)), check_share(self.value, "value"))
 
 
-class RandomPropensity(BaseEstimator):  # type: ignore[misc]
+class RandomPropensity(_ItemPropensity):
     """Chances drawn at random between `clip` and 1, one for each item: the control that knows nothing.
 
     Examples
@@ -85,8 +96,6 @@ class RandomPropensity(BaseEstimator):  # type: ignore[misc]
     >>> bool(model.propensity(["u", "v"], ["a", "a"]).std() == 0)
     True
     """
-
-    relative: ClassVar[bool] = True
 
     def __init__(self, *, clip: float = 0.1, seed: int = 0) -> None:
         self.clip = clip
@@ -100,14 +109,8 @@ class RandomPropensity(BaseEstimator):  # type: ignore[misc]
         self.propensity_ = np.maximum(rng.random(len(self.items_)), check_share(self.clip, "clip"))
         return self
 
-    def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
-        """One value for each pair."""
-        _check_fitted(self, "propensity_")
-        place, known = _find(self.items_, np.asarray(items))
-        return np.asarray(np.where(known, self.propensity_[place], self.clip))
 
-
-class NaiveBayesPropensity(BaseEstimator):  # type: ignore[misc]
+class NaiveBayesPropensity(Configurable):
     """The chance to see a pair given its rating, from a uniformly exposed sample of ratings.
 
     ``P(seen | rating) = P(rating | seen) P(seen) / P(rating)``, where the uniform sample tells the last one. It is
@@ -129,13 +132,17 @@ class NaiveBayesPropensity(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, ratings: ArrayLike, uniform_ratings: ArrayLike, *, n_pairs: int) -> Self:
         """Learn from the ratings of the log, those of the uniform sample, and the number of all pairs."""
-        seen = one_dimension(ratings, "ratings")
+        seen, random = one_dimension(ratings, "ratings"), one_dimension(uniform_ratings, "uniform_ratings")
+        if n_pairs < len(seen):
+            raise DataError(f"n_pairs must be at least the {len(seen):,} logged ratings, got {n_pairs}")
         self.values_, counts = np.unique(seen, return_counts=True)
-        place, known = _find(self.values_, one_dimension(uniform_ratings, "uniform_ratings"))
+        place, known = _find(self.values_, random)
         uniform = np.bincount(place[known], minlength=len(self.values_)).astype(np.float64)
+        n_uniform = float(len(random))
         if not uniform.all():  # never met at random is rare, not impossible
             uniform += 1.0
-        chance = counts / n_pairs / (uniform / uniform.sum())
+            n_uniform += len(self.values_)
+        chance = counts / n_pairs / (uniform / n_uniform)
         self.propensity_ = np.clip(chance, check_share(self.clip, "clip"), 1.0)
         return self
 
@@ -153,7 +160,7 @@ class NaiveBayesPropensity(BaseEstimator):  # type: ignore[misc]
         raise DataError("naive Bayes knows the propensity of a rating, not of a pair; use of_ratings(ratings)")
 
 
-class LogisticPropensity(BaseEstimator):  # type: ignore[misc]
+class LogisticPropensity(Configurable):
     """The chance to see a pair from features of the user and of the item, by logistic regression.
 
     Parameters
@@ -184,9 +191,15 @@ class LogisticPropensity(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, users: ArrayLike, items: ArrayLike, *, user_features: ArrayLike, item_features: ArrayLike) -> Self:
         """Learn which pairs are in the log; users and items are rows of the feature matrices."""
+        from sklearn.linear_model import LogisticRegression  # slow to import, and only needed here
+
         self.user_features_, self.item_features_ = _matrix(user_features), _matrix(item_features)
         n_users, n_items = len(self.user_features_), len(self.item_features_)
-        pairs = np.unique(self._rows(users, n_users, "users") * n_items + self._rows(items, n_items, "items"))
+        check_share(self.clip, "clip")
+        if self.negatives_per_positive < 1:
+            raise DataError(f"negatives_per_positive must be at least 1, got {self.negatives_per_positive}")
+        rows, columns = self._pairs(users, items)
+        pairs = np.unique(rows * n_items + columns)
         n_drawn = self.negatives_per_positive * len(pairs)
         rng = np.random.default_rng(self.seed)
         if n_drawn >= n_users * n_items - len(pairs):
@@ -206,24 +219,22 @@ class LogisticPropensity(BaseEstimator):  # type: ignore[misc]
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
         """One value for each pair."""
         _check_fitted(self, "model_")
-        rows = self._rows(users, len(self.user_features_), "users")
-        columns = self._rows(items, len(self.item_features_), "items")
+        rows, columns = self._pairs(users, items)
+        if not len(rows):
+            return np.empty(0)
         return np.asarray(np.maximum(self.model_.predict_proba(self._features(rows, columns))[:, 1], self.clip))
 
     def _features(self, users: AnyArray, items: AnyArray) -> FloatArray:
         return np.hstack([self.user_features_[users], self.item_features_[items]])
 
-    @staticmethod
-    def _rows(ids: ArrayLike, n_rows: int, name: str) -> AnyArray:
-        rows = one_dimension(ids, name)
-        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= n_rows:
-            raise DataError(
-                f"{name} must be rows 0 to {n_rows - 1:,} of the features, got {rows.min()} to {rows.max()}"
-            )
-        return rows.astype(np.int64)
+    def _pairs(self, users: ArrayLike, items: ArrayLike) -> tuple[IntArray, IntArray]:
+        rows = check_rows(users, len(self.user_features_), "users", "must be rows {} of the features")
+        columns = check_rows(items, len(self.item_features_), "items", "must be rows {} of the features")
+        same_length(columns, len(rows), "items")
+        return rows, columns
 
 
-class GivenPropensity(BaseEstimator):  # type: ignore[misc]
+class GivenPropensity(Configurable):
     """Known propensities: a matrix of users and items, or one value for each item.
 
     Examples
@@ -238,12 +249,19 @@ class GivenPropensity(BaseEstimator):  # type: ignore[misc]
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
         """One value for each pair; users and items are rows and columns."""
         values = np.asarray(self.values, dtype=np.float64)
-        rows, columns = np.asarray(users), np.asarray(items)
-        same_length(rows, len(columns), "users")
-        if columns.max() >= values.shape[-1] or (values.ndim == 2 and rows.max() >= len(values)):
-            raise DataError(f"pairs must lie inside the given {values.shape} propensities, got user {rows.max()}, "
-                            f"item {columns.max()}")  # fmt: skip
-        return np.asarray(values[columns] if values.ndim == 1 else values[rows, columns])
+        inside = f"must lie inside the given {values.shape} propensities, {{}}"
+        columns = check_rows(items, values.shape[-1], "items", inside)
+        same_length(np.asarray(users), len(columns), "users")
+        rows = check_rows(users, len(values), "users", inside) if values.ndim == 2 else columns
+        found = values[columns] if values.ndim == 1 else values[rows, columns]
+        return np.asarray(check_propensity(found, len(found))) if len(found) else found
+
+
+def _items_of_pairs(users: ArrayLike | None, items: ArrayLike) -> AnyArray:
+    array = np.asarray(items)
+    if users is not None:
+        same_length(np.asarray(users), len(array), "users")
+    return array
 
 
 def _matrix(features: ArrayLike) -> FloatArray:
@@ -261,6 +279,6 @@ def _find(known: AnyArray, wanted: AnyArray) -> tuple[AnyArray, AnyArray]:
     return place, known[place] == wanted
 
 
-def _check_fitted(model: BaseEstimator, attribute: str) -> None:
+def _check_fitted(model: Configurable, attribute: str) -> None:
     if not hasattr(model, attribute):
         raise NotFittedError(f"{type(model).__name__} is not fitted yet; call fit first")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.numerics.checks import check_rows
 
 
 @runtime_checkable
@@ -81,7 +81,4 @@ class FactorSource:
 
 def check_users(users: ArrayLike, n_users: int) -> IntArray:
     """Row numbers of users that exist."""
-    rows = np.asarray(users)
-    if rows.size and (rows.min() < 0 or rows.max() >= n_users):
-        raise DataError(f"users must be rows 0 to {n_users - 1:,} of the source, got {rows.min()} to {rows.max()}")
-    return rows
+    return check_rows(users, n_users, "users", "must be rows {} of the source")

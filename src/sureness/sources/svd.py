@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
-from scipy.sparse.linalg import svds
 
 from sureness._types import FloatArray
 from sureness.errors import DataError
@@ -34,11 +33,15 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
     >>> source.score_block(np.array([0])).round(2) + 0.0
     array([[0.83, 0.83, 0.  ]], dtype=float32)
     """
+    from scipy.sparse.linalg import svds  # slow to import, and only needed here
+
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
         raise DataError(
             f"n_factors must lie between 1 and {limit - 1} for a matrix of shape {interactions.shape}, got {n_factors}"
         )
+    if not interactions.nnz:
+        raise DataError(f"expected at least one interaction, got none in a matrix of shape {interactions.shape}")
     by_user, by_item = (_inverse_root(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing) for axis in (1, 0))
     normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
     start = np.random.default_rng(seed).normal(size=limit)

@@ -7,6 +7,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 
 from sureness._types import FloatArray, IntArray
+from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import ScoreSource
 
@@ -19,6 +20,8 @@ def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
 
 def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int = 1_000) -> FloatArray:
     """Scores of single pairs, computed in blocks of users."""
+    items = check_rows(items, source.n_items, "items", "must be columns {} of the source")
+    same_length(np.asarray(users), len(items), "users")
     some, place = np.unique(users, return_inverse=True)
     scores = np.empty(len(users), dtype=np.float32)
     order = np.argsort(place, kind="stable")

@@ -1,0 +1,61 @@
+"""The manners of scikit-learn's estimators, without the cost of importing it.
+
+A constructor stores its keyword arguments under their own names and nothing else; that is all `get_params`,
+`set_params`, `clone` and the printed form need. ``sklearn.base.clone`` works on these objects as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T", bound="Configurable")
+
+
+class Configurable:
+    """An object that knows the settings it was made with."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name; with `deep` also those of nested objects, as ``outer__inner``."""
+        settings = {name: getattr(self, name) for name in _names_of(type(self))}
+        if deep:
+            for name, value in list(settings.items()):
+                if isinstance(value, Configurable):
+                    settings |= {f"{name}__{inner}": part for inner, part in value.get_params().items()}
+        return settings
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings; learned values stay until the next fit."""
+        for name, value in settings.items():
+            outer, _, inner = name.partition("__")
+            if outer not in _names_of(type(self)):
+                known = ", ".join(_names_of(type(self)))
+                raise ValueError(f"{type(self).__name__} has no setting {outer!r}; it has {known}")
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, outer, value)
+        return self
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(parameters[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def clone(configured: T) -> T:
+    """A new object with the same settings that has learned nothing."""
+    settings = configured.get_params(deep=False)
+    return type(configured)(
+        **{name: clone(value) if isinstance(value, Configurable) else value for name, value in settings.items()}
+    )
+
+
+def _names_of(kind: type) -> list[str]:
+    if kind.__init__ is object.__init__:  # type: ignore[misc]
+        return []
+    return [name for name in inspect.signature(kind.__init__).parameters if name != "self"]  # type: ignore[misc]
