@@ -1,4 +1,4 @@
-"""Every example in the README and the docs runs."""
+"""Every example in the README and the docs runs; commands that take minutes are fenced as bash and do not."""
 
 from __future__ import annotations
 
