@@ -155,6 +155,13 @@ def test_matrices_of_the_wrong_shape_are_refused(small_world):
         CalibrationSet.from_source(source, csr_matrix((3, 4)))
 
 
+def test_an_empty_hold_out_is_refused(small_world):
+    _, source = small_world
+    for builder, more in (("from_source", {}), ("from_sampled_negatives", {"negatives_per_positive": 3})):
+        with pytest.raises(sn.DataError, match="held_out must hold at least one positive, got none"):
+            getattr(CalibrationSet, builder)(source, csr_matrix((120, 50)), **more)
+
+
 def test_scores_that_are_not_finite_are_named(small_world):
     world, _ = small_world
     matrix = np.zeros((120, 50))

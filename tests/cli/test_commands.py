@@ -73,6 +73,14 @@ def test_auto_says_why(folder, tmp_path):
     assert found["chosen_because"]
 
 
+def test_auto_and_segments_do_not_mix(folder, tmp_path):
+    done = run(
+        "fit", folder / "pairs.csv", "--method", "auto", "--segment-column", "domain", "-o", "m.json", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert "name a method with --segment-column" in done.stderr
+
+
 def test_segments_from_fit_to_apply(folder, tmp_path):
     succeed("fit", folder / "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
     refused = run("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)

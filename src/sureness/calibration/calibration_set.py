@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,22 @@ _BLOCK_SCORES = 2_000_000  # scores held at a time while a source is streamed
 
 ESTIMANDS: tuple[Estimand, ...] = ("interaction", "preference")
 RISKS: tuple[Risk, ...] = ("naive", "unbiased", "weighted")
+
+
+class SourceSettings(TypedDict, total=False):
+    """What the builders of a calibration set pass on; explained there."""
+
+    held_out_share: float
+    training_pairs: Literal["kept", "left_out"]
+    base_rate: float | None
+    anchor: ScoredPairs | None
+    relative_propensity: bool
+
+
+class SetSettings(SourceSettings, total=False):
+    """The same for pairs that were drawn elsewhere."""
+
+    sampling_rate: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -117,7 +133,7 @@ class CalibrationSet:
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
         estimand: Estimand | None = None,
-        **settings: object,
+        **settings: Unpack[SetSettings],
     ) -> Self:
         """From arrays of one length; with propensities the estimand is preference unless said otherwise."""
         pairs = ScoredPairs.of(
@@ -131,7 +147,7 @@ class CalibrationSet:
         chunks: Iterable[ScoredPairs] | Callable[[], Iterable[ScoredPairs]],
         *,
         estimand: Estimand | None = None,
-        **settings: object,
+        **settings: Unpack[SetSettings],
     ) -> Self:
         """From chunks in any order.
 
@@ -148,10 +164,12 @@ class CalibrationSet:
         if estimand is None:
             first = next(iter(chunks()), None)
             estimand = "preference" if first is not None and first.propensity is not None else "interaction"
-        return cls(chunks=chunks, estimand=estimand, **settings)  # type: ignore[arg-type]
+        return cls(chunks=chunks, estimand=estimand, **settings)
 
     @classmethod
-    def from_table(cls, table: pl.DataFrame, *, estimand: Estimand | None = None, **settings: object) -> Self:
+    def from_table(
+        cls, table: pl.DataFrame, *, estimand: Estimand | None = None, **settings: Unpack[SetSettings]
+    ) -> Self:
         """From a polars table with score and label, and user_id, item_id, weight, propensity where they exist.
 
         Examples
@@ -173,7 +191,7 @@ class CalibrationSet:
         sampling_rate: float = 1.0,
         seed: Seed = 0,
         estimand: Estimand | None = None,
-        **settings: object,
+        **settings: Unpack[SourceSettings],
     ) -> Self:
         """All candidates of a recommender, streamed in blocks of users, or a known share of them.
 
@@ -193,6 +211,8 @@ class CalibrationSet:
         _check_shape(source, held_out, "held_out")
         if train is not None:
             _check_shape(source, train, "train")
+        if not held_out.nnz:
+            raise DataError("held_out must hold at least one positive, got none; hold out a share of the log")
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
         positives, seen = held_out.tocsr(), None if train is None else train.tocsr()
@@ -206,7 +226,7 @@ class CalibrationSet:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
         settings.setdefault("training_pairs", "kept" if train is None else "left_out")
-        return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)  # type: ignore[arg-type]
+        return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)
 
     @classmethod
     def from_sampled_negatives(
@@ -219,7 +239,7 @@ class CalibrationSet:
         propensity: PropensityModel | None = None,
         as_population: bool = False,
         seed: Seed = 0,
-        **settings: object,
+        **settings: Unpack[SourceSettings],
     ) -> Self:
         """A fixed number of negatives for each positive, as in the dissertation.
 
@@ -230,11 +250,11 @@ class CalibrationSet:
             The dissertation's literal form: take the sample for the population, so that the ratio of negatives
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
-        n_positive = held_out.nnz
+        n_positive = max(held_out.nnz, 1)  # none at all is refused below
         n_negative = source.n_users * source.n_items - n_positive - (0 if train is None else train.nnz)
         rate = min(1.0, negatives_per_positive * n_positive / max(n_negative, 1))
         built = cls.from_source(
-            source, held_out, train=train, propensity=propensity, sampling_rate=rate, seed=seed, **settings  # type: ignore[arg-type]
+            source, held_out, train=train, propensity=propensity, sampling_rate=rate, seed=seed, **settings
         )  # fmt: skip
         return replace(built, sampling_rate=1.0) if as_population else built
 
@@ -248,11 +268,11 @@ class CalibrationSet:
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
         items: ArrayLike | None = None,
-        **settings: object,
+        **settings: Unpack[SetSettings],
     ) -> Self:
         """Held-out ratings as they are: above the threshold positive, the others negative (chapter 2, literally)."""
         labels = check_scores(ratings, "ratings") > threshold
-        return cls.from_pairs(scores, labels, users=users, items=items, propensity=propensity, **settings)  # type: ignore[arg-type]
+        return cls.from_pairs(scores, labels, users=users, items=items, propensity=propensity, **settings)
 
     # --- what the fits ask for --------------------------------------------------------------------------------------
 

@@ -13,7 +13,24 @@ from sureness.errors import DataError
 from sureness.numerics.histogram import WeightedScores
 
 
-class HistogramCalibrator(Calibrator):
+class _StepCalibrator(Calibrator):
+    """A step function: edges and the values between them."""
+
+    monotone_by_design: ClassVar[bool] = False
+    edges_: FloatArray
+    values_: FloatArray
+
+    def _adjust(self, level: Level) -> None:
+        self.values_ = level(self.values_)
+
+    def _state(self) -> dict[str, Any]:
+        return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
+
+
+class HistogramCalibrator(_StepCalibrator):
     """The share of positives in equally wide bins of the scores; may decrease.
 
     Empty bins take the value between their neighbours; scores outside the fitted range that of the end bins.
@@ -35,7 +52,6 @@ class HistogramCalibrator(Calibrator):
     array([0.5, 1. ])
     """
 
-    monotone_by_design: ClassVar[bool] = False
     exact_pairs: ClassVar[int] = 1_000_000
 
     def __init__(self, *, n_bins: int = 50, risk: Risk | None = None) -> None:
@@ -51,19 +67,10 @@ class HistogramCalibrator(Calibrator):
         target = np.bincount(place, points.target, self.n_bins)
         filled = np.flatnonzero(weight)
         mean = np.clip(target[filled] / weight[filled], 0.0, 1.0)
-        self.values_: FloatArray = np.interp(np.arange(self.n_bins), filled, mean)
+        self.values_ = np.interp(np.arange(self.n_bins), filled, mean)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[_bin_of(scores, self.edges_)])
-
-    def _adjust(self, level: Level) -> None:
-        self.values_ = level(self.values_)
-
-    def _state(self) -> dict[str, Any]:
-        return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
 
 
 class IsotonicCalibrator(Calibrator):
@@ -137,7 +144,7 @@ class IsotonicCalibrator(Calibrator):
         self.level_ = Level(*state["level"])
 
 
-class BBQCalibrator(Calibrator):
+class BBQCalibrator(_StepCalibrator):
     """Bayesian binning into quantiles: many equal-frequency binnings, averaged by how well each explains the labels.
 
     Scores are first stretched over [0, 1], which the method is made for; may decrease.
@@ -163,8 +170,6 @@ class BBQCalibrator(Calibrator):
     >>> bool(calibrator.probability([-2.0])[0] < 0.3 and calibrator.probability([2.0])[0] > 0.7)
     True
     """
-
-    monotone_by_design: ClassVar[bool] = False
 
     def __init__(self, *, risk: Risk | None = None, prior_strength: float = 2.0, spread: float = 10.0) -> None:
         self.risk = risk
@@ -194,19 +199,10 @@ class BBQCalibrator(Calibrator):
         for (cuts, means, _), part in zip(binnings, share, strict=True):
             values += part * means[np.searchsorted(cuts, inside, side="right")]
         self.edges_ = points.minimum + edges * (points.maximum - points.minimum)
-        self.values_: FloatArray = np.clip(values, 0.0, 1.0)
+        self.values_ = np.clip(values, 0.0, 1.0)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[np.searchsorted(self.edges_, scores, side="right")])
-
-    def _adjust(self, level: Level) -> None:
-        self.values_ = level(self.values_)
-
-    def _state(self) -> dict[str, Any]:
-        return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
 
 
 def _bin_of(scores: FloatArray, edges: FloatArray) -> IntArray:

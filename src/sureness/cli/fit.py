@@ -98,16 +98,17 @@ def fit(
             anchor=_anchor(anchor, columns), relative_propensity=relative_propensity,
         )  # fmt: skip
         result: dict[str, Any] = {"table": str(table), "output": str(output), "pairs": n_rows}
-        calibrator: Any = _unfitted(method, risk, top_n)
-        if calibrator is None:
-            choice = choose([make_calibrator(name) for name in AUTO], data, by=by, progress=steps_of(bar))
-            calibrator = choice.best
+        if method == "auto":
+            if segment_column is not None:
+                raise DataError("--method auto compares maps for all pairs; name a method with --segment-column")
+            choice = choose([_unfitted(name, risk, top_n) for name in AUTO], data, by=by, progress=steps_of(bar))
+            calibrator: Any = choice.best
             result |= {"chosen_because": choice.reason, "comparison": choice.table.to_dicts()}
         elif segment_column is not None:
             segments = _segments(frame, table, segment_column)
-            calibrator = SegmentCalibrator(calibrator).fit(data, segments=segments)
+            calibrator = SegmentCalibrator(_unfitted(method, risk, top_n)).fit(data, segments=segments)
         else:
-            calibrator.fit(data)
+            calibrator = _unfitted(method, risk, top_n).fit(data)
         calibrator.save(output)
         if segment_column is None and n_rows <= _JUDGE_ROWS:
             result["out_of_fold"] = {
@@ -132,9 +133,7 @@ def _calibration_set(
     return CalibrationSet.from_chunks(chunks, estimand=estimand, **settings)
 
 
-def _unfitted(method: str, risk: Risk | None, top_n: int | None) -> Calibrator | None:
-    if method == "auto":
-        return None
+def _unfitted(method: str, risk: Risk | None, top_n: int | None) -> Calibrator:
     calibrator = make_calibrator(method, risk=risk)
     return calibrator if top_n is None else TopNCalibrator(calibrator, n=top_n)
 
@@ -193,6 +192,8 @@ def _print(result: dict[str, Any]) -> None:
     if "chosen_because" in result:
         rows.append(("chosen because", result["chosen_because"]))
     print_table("Fitted", ["what", "value"], rows)
+    if "out_of_fold" not in result:
+        out.print("for error figures, judge it on held-out pairs: sureness report", markup=False)
     out.print(f"wrote {result['output']}", markup=False)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.calibration_set import CalibrationSet, SourceSettings
 from sureness.calibration.catalogue import make_calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.simulator import World
@@ -58,7 +58,7 @@ class Study:
         if knowledge == "true preference":
             return CalibrationSet.from_chunks([true_preference_pairs(self)], estimand="preference")
         popular = knowledge.startswith("popularity")
-        settings: dict[str, Any] = {"held_out_share": world.settings.held_out_share}
+        settings: SourceSettings = {"held_out_share": world.settings.held_out_share}
         if knowledge.endswith("base rate"):
             settings["base_rate"] = float(self.uniform.labels.mean())
         if knowledge.endswith("anchor"):
