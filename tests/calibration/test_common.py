@@ -59,7 +59,7 @@ def test_never_decreases_also_outside_the_fitted_range(calibrator, scores, seed)
 
 
 @given(scores=any_scores, seed=st.integers(0, 1_000))
-@hypothesis_settings(max_examples=100)
+@hypothesis_settings(max_examples=300)
 def test_strict_isotonic_increases_strictly(scores, seed):
     fitted = fit_or_skip(sn.IsotonicCalibrator(strict=True), scores, labelled(scores, seed))
     width = np.ptp(scores)

@@ -107,7 +107,7 @@ class IsotonicCalibrator(Calibrator):
 
         scores, weight, target = _distinct(points)
         fitted = np.clip(isotonic_regression(target / weight, sample_weight=weight), 0.0, 1.0)
-        starts = np.flatnonzero(np.r_[True, fitted[1:] != fitted[:-1]])
+        starts = np.flatnonzero(np.r_[True, np.diff(fitted) > 1e-12])  # rounding must not split a block
         ends = np.r_[starts[1:], len(fitted)] - 1
         low, high = fitted[starts], fitted[starts]
         if self.strict:
