@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+import sklearn.base
+
+import sureness as sn
+from sureness._settings import clone
+
+
+@pytest.mark.parametrize("copy", [clone, sklearn.base.clone], ids=["ours", "scikit-learn"])
+@pytest.mark.parametrize(
+    "configured",
+    [
+        sn.GammaCalibrator(shift=0.1, risk="naive"),
+        sn.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
+        sn.SegmentCalibrator(sn.IsotonicCalibrator(strict=True), strength=5.0),
+        sn.PopularityPropensity(power=1.0),
+        sn.SigmoidCalibrator(),
+    ],
+    ids=repr,
+)
+def test_a_clone_has_the_settings_and_nothing_learned(copy, configured):
+    again = copy(configured)
+    assert again is not configured
+    assert repr(again) == repr(configured)
+    assert not [name for name in vars(again) if name.endswith("_")]
+
+
+def test_only_changed_settings_are_shown():
+    assert repr(sn.GammaCalibrator()) == "GammaCalibrator()"
+    assert repr(sn.TopNCalibrator(sn.PlattCalibrator(), n=3)) == "TopNCalibrator(base=PlattCalibrator(), n=3)"
+
+
+def test_nested_settings_can_be_read_and_set():
+    calibrator = sn.TopNCalibrator(sn.GammaCalibrator(), n=3)
+    assert calibrator.get_params()["base__shift"] == 0.01
+    calibrator.set_params(n=5, base__shift=0.2)
+    assert (calibrator.n, calibrator.base.shift) == (5, 0.2)
+    assert "base__shift" not in calibrator.get_params(deep=False)
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(ValueError, match="PlattCalibrator has no setting 'speed'; it has monotone, risk"):
+        sn.PlattCalibrator().set_params(speed=3)
