@@ -196,3 +196,32 @@ def test_the_fit_does_not_depend_on_how_a_large_set_is_cut():
     chunks = [sn.ScoredPairs.of(scores[cut], labels[cut]) for cut in reversed(cuts)]
     parts = sn.GaussianCalibrator().fit(CalibrationSet.from_chunks(chunks))
     assert_allclose(parts.probability(scores), whole.probability(scores), atol=1e-5)
+
+
+def test_masked_training_pairs_and_dense_matrices_are_welcome(small_world):
+    world, source = small_world
+    scores = source.score_block(np.arange(120))
+    masked = np.where(world.train.toarray() > 0, -np.inf, scores)
+    dense = CalibrationSet.from_source(
+        sn.MatrixSource(masked), world.held_out.toarray(), train=world.train.toarray()
+    ).gather()  # fmt: skip
+    assert_array_equal(
+        dense.scores, CalibrationSet.from_source(source, world.held_out, train=world.train).gather().scores
+    )
+
+
+def test_a_source_of_the_wrong_width_is_named(small_world):
+    world, _ = small_world
+
+    class Narrow:
+        n_users, n_items = 120, 50
+
+        def score_block(self, users):
+            return np.zeros((len(users), 3))
+
+    with pytest.raises(sn.DataError, match=r"score_block must return .*\(120, 50\), got \(120, 3\)"):
+        CalibrationSet.from_source(Narrow(), world.held_out).gather()
+
+
+def test_no_scores_give_no_probabilities(pairs):
+    assert sn.PlattCalibrator().fit(*pairs).probability([]).shape == (0,)

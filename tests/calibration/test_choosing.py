@@ -87,3 +87,31 @@ def test_cross_validation_is_honest_where_the_fit_itself_is_not():
     honest = sn.cross_validate(greedy, CalibrationSet.from_pairs(scores, labels))
     assert honest["brier"].value > 2 * in_sample
     assert honest["brier"].low < honest["brier"].value < honest["brier"].high
+
+
+def test_beta_of_probabilities_is_judged_as_it_is_applied():
+    rng = np.random.default_rng(0)
+    q = rng.random(4_000)
+    labels = rng.random(4_000) < q**2
+    beta = sn.BetaCalibrator(scores_are="probabilities")
+    direct = sn.negative_log_likelihood(labels, beta.fit(q, labels).probability(q))
+    found = sn.cross_validate(beta, CalibrationSet.from_pairs(q, labels))["nll"]
+    assert found.value == pytest.approx(direct, abs=0.01)
+
+
+def test_the_brier_score_of_targets_stays_a_brier_score():
+    """Targets of labels over propensities are far above 1; the score must estimate that of the preferences."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=40_000)
+    liked = rng.random(40_000) < expit(scores)
+    labels = liked & (rng.random(40_000) < 0.1)
+    data = CalibrationSet.from_pairs(scores, labels, propensity=np.full(40_000, 0.1))
+    found = sn.cross_validate(sn.PlattCalibrator(), data)["brier"].value
+    assert found == pytest.approx(sn.brier_score(liked, expit(scores)), abs=0.02)
+
+
+def test_what_is_no_calibrator_is_named():
+    with pytest.raises(sn.DataError, match="choose compares calibrators, got 'platt'"):
+        sn.choose(["platt"], [0.0, 1.0], [0, 1])
+    with pytest.raises(sn.DataError, match="n_folds must be at least 2, got 1"):
+        sn.choose(CANDIDATES, *draw_pairs(100), n_folds=1)

@@ -102,3 +102,14 @@ def test_bad_input_is_named():
         sn.SegmentCalibrator().probability([0.0], ["a"])
     with pytest.raises(sn.DataError, match="strength must not be negative"):
         sn.SegmentCalibrator(strength=-1.0).fit([0.0, 1.0, 0.5, 0.6], [0, 1, 1, 0], segments=["a"] * 4)
+
+
+@pytest.mark.parametrize("name", ["kind", "number", "base", "ü|;", ""])
+def test_segments_may_have_any_name(name, tmp_path):
+    scores, labels, segments, _ = segmented(2_000, 1.0)
+    segments = np.where(segments == "domain 0", name, segments)
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=segments)
+    fitted.save(tmp_path / "map.json")
+    assert_array_equal(
+        sn.load(tmp_path / "map.json").probability(scores, segments), fitted.probability(scores, segments)
+    )

@@ -177,3 +177,34 @@ def test_wrong_usage_exits_with_two(tmp_path):
     assert run("fit", cwd=tmp_path).returncode == 2
     assert run("fit", "x.csv", "--method", "magic", cwd=tmp_path).returncode == 2
     assert run("nonsense", cwd=tmp_path).returncode == 2
+
+
+def test_apply_leaves_the_other_columns_of_a_csv_as_they_are(good, tmp_path):
+    (tmp_path / "in.csv").write_text("user_id,code,price,score\n007,01,1.50,0.5\n7,x,2.00,-1\n")
+    succeed("apply", good / "map.json", "in.csv", "-o", "out.csv", cwd=tmp_path)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in lines[1:]] == [["007", "01", "1.50"], ["7", "x", "2.00"]]
+
+
+def test_one_positive_is_fitted_with_a_note(tmp_path):
+    scores = np.linspace(-1, 1, 50)
+    pl.DataFrame({"score": scores, "label": (np.arange(50) == 30).astype(int)}).write_csv(tmp_path / "t.csv")
+    done = run("fit", "t.csv", "--method", "platt", "-o", "map.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be judged on users it has not seen" in " ".join(done.stderr.split())
+
+
+def test_an_interrupt_says_so_and_leaves_nothing(good, tmp_path):
+    scores = np.random.default_rng(0).normal(size=4_000_000)
+    pl.DataFrame({"score": scores}).write_parquet(tmp_path / "large.parquet")
+    process = subprocess.Popen(
+        [*COMMAND, "apply", str(good / "map.json"), "large.parquet", "-o", "out.csv"], cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not list(tmp_path.glob(".out.csv.*")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130, told
+    assert "stopped; what was being written is discarded" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]

@@ -55,7 +55,9 @@ class Calibrator(Configurable, ABC):
             0 or 1; needed with plain scores.
         sample_weight : array-like of shape (n_pairs,), optional
         propensity : array-like of shape (n_pairs,), optional
-            Chance that the pair was seen; with it the probabilities estimate preference, not interaction.
+            Chance that the pair was seen; with it the probabilities estimate preference, not interaction. A label of 0
+            then means not seen *or* not liked, over all candidates. In a log of impressions alone, where every pair
+            was seen, give ``sample_weight=1 / propensity`` instead.
         users : array-like of shape (n_pairs,), optional
             Needed only by calibrators that look at each user's top items.
 
@@ -87,6 +89,8 @@ class Calibrator(Configurable, ABC):
     def probability(self, scores: ArrayLike) -> FloatArray:
         """Probabilities of scores, in the same order; shape (n_pairs,)."""
         self._check_fitted()
+        if np.size(scores) == 0:
+            return np.empty(0)
         return self._probability(check_scores(scores).astype(np.float64, copy=False))
 
     @overload

@@ -106,6 +106,8 @@ class CalibrationSet:
                 "the share of negatives that was kept must be known, got sampling_rate=None; "
                 "give sampling_rate=, or base_rate= (the share of positives among all pairs), or an anchor"
             )
+        if self.anchor is not None and not isinstance(self.anchor, ScoredPairs):
+            raise DataError(f"an anchor must be ScoredPairs, got {type(self.anchor).__name__}; use ScoredPairs.of(...)")
         if self.anchor is not None and not 0 < self.anchor.n_positive < len(self.anchor):
             raise DataError(
                 f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} "
@@ -208,14 +210,12 @@ class CalibrationSet:
             Keep every pair labelled 0 with this chance, and weigh it by the inverse.
         seed : int or Generator
         """
-        _check_shape(source, held_out, "held_out")
-        if train is not None:
-            _check_shape(source, train, "train")
-        if not held_out.nnz:
+        positives = _sparse(held_out, source, "held_out")
+        seen = None if train is None else _sparse(train, source, "train")
+        if not positives.nnz:
             raise DataError("held_out must hold at least one positive, got none; hold out a share of the log")
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
-        positives, seen = held_out.tocsr(), None if train is None else train.tocsr()
 
         def blocks() -> Iterator[ScoredPairs]:
             rng = np.random.default_rng(seed)  # the same sample in every pass
@@ -250,8 +250,9 @@ class CalibrationSet:
             The dissertation's literal form: take the sample for the population, so that the ratio of negatives
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
-        n_positive = max(held_out.nnz, 1)  # none at all is refused below
-        n_negative = source.n_users * source.n_items - n_positive - (0 if train is None else train.nnz)
+        n_positive = max(_sparse(held_out, source, "held_out").nnz, 1)  # none at all is refused below
+        n_train = 0 if train is None else _sparse(train, source, "train").nnz
+        n_negative = source.n_users * source.n_items - n_positive - n_train
         rate = min(1.0, negatives_per_positive * n_positive / max(n_negative, 1))
         built = cls.from_source(
             source, held_out, train=train, propensity=propensity, sampling_rate=rate, seed=seed, **settings
@@ -415,11 +416,15 @@ def _scaled(weight: FloatArray | None, pairs: ScoredPairs, negative: float) -> F
     return np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
 
 
-def _check_shape(source: ScoreSource, matrix: csr_matrix, name: str) -> None:
+def _sparse(matrix: csr_matrix, source: ScoreSource, name: str) -> csr_matrix:
+    """The matrix in rows, if it has the shape of the source."""
+    from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
+
     if matrix.shape != (source.n_users, source.n_items):
         raise DataError(
             f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {matrix.shape}"
         )
+    return csr_matrix(matrix)
 
 
 def _user_blocks(source: ScoreSource) -> Iterator[IntArray]:
@@ -437,8 +442,10 @@ def _candidates(
     sampling_rate: float,
     rng: np.random.Generator,
 ) -> ScoredPairs:
-    block = check_scores(np.asarray(source.score_block(users)).ravel(), "scores of the source")
+    block = np.asarray(source.score_block(users))
     shape = (len(users), source.n_items)
+    if block.shape != shape:
+        raise DataError(f"score_block must return one row a user and one column an item, {shape}, got {block.shape}")
     labels = positives[users].toarray().astype(bool).ravel()
     keep = np.ones(shape, dtype=bool).ravel() if sampling_rate == 1.0 else rng.random(labels.size) < sampling_rate
     keep |= labels
@@ -451,4 +458,5 @@ def _candidates(
     if propensity is not None:
         omega = np.ones(len(kept))
         omega[labels] = propensity.propensity(users[rows[labels]], items[labels])
-    return ScoredPairs(scores=block[kept], labels=labels, users=users[rows], items=items, propensity=omega)
+    scores = check_scores(block.ravel()[kept], "scores of the source") if len(kept) else np.empty(0)
+    return ScoredPairs(scores=scores, labels=labels, users=users[rows], items=items, propensity=omega)

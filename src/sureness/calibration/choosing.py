@@ -85,8 +85,12 @@ def choose(
     >>> choice.best, choice.fell_back
     (GaussianCalibrator(), False)
     """
+    calibrators = list(calibrators)
     if not calibrators:
         raise DataError("choose needs at least one calibrator, got none")
+    for calibrator in calibrators:
+        if not isinstance(calibrator, Calibrator):
+            raise DataError(f"choose compares calibrators, got {calibrator!r}; make_calibrator gives one by name")
     if not isinstance(data, CalibrationSet):
         if labels is None:
             raise DataError("choose needs labels beside the scores, got none; give labels of 0 and 1")
@@ -157,7 +161,7 @@ def _out_of_fold(calibrator: Calibrator, data: CalibrationSet, pairs: ScoredPair
                 fitted = clone(calibrator).fit_set(data.with_pairs(pairs.take(folds != fold)))
         except DataError as error:
             return str(error)
-        result[folds == fold] = fitted._probability(pairs.scores[folds == fold].astype(np.float64))
+        result[folds == fold] = fitted.probability(pairs.scores[folds == fold])
     return result
 
 

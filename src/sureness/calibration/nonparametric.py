@@ -59,8 +59,8 @@ class HistogramCalibrator(_StepCalibrator):
         self.risk = risk
 
     def _fit_points(self, points: WeightedScores) -> None:
-        if self.n_bins < 1:
-            raise DataError(f"n_bins must be at least 1, got {self.n_bins}")
+        if not isinstance(self.n_bins, int | np.integer) or self.n_bins < 1:
+            raise DataError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
         self.edges_ = np.linspace(points.minimum, points.maximum, self.n_bins + 1)
         place = _bin_of(points.scores, self.edges_)
         weight = np.bincount(place, points.weight, self.n_bins)
@@ -183,8 +183,8 @@ class BBQCalibrator(_StepCalibrator):
         weight, target = weight * worth, target * worth
         unit = (scores - points.minimum) / (points.maximum - points.minimum)
         total = weight.sum()
-        fewest = max(1, int(np.floor(np.cbrt(total) / self.spread)))
-        most = min(len(unit), int(np.ceil(np.cbrt(total) * self.spread)))
+        most = max(1, min(len(unit), int(np.ceil(np.cbrt(total) * self.spread))))
+        fewest = min(most, max(1, int(np.floor(np.cbrt(total) / self.spread))))
         binnings = [
             _equal_mass_binning(unit, weight, target, n_bins, self.prior_strength) for n_bins in range(fewest, most + 1)
         ]

@@ -107,9 +107,9 @@ class SegmentCalibrator(Configurable):
         if self.strength == "auto":
             self.strength_ = self._best_strength(data, pairs, names, risk)
         else:
+            if isinstance(self.strength, str) or not self.strength >= 0:
+                raise DataError(f"strength must not be negative, got {self.strength!r}; give a number or 'auto'")
             self.strength_ = float(self.strength)
-            if self.strength_ < 0:
-                raise DataError(f"strength must not be negative, got {self.strength}")
         self.global_ = base.fit_set(data)
         self.maps_, positives = self._fit_segments(data, pairs, names, risk, self.global_)
         self.shares_ = {name: _share(n, self.strength_) for name, n in positives.items()}
@@ -172,18 +172,21 @@ class SegmentCalibrator(Configurable):
     def _mixed(
         scores: FloatArray, names: AnyArray, overall: Calibrator, maps: dict[str, Calibrator], shares: dict[str, float]
     ) -> FloatArray:
-        result = overall._probability(scores)
+        result = overall.probability(scores)
         for name, inside in _members(names):
             if name in maps:
-                own = maps[name]._probability(scores[inside])
+                own = maps[name].probability(scores[inside])
                 result[inside] += shares[name] * (own - result[inside])
         return np.clip(result, 0.0, 1.0)
 
     def _state(self) -> dict[str, Any]:
-        return {"global": self.global_, "maps": self.maps_, "shares": self.shares_, "strength": self.strength_}
+        segments = [[name, own, self.shares_[name]] for name, own in self.maps_.items()]  # names may be any text
+        return {"global": self.global_, "segments": segments, "strength": self.strength_}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.global_, self.maps_, self.shares_ = state["global"], state["maps"], state["shares"]
+        self.global_ = state["global"]
+        self.maps_ = {name: own for name, own, _ in state["segments"]}
+        self.shares_ = {name: float(share) for name, _, share in state["segments"]}
         self.strength_ = float(state["strength"])
 
 

@@ -79,7 +79,7 @@ class TopNCalibrator(Calibrator):
         raise DataError("the top n of each user needs users, which a histogram does not keep; fit on pairs")
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return self.base_._probability(scores)
+        return self.base_.probability(scores)
 
     def _state(self) -> dict[str, Any]:
         return {"base": self.base_}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -39,6 +40,8 @@ def options(
     """Options of all commands."""
 
 
+_INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
+
 _COMMANDS = {"demo": app, "fit": app, "apply": app, "report": app, "simulate": data_app}
 """Every command, in the order of the help; each lives in the file of its name."""
 
@@ -63,9 +66,12 @@ def main() -> None:
             err.print("[bold red]error:[/] ", end="")
             err.print(str(error), markup=False, soft_wrap=True)
             sys.exit(1)
-        except KeyboardInterrupt:
-            err.print("stopped; nothing was written")
-            sys.exit(130)
+        except (KeyboardInterrupt, SystemExit) as end:
+            if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
+                raise
+            err.print("stopped; what was being written is discarded")
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -26,7 +26,7 @@ def apply(
 ) -> None:
     """Add a column of probabilities to a table, in batches, so it may be larger than memory."""
     fitted: Any = load(calibrator)
-    frame = scan_table(table)
+    frame = scan_table(table, numbers=[score_column])  # all else is written as it was read
     inputs = [score_column]
     if isinstance(fitted, SegmentCalibrator):
         if segment_column is None:
@@ -44,7 +44,7 @@ def apply(
             frame, probability_column, inputs, fitted.probability, lambda n: bar.advance(task, n)
         )
         try:
-            write_table(result, output)
+            write_table(result, output, source=table)
         except (FileError, ValueError):
             if problems and isinstance(problems[0], DataError):
                 raise DataError(f"{table}: {problems[0]}") from None

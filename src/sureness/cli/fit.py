@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,7 +29,7 @@ from sureness.cli._columns import (
 )
 from sureness.cli._console import out, print_json, print_table, progress_bar, steps_of
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table, stream_pairs
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessWarning
 from sureness.metrics.intervals import Interval
 
 AUTO = ("platt", "beta", "gaussian", "gamma", "isotonic")
@@ -109,12 +110,9 @@ def fit(
             calibrator = SegmentCalibrator(_unfitted(method, risk, top_n)).fit(data, segments=segments)
         else:
             calibrator = _unfitted(method, risk, top_n).fit(data)
-        calibrator.save(output)
         if segment_column is None and n_rows <= _JUDGE_ROWS:
-            result["out_of_fold"] = {
-                name: {"value": found.value, "low": found.low, "high": found.high}
-                for name, found in cross_validate(calibrator, data).items()
-            }
+            result["out_of_fold"] = _judged(calibrator, data, top_n)
+        calibrator.save(output)
     result |= _described(calibrator)
     print_json(result) if json else _print(result)
 
@@ -131,6 +129,17 @@ def _calibration_set(
     if estimand is None:
         estimand = "preference" if "propensity" in frame.collect_schema().names() else "interaction"
     return CalibrationSet.from_chunks(chunks, estimand=estimand, **settings)
+
+
+def _judged(calibrator: Calibrator, data: CalibrationSet, top_n: int | None) -> dict[str, dict[str, float]]:
+    """Out-of-fold metrics, of the top items where the fit looks there; empty, with a note, where there are too few."""
+    metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
+    try:
+        judged = cross_validate(calibrator, data, metrics=metrics)
+    except DataError as error:
+        warnings.warn(f"the fit cannot be judged on users it has not seen: {error}", SurenessWarning, stacklevel=2)
+        return {}
+    return {name: {"value": found.value, "low": found.low, "high": found.high} for name, found in judged.items()}
 
 
 def _unfitted(method: str, risk: Risk | None, top_n: int | None) -> Calibrator:

@@ -78,7 +78,7 @@ def _judged_rows(
     wanted = ["score", "label", *([group_column] if group_column else [])]
     require_columns(frame, wanted, table)
     names = frame.collect_schema().names()
-    frame = frame.select([name for name in [*wanted, "user_id", "item_id", "weight"] if name in names])
+    frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
     n_rows = count_rows(frame, table)
     notes: list[str] = []
     if n_rows > most_rows:

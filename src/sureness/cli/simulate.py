@@ -32,7 +32,7 @@ def simulate_data(
     `candidates` has what `sureness fit` needs, `test` what `sureness report` needs.
     """
     with progress_bar(json) as bar:
-        task = bar.add_task("simulating", total=5)
+        task = bar.add_task("simulating", total=3)
         world = simulate(SimulatorSettings(n_users=users, n_items=items, n_domains=domains, seed=seed))
         bar.advance(task)
         source = svd_source(world.train, n_factors=factors, seed=seed)
@@ -43,7 +43,7 @@ def simulate_data(
         bar.advance(task)
         for name, table in tables.items():
             write_table(table, output / f"{name}.{ending}")
-        bar.advance(task, 3)
+        bar.advance(task)
     files = {name: {"path": str(output / f"{name}.{ending}"), "rows": t.height} for name, t in tables.items()}
     if json:
         print_json({"files": files, "held_out_share": world.settings.held_out_share})

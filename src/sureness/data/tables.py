@@ -21,7 +21,9 @@ _IDS = ("user_id", "item_id")
 _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
-def scan_table(path: str | PathLike[str], columns: dict[str, str] | None = None) -> pl.LazyFrame:
+def scan_table(
+    path: str | PathLike[str], columns: dict[str, str] | None = None, *, numbers: Sequence[str] = _NUMBERS
+) -> pl.LazyFrame:
     """A table as a lazy frame with the agreed column names.
 
     Parameters
@@ -30,6 +32,8 @@ def scan_table(path: str | PathLike[str], columns: dict[str, str] | None = None)
         Ends in .parquet, .csv or .tsv; the last two also with .gz.
     columns : dict, optional
         Agreed name to the name in the file, where they differ.
+    numbers : sequence of str
+        Columns of a CSV or TSV file that hold numbers; all others but the ids are read as text, as they stand.
     """
     place = Path(path)
     renamed = {ours: theirs for ours, theirs in (columns or {}).items() if theirs != ours}
@@ -38,8 +42,8 @@ def scan_table(path: str | PathLike[str], columns: dict[str, str] | None = None)
             raise FileError(f"cannot read {place}: there is no such file")
         if place.is_dir():
             raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
-        numbers, ids = ([(columns or {}).get(name, name) for name in known] for known in (_NUMBERS, _IDS))
-        frame = _scan(place, numbers, ids)
+        numeric, ids = ([(columns or {}).get(name, name) for name in known] for known in (numbers, _IDS))
+        frame = _scan(place, numeric, ids)
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():
         if theirs not in names:
@@ -58,10 +62,8 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
     there = frame.collect_schema().names()
     missing = [name for name in names if name not in there]
     if missing:
-        raise DataError(
-            f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}; "
-            f"name it with --{missing[0].removesuffix('_id')}-column"
-        )
+        hint = f"; name it with --{missing[0].removesuffix('_id')}-column" if missing[0] in (*_IDS, *_NUMBERS) else ""
+        raise DataError(f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}{hint}")
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str]) -> int:
@@ -112,14 +114,20 @@ def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
     )  # fmt: skip
 
 
-def write_table(table: pl.DataFrame | pl.LazyFrame, path: str | PathLike[str]) -> None:
-    """Write Parquet, CSV or TSV by the ending of the path, in batches, whole or not at all."""
+def write_table(
+    table: pl.DataFrame | pl.LazyFrame, path: str | PathLike[str], *, source: str | PathLike[str] | None = None
+) -> None:
+    """Write Parquet, CSV or TSV by the ending of the path, in batches, whole or not at all.
+
+    A lazy table is read on the way; `source` names its file, since the error may be there.
+    """
     frame = table.lazy()
     place = Path(path)
     ending = place.suffix.lower()
     if ending not in (".parquet", *_SEPARATORS) and not place.is_dir():
         raise FileError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
-    with replacing(place) as temporary, readable(place, doing="write"):
+    named = place if source is None else f"{place} from {source}"
+    with replacing(place) as temporary, readable(named, doing="write"):
         if ending == ".parquet":
             frame.sink_parquet(temporary, compression="snappy")  # what Spark and Arrow write: fast, read everywhere
         else:
@@ -177,9 +185,7 @@ def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFra
         header = texts.collect_schema().names()
         kinds: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers if name in header}
         kinds |= _kinds_of_ids(texts, [name for name in ids if name in header])
-        return pl.scan_csv(
-            place, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema_length=10_000, glob=False
-        )
+        return pl.scan_csv(place, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema=False, glob=False)
     raise FileError(f"cannot read {place}: the name must end in .parquet, .csv or .tsv")
 
 

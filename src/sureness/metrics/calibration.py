@@ -272,7 +272,9 @@ def _log_losses(judged: Judged, _: int) -> Cells:
 
 
 def _squared_losses(judged: Judged, _: int) -> Cells:
-    return _one_cell((judged.probabilities - judged.labels) ** 2)
+    targets = judged.labels.astype(np.float64)
+    # the last term is 0 for labels; it keeps the mean right for targets, which are labels over propensities
+    return _one_cell((judged.probabilities - targets) ** 2 + targets * (1.0 - targets))
 
 
 def _one_cell(losses: FloatArray) -> Cells:

@@ -60,6 +60,8 @@ def top_n(users: AnyArray, scores: FloatArray, n: int) -> BoolArray:
 
 def fold_of_groups(groups: ArrayLike | None, n_pairs: int, n_folds: int, rng: np.random.Generator) -> IntArray:
     """A fold for every pair, the same for all pairs of a group; pairs without groups are their own."""
+    if n_folds < 2:
+        raise DataError(f"n_folds must be at least 2, got {n_folds}; with one fold nothing is left to fit on")
     if groups is None and n_pairs < n_folds:
         raise DataError(f"{n_folds} folds need at least as many pairs, got {n_pairs}; use fewer folds")
     if groups is None:

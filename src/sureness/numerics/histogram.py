@@ -56,10 +56,6 @@ class WeightedScores:
         )  # fmt: skip
 
     @property
-    def total_weight(self) -> float:
-        return float(self.weight.sum())
-
-    @property
     def mean_target(self) -> float:
         """The mean of the targets: the share of positives, or the preference rate that propensities imply."""
         return float(self.target.sum() / self.weight.sum())
@@ -289,4 +285,8 @@ def require_both_classes(points: WeightedScores) -> None:
         raise DataError(
             f"scores must differ, but all {points.n_pairs:,} are {points.minimum:.6g}; "
             "a constant score cannot be calibrated: check the recommender"
+        )
+    if points.maximum - points.minimum < 1e-100:
+        raise DataError(
+            f"scores must differ by at least 1e-100, got {points.minimum:.6g} to {points.maximum:.6g}; rescale them"
         )
