@@ -52,6 +52,7 @@ class ParametricCalibrator(Calibrator):
         Examples
         --------
         >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        >>> import polars as pl
         >>> frame = pl.DataFrame({"score": [0.5, 2.5]})
         >>> np.allclose(frame.select(calibrator.expression("polars")).to_series(), calibrator.probability([0.5, 2.5]))
         True
