@@ -67,7 +67,7 @@ class Calibrator(Configurable, ABC):
         """
         if isinstance(scores, ScoreHistogram):
             _refuse_extra(labels, sample_weight, propensity, users)
-            return self._learn(scores.points(), scores.estimand, UNCHANGED)
+            return self._learn(scores.points(), scores.estimand)._corrected(UNCHANGED)
         if isinstance(scores, CalibrationSet):
             _refuse_extra(labels, sample_weight, propensity, users)
             return self.fit_set(scores)
@@ -84,7 +84,8 @@ class Calibrator(Configurable, ABC):
         if risk != "naive":
             check_effective_sample_size(points.effective_positives, points.n_positive)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
-        return self._learn(points, estimand, data if level is None else level)
+        self._learn(points, estimand)
+        return self._corrected(self._level(points, data) if level is None else level)
 
     def probability(self, scores: ArrayLike) -> FloatArray:
         """Probabilities of scores, in the same order; shape (n_pairs,)."""
@@ -133,15 +134,18 @@ class Calibrator(Configurable, ABC):
 
     # --- shared -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, points: WeightedScores, estimand: Estimand, data: CalibrationSet | Level) -> Self:
+    def _learn(self, points: WeightedScores, estimand: Estimand) -> Self:
         require_both_classes(points)
         self._fit_points(points)
         self.estimand_: Estimand = estimand
         self.n_pairs_: int = points.n_pairs
         self.score_range_: tuple[float, float] = (points.minimum, points.maximum)
-        self.applied_level_: Level = data if isinstance(data, Level) else self._level(points, data)
-        if self.applied_level_ != UNCHANGED:
-            self._adjust(self.applied_level_)
+        return self
+
+    def _corrected(self, level: Level) -> Self:
+        self.applied_level_: Level = level
+        if level != UNCHANGED:
+            self._adjust(level)
         return self
 
     def _level(self, points: WeightedScores, data: CalibrationSet) -> Level:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
-from sureness._types import AnyArray, FloatArray, Risk
+from sureness._types import AnyArray, FloatArray, IntArray, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import PlattCalibrator
@@ -98,10 +98,7 @@ def choose(
     metric, top = named_metric(by)
     fallback = _fallback(calibrators, simple)
     entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]
-    risk = data.resolve_risk(None)
-    pairs = data.gather(risk)
-    data = data.with_pairs(pairs)
-    folds = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
+    data, pairs, risk, folds = _in_folds(data, n_folds, seed)
     predicted: list[FloatArray | str] = []
     for done, calibrator in enumerate(entries):
         if progress is not None:
@@ -130,10 +127,7 @@ def cross_validate(
     >>> cross_validate(PlattCalibrator(), data)["ece"].value < 0.05
     True
     """
-    risk = data.resolve_risk(None)
-    pairs = data.gather(risk)
-    data = data.with_pairs(pairs)
-    folds = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
+    data, pairs, risk, folds = _in_folds(data, n_folds, seed)
     predicted = _out_of_fold(calibrator, data, pairs, folds)
     if isinstance(predicted, str):
         raise DataError(predicted)
@@ -143,6 +137,14 @@ def cross_validate(
         ((value, resampled),) = _judge_all(metric, top, data, pairs, [predicted], risk, n_bins, seed)  # type: ignore[misc]
         found[name] = basic_interval(value, resampled, 0.95)
     return found
+
+
+def _in_folds(data: CalibrationSet, n_folds: int, seed: int) -> tuple[CalibrationSet, ScoredPairs, Risk, IntArray]:
+    """All pairs in memory, the risk that judges them, and a fold for each; a user's pairs share one."""
+    risk = data.resolve_risk(None)
+    pairs = data.gather(risk)
+    folds = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
+    return data.with_pairs(pairs), pairs, risk, folds
 
 
 def _fallback(calibrators: Sequence[Calibrator], simple: Calibrator | None) -> Calibrator:
