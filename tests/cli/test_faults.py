@@ -146,9 +146,9 @@ def small_files_only():
     ],
     ids=lambda words: words[0],
 )
-def test_a_full_disk_leaves_nothing_half_written(good, words):
+def test_a_full_disk_leaves_nothing_half_written(good, words, tmp_path):
     before = sorted(path.name for path in good.iterdir())
-    environment = os.environ | {"NUMBA_CACHE_DIR": "", "MPLCONFIGDIR": "/nonexistent"}
+    environment = os.environ | {"NUMBA_CACHE_DIR": "", "MPLCONFIGDIR": str(tmp_path)}
     done = subprocess.run(
         [*COMMAND, *words], cwd=good, capture_output=True, text=True, check=False, preexec_fn=small_files_only,
         env=environment,
