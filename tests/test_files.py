@@ -8,7 +8,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -94,15 +97,31 @@ def test_a_file_cannot_be_a_folder_on_the_way(target):
     assert_untouched(target)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_the_right_to_write_is_named(target):
-    target.parent.chmod(0o555)
+@contextmanager
+def as_nobody():
+    """Give up the rights of root for a moment, since root may write everywhere."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65_534)
     try:
-        with pytest.raises(FileError, match="Permission denied"), replacing(target):
-            pass
+        yield
     finally:
-        target.parent.chmod(0o755)
-    assert_untouched(target)
+        os.seteuid(before)
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read only", "closed"])
+def test_a_folder_without_the_right_to_write_is_named(mode):
+    with tempfile.TemporaryDirectory() as name:  # pytest's own folders may not be entered by others
+        target = Path(name) / "table.csv"
+        target.write_text("old")
+        target.parent.chmod(mode)
+        try:
+            with as_nobody(), pytest.raises(FileError, match=f"cannot write {target}: Permission denied"):  # noqa: SIM117
+                with replacing(target):
+                    pass
+        finally:
+            target.parent.chmod(0o755)
+        assert_untouched(target)
 
 
 def test_a_disk_that_is_full_when_synced_leaves_the_old_file(target, monkeypatch):

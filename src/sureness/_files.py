@@ -26,10 +26,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['greeting.txt']
     """
     target = Path(path)
-    if target.is_dir():
-        raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
     temporary: Path | None = None
     try:
+        if target.is_dir():
+            raise FileError(f"cannot write {target}: it is a folder; give the name of a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
         os.close(handle)

@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
-from sureness.numerics.logistic import GaussianPrior, fit_logistic, logistic_risk, logit, softplus
+from sureness.numerics import _kernels
+from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
+
+
+def logistic_risk(theta, features, weight, linear):
+    """The readable reference of the compiled loop."""
+    return float(weight @ np.logaddexp(0, features @ theta) - linear @ theta)
 
 
 def problem(seed, n=120, k=3, scale=1.0):
@@ -97,6 +103,17 @@ def test_the_curvature_is_that_of_the_risk():
     assert_allclose(found.curvature, (features.T * (weight * p * (1 - p))) @ features, rtol=1e-6, atol=1e-9)
 
 
-def test_softplus_and_logit_are_stable():
-    assert_allclose(softplus(np.array([-800.0, 0.0, 800.0])), [0.0, np.log(2), 800.0])
+@given(st.integers(0, 1_000), st.sampled_from([0.1, 1.0, 1e3]))
+def test_the_compiled_terms_agree_with_numpy(seed, size):
+    features, weight, _, _ = problem(seed)
+    theta = np.random.default_rng(seed).normal(size=3) * size
+    p = expit(features @ theta)
+    loss, slope, curvature = _kernels.logistic_terms(features, weight, theta)
+    assert_allclose(loss, logistic_risk(theta, features, weight, np.zeros(3)), rtol=1e-12)
+    assert_allclose(slope, (weight * p) @ features, rtol=1e-10, atol=1e-12)
+    assert_allclose(curvature, (features.T * (weight * p * expit(-features @ theta))) @ features, rtol=1e-9, atol=1e-12)
+
+
+def test_sigmoid_and_logit_are_stable():
+    assert_allclose(sigmoid(np.array([-800.0, 0.0, 800.0])), [0.0, 0.5, 1.0])
     assert_allclose(logit(np.array([0.0, 0.5, 1.0])), [-np.inf, 0.0, np.inf])

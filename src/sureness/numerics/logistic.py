@@ -45,20 +45,10 @@ def sigmoid(z: FloatArray) -> FloatArray:
         return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
 
-def softplus(z: FloatArray) -> FloatArray:
-    """``log(1 + exp(z))`` without overflow."""
-    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
-
-
 def logit(probability: FloatArray) -> FloatArray:
     """Log-odds; minus or plus infinity at 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.log(probability) - np.log1p(-probability)
-
-
-def logistic_risk(theta: FloatArray, features: FloatArray, weight: FloatArray, linear: FloatArray) -> float:
-    """The risk itself, for single parameters."""
-    return float(weight @ softplus(features @ theta) - linear @ theta)
 
 
 def fit_logistic(
