@@ -25,8 +25,13 @@ _HOME = {
     "calibration.rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
     "calibration.saving": ["load"],
     "calibration.top_n": ["TopNCalibrator"],
+    "data.filtering": ["at_least", "k_core", "rating_above"],
+    "data.ids": ["IdMap"],
+    "data.interactions": ["Interactions"],
+    "data.recipes": ["Dataset", "load_dataset", "prepare"],
     "data.scored_pairs": ["ScoredPairs"],
     "data.simulator": ["SimulatorSettings", "World", "simulate"],
+    "data.splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
     "errors": [
         "ArtefactError", "DataError", "FileError", "MissingExtraError", "NoMinimumError", "NotFittedError",
         "SurenessError", "SurenessWarning",
@@ -42,8 +47,15 @@ _HOME = {
         "UniformPropensity", "effective_sample_size",
     ],
     "report": ["write_report"],
-    "sources.base": ["FactorSource", "MatrixSource", "ScoreSource"],
+    "sources.adapters": [
+        "from_cornac", "from_implicit", "from_lenskit", "from_lightfm", "from_recbole", "from_surprise", "source_of",
+    ],
+    "sources.base": ["FactorSource", "MatrixSource", "PartialSource", "ScoreSource", "id_maps"],
+    "sources.candidates": ["CandidateSource"],
+    "sources.function": ["FunctionSource", "PartialFunctionSource"],
+    "sources.saving": ["load_source", "save_source"],
     "sources.svd": ["svd_source"],
+    "sources.torch_model": ["TorchSource"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

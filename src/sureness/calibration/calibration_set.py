@@ -11,14 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import Estimand, FloatArray, IntArray, Risk, Seed
+from sureness._types import Estimand, FloatArray, Risk, Seed
+from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import pairs_of_table
 from sureness.errors import DataError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import ScoreSource
+from sureness.sources.base import ScoreSource, user_blocks
+from sureness.sources.labelled import LabelledSource
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -186,9 +188,9 @@ class CalibrationSet:
     def from_source(
         cls,
         source: ScoreSource,
-        held_out: csr_matrix,
+        held_out: Interactions | csr_matrix,
         *,
-        train: csr_matrix | None = None,
+        train: Interactions | csr_matrix | None = None,
         propensity: PropensityModel | None = None,
         sampling_rate: float = 1.0,
         seed: Seed = 0,
@@ -197,45 +199,59 @@ class CalibrationSet:
     ) -> Self:
         """All candidates of a recommender, streamed in blocks of users, or a known share of them.
 
+        Of a source that knows some scores only, such as a table of the best items of each user, those pairs are the
+        candidates: the probability is that of a pair with this score *in such a table*.
+
         Parameters
         ----------
         source : ScoreSource
-        held_out : sparse matrix of shape (n_users, n_items)
-            Non-zero where a pair is a held-out positive.
-        train : sparse matrix of shape (n_users, n_items), optional
+        held_out : Interactions, or sparse matrix of shape (n_users, n_items)
+            The held-out positives. Interactions are found by the ids of the source, and pairs that it does not know are
+            left out with a warning; a matrix is not zero where a pair is a positive.
+        train : Interactions, or sparse matrix of shape (n_users, n_items), optional
             Pairs of the training log, left out of the candidates.
         propensity : PropensityModel, optional
-            Asked for the held-out positives only: where nothing was observed, the propensity does not enter.
+            Asked for the held-out positives only: where nothing was observed, the propensity does not enter. It is
+            asked by user_id and item_id where `held_out` is Interactions, by row and column otherwise.
         sampling_rate : float
             Keep every pair labelled 0 with this chance, and weigh it by the inverse.
         seed : int or Generator
         """
-        positives = _sparse(held_out, source, "held_out")
-        seen = None if train is None else _sparse(train, source, "train")
-        if not positives.nnz:
-            raise DataError("held_out must hold at least one positive, got none; hold out a share of the log")
+        labelled = LabelledSource.of(source, held_out, train)
+        return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
+
+    @classmethod
+    def _from_labelled(
+        cls,
+        labelled: LabelledSource,
+        propensity: PropensityModel | None,
+        sampling_rate: float,
+        seed: Seed,
+        estimand: Estimand | None,
+        settings: SourceSettings,
+    ) -> Self:
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
 
         def blocks() -> Iterator[ScoredPairs]:
-            rng = np.random.default_rng(seed)  # the same sample in every pass
-            for users in _user_blocks(source):
-                yield _candidates(source, users, positives, seen, propensity, sampling_rate, rng)
+            rng = np.random.default_rng(seed) if sampling_rate < 1.0 else None  # the same sample in every pass
+            for users in user_blocks(labelled.source, _BLOCK_SCORES):
+                yield labelled.pairs(users, propensity, sampling_rate, rng)
 
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
-        settings.setdefault("training_pairs", "kept" if train is None else "left_out")
+        settings.setdefault("training_pairs", "kept" if labelled.seen is None else "left_out")
         return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)
 
     @classmethod
     def from_sampled_negatives(
         cls,
         source: ScoreSource,
-        held_out: csr_matrix,
+        held_out: Interactions | csr_matrix,
         *,
         negatives_per_positive: int,
-        train: csr_matrix | None = None,
+        train: Interactions | csr_matrix | None = None,
         propensity: PropensityModel | None = None,
         as_population: bool = False,
         seed: Seed = 0,
@@ -250,13 +266,10 @@ class CalibrationSet:
             The dissertation's literal form: take the sample for the population, so that the ratio of negatives
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
-        n_positive = max(_sparse(held_out, source, "held_out").nnz, 1)  # none at all is refused below
-        n_train = 0 if train is None else _sparse(train, source, "train").nnz
-        n_negative = source.n_users * source.n_items - n_positive - n_train
-        rate = min(1.0, negatives_per_positive * n_positive / max(n_negative, 1))
-        built = cls.from_source(
-            source, held_out, train=train, propensity=propensity, sampling_rate=rate, seed=seed, **settings
-        )  # fmt: skip
+        labelled = LabelledSource.of(source, held_out, train)
+        n_positive, n_negative = labelled.counts()
+        rate = min(1.0, negatives_per_positive * max(n_positive, 1) / max(n_negative, 1))
+        built = cls._from_labelled(labelled, propensity, rate, seed, None, settings)
         return replace(built, sampling_rate=1.0) if as_population else built
 
     @classmethod
@@ -414,49 +427,3 @@ def _scaled(weight: FloatArray | None, pairs: ScoredPairs, negative: float) -> F
     if negative == 1.0:
         return weight
     return np.where(pairs.labels, 1.0, negative) * (1.0 if weight is None else weight)
-
-
-def _sparse(matrix: csr_matrix, source: ScoreSource, name: str) -> csr_matrix:
-    """The matrix in rows, if it has the shape of the source."""
-    from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
-
-    if matrix.shape != (source.n_users, source.n_items):
-        raise DataError(
-            f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {matrix.shape}"
-        )
-    return csr_matrix(matrix)
-
-
-def _user_blocks(source: ScoreSource) -> Iterator[IntArray]:
-    size = max(1, _BLOCK_SCORES // source.n_items)
-    for start in range(0, source.n_users, size):
-        yield np.arange(start, min(start + size, source.n_users))
-
-
-def _candidates(
-    source: ScoreSource,
-    users: IntArray,
-    positives: csr_matrix,
-    train: csr_matrix | None,
-    propensity: PropensityModel | None,
-    sampling_rate: float,
-    rng: np.random.Generator,
-) -> ScoredPairs:
-    block = np.asarray(source.score_block(users))
-    shape = (len(users), source.n_items)
-    if block.shape != shape:
-        raise DataError(f"score_block must return one row a user and one column an item, {shape}, got {block.shape}")
-    labels = positives[users].toarray().astype(bool).ravel()
-    keep = np.ones(shape, dtype=bool).ravel() if sampling_rate == 1.0 else rng.random(labels.size) < sampling_rate
-    keep |= labels
-    if train is not None:
-        keep &= ~train[users].toarray().astype(bool).ravel()
-    kept = np.flatnonzero(keep)
-    rows, items = np.divmod(kept, source.n_items)
-    labels = labels[kept]
-    omega = None
-    if propensity is not None:
-        omega = np.ones(len(kept))
-        omega[labels] = propensity.propensity(users[rows[labels]], items[labels])
-    scores = check_scores(block.ravel()[kept], "scores of the source") if len(kept) else np.empty(0)
-    return ScoredPairs(scores=scores, labels=labels, users=users[rows], items=items, propensity=omega)

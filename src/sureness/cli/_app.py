@@ -42,16 +42,26 @@ def options(
 
 _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
 
-_COMMANDS = {"demo": app, "fit": app, "apply": app, "report": app, "simulate": data_app}
-"""Every command, in the order of the help; each lives in the file of its name."""
+_COMMANDS: dict[tuple[str, ...], str] = {
+    ("demo",): "demo",
+    ("fit",): "fit",
+    ("apply",): "apply",
+    ("report",): "report",
+    ("data", "list"): "data_list",
+    ("data", "fetch"): "data_fetch",
+    ("data", "describe"): "data_describe",
+    ("data", "simulate"): "simulate",
+}
+"""Every command, in the order of the help: the words that call it and the file it lives in."""
 
 
 def _register(words: list[str]) -> None:
     """Load the command that is called, since importing all of them takes longer than many a run; else all."""
-    called = [name for name in _COMMANDS if name in words[:2]]
-    for name in called or _COMMANDS:
-        module = import_module(f"sureness.cli.{name}")
-        _COMMANDS[name].command(name)(module.COMMAND)
+    called = [path for path in _COMMANDS if tuple(words[: len(path)]) == path]
+    for path in called or _COMMANDS:
+        module = import_module(f"sureness.cli.{_COMMANDS[path]}")
+        group = data_app if path[0] == "data" else app
+        group.command(path[-1])(module.COMMAND)
 
 
 def main() -> None:

@@ -77,10 +77,7 @@ class IdMap:
 
 def id_series(values: Any) -> pl.Series:
     """Ids as whole numbers or text: categories become text, floats without a fraction whole numbers."""
-    try:
-        series = values if isinstance(values, pl.Series) else pl.Series(values)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        series = pl.Series(np.asarray(values))
+    series = as_series(values)
     if series.dtype.is_integer() or series.dtype == pl.String:
         return series
     if series.dtype in (pl.Categorical, pl.Enum):
@@ -94,6 +91,16 @@ def id_series(values: Any) -> pl.Series:
     raise DataError(
         f"ids must be whole numbers or text, got {series.dtype} such as {_first(series)}; convert them first"
     )
+
+
+def as_series(values: Any) -> pl.Series:
+    """A polars series of anything that is a column: a list, an array, a series of another library."""
+    if isinstance(values, pl.Series):
+        return values
+    try:
+        return pl.Series(values)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return pl.Series(np.asarray(values))
 
 
 def _kind(series: pl.Series) -> str:

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
-from sureness.data.ids import IdMap, id_series
-from sureness.data.tables import count_rows, readable, require_columns, scan_table
+from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
+from sureness.data.ids import IdMap, as_series, id_series
+from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-_VALUES = ("rating", "time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,11 @@ class Interactions:
     item_features: pl.DataFrame | None = None  # one row an item, in the order of `items`
     notes: tuple[str, ...] = field(default=())  # what was dropped on the way, one sentence each
 
+    def __post_init__(self) -> None:
+        for name in ("user_rows", "item_rows", "ratings", "times"):
+            if (column := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _read_only(column))
+
     # -- building ---------------------------------------------------------------------------------------------------
 
     @classmethod
@@ -56,12 +60,11 @@ class Interactions:
         cls, users: ArrayLike, items: ArrayLike, *, ratings: ArrayLike | None = None, times: ArrayLike | None = None
     ) -> Self:
         """From columns of one length."""
-        columns: dict[str, Any] = {"user_id": id_series(users), "item_id": id_series(items)}
-        columns |= {"rating": ratings} if ratings is not None else {}
-        columns |= {"time": times} if times is not None else {}
+        columns = {"user_id": id_series(users), "item_id": id_series(items)}
+        columns |= {name: as_series(v) for name, v in (("rating", ratings), ("time", times)) if v is not None}
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise DataError(f"all columns must have one length, got {lengths}")
+            raise DataError(f"all columns must have one length, got {lengths}; give one value for each pair")
         return cls.from_table(pl.DataFrame(columns))
 
     @classmethod
@@ -76,38 +79,20 @@ class Interactions:
 
         Rows without an id are dropped, and of rows that repeat a pair the latest is kept (the last one, where there is
         no time); `notes` says how many. With `users` or `items` given, the rows of those maps are used and other ids
-        are dropped; this is how a test set gets the rows of its training set. Where there is a domain, an item is known by its
-        domain and its id together, since catalogues of different shops number their items alike.
+        are dropped; this is how a test set gets the rows of its training set. Where there is a domain, an item is
+        known by its domain and its id together, since catalogues of different shops number their items alike.
+
+        Times may be numbers, dates, or text such as 2024-05-31T18:00:00. Missing times and ratings become NaN.
         """
-        missing = [name for name in ("user_id", "item_id") if name not in table.columns]
-        if missing:
-            raise DataError(
-                f"a log must have the columns user_id and item_id, missing {' and '.join(missing)}; "
-                f"it has {', '.join(table.columns)}"
-            )
-        wanted = [name for name in ("user_id", "item_id", *_VALUES, "domain") if name in table.columns]
-        rows = table.select(wanted).with_columns(id_series(table["user_id"]), id_series(table["item_id"]))
         notes: list[str] = []
-        rows = _drop(rows, rows.drop_nulls(["user_id", "item_id"]), notes, "had no user or item and were dropped")
-        if not rows.height:
-            raise DataError("expected at least one interaction, got none; check the file or the filter")
-        if "domain" in rows.columns:
-            rows = rows.with_columns(item_id=pl.format("{}/{}", "domain", "item_id"))
+        rows = clean_rows(table, notes)
         users, items = users or IdMap.of(rows["user_id"]), items or IdMap.of(rows["item_id"])
-        coded = rows.with_columns(user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
-        coded = _drop(coded, coded.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
-                      "had a user or an item that is not known and were dropped")  # fmt: skip
-        domain = None
-        if "domain" in coded.columns:
-            first = coded.group_by("item").agg(pl.col("domain").first())
-            known = pl.DataFrame({"item": np.arange(len(items))}).join(
-                first, on="item", how="left", maintain_order="left"
-            )
-            domain = known["domain"]
-        distinct = _distinct(coded, notes)
-        ratings, times = (distinct[name].to_numpy() if name in distinct.columns else None for name in _VALUES)
+        coded = code_rows(rows, users, items, notes)
+        domain = _domain_of_items(coded, len(items)) if "domain" in coded.columns else None
+        pairs = distinct_pairs(coded, len(items), notes)
+        ratings, times = (pairs[name].to_numpy() if name in pairs.columns else None for name in ("rating", "time"))
         return cls(
-            users, items, distinct["user"].to_numpy(), distinct["item"].to_numpy(), ratings, times, domain,
+            users, items, pairs["user"].to_numpy(), pairs["item"].to_numpy(), ratings, times, domain,
             notes=tuple(notes),
         )  # fmt: skip
 
@@ -122,28 +107,32 @@ class Interactions:
         columns : dict, optional
             Agreed name (user_id, item_id, rating, time, domain) to the name in the file, where they differ.
         """
-        frame = scan_table(path, columns, numbers=_VALUES)
-        require_columns(frame, ["user_id", "item_id"], path)
-        count_rows(frame, path)
+        frame = scan_table(path, columns, numbers=["rating"])  # times may also be dates
+        require_columns(frame, ID_COLUMNS, path)
         there = frame.collect_schema().names()
-        wanted = [name for name in ("user_id", "item_id", *_VALUES, "domain") if name in there]
         with readable(path):
-            table = frame.select(wanted).collect()
-        return cls.from_table(_comparable_times(table))
+            table = frame.select(name for name in LOG_COLUMNS if name in there).collect()
+        try:
+            return cls.from_table(table)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
 
     @classmethod
     def from_matrix(cls, matrix: csr_matrix, users: IdMap | None = None, items: IdMap | None = None) -> Self:
         """From a sparse matrix: a pair wherever it is not zero."""
         from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
 
-        rows = csr_matrix(matrix)
-        rows.eliminate_zeros()
+        rows = csr_matrix(matrix, copy=True)
         rows.sum_duplicates()
+        rows.eliminate_zeros()
+        users, items = users or IdMap.counting(rows.shape[0]), items or IdMap.counting(rows.shape[1])
+        if rows.shape != (len(users), len(items)):
+            raise DataError(
+                f"the matrix must have a row a user and a column an item, {len(users):,} x {len(items):,}, "
+                f"got {rows.shape[0]:,} x {rows.shape[1]:,}; check that the ids belong to it"
+            )
         pairs = rows.tocoo()
-        return cls(
-            users or IdMap.counting(rows.shape[0]), items or IdMap.counting(rows.shape[1]),
-            pairs.row.astype(np.int64), pairs.col.astype(np.int64),
-        )  # fmt: skip
+        return cls(users, items, pairs.row.astype(np.int64), pairs.col.astype(np.int64))
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -168,17 +157,17 @@ class Interactions:
     @cached_property
     def row_starts(self) -> IntArray:
         """Where each user's pairs start; shape (n_users + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.user_degree)])
+        return _read_only(np.concatenate([[0], np.cumsum(self.user_degree)]))
 
     @cached_property
     def user_degree(self) -> IntArray:
         """How many pairs each user has; shape (n_users,)."""
-        return np.bincount(self.user_rows, minlength=self.n_users)
+        return _read_only(np.bincount(self.user_rows, minlength=self.n_users))
 
     @cached_property
     def item_degree(self) -> IntArray:
         """How many pairs each item has; shape (n_items,)."""
-        return np.bincount(self.item_rows, minlength=self.n_items)
+        return _read_only(np.bincount(self.item_rows, minlength=self.n_items))
 
     @cached_property
     def matrix(self) -> csr_matrix:
@@ -202,24 +191,24 @@ class Interactions:
         return table
 
     def statistics(self) -> dict[str, float]:
-        """Numbers that data sets are known by."""
+        """Numbers that data sets are known by; users and items without a pair do not count."""
+        per_user, per_item = (degree[degree > 0] for degree in (self.user_degree, self.item_degree))
         return {
-            "users": int(np.count_nonzero(self.user_degree)),
-            "items": int(np.count_nonzero(self.item_degree)),
+            "users": len(per_user),
+            "items": len(per_item),
             "interactions": len(self),
-            "density": len(self) / max(1, np.count_nonzero(self.user_degree) * np.count_nonzero(self.item_degree)),
-            "median_per_user": float(np.median(self.user_degree[self.user_degree > 0])) if len(self) else 0.0,
-            "median_per_item": float(np.median(self.item_degree[self.item_degree > 0])) if len(self) else 0.0,
+            "density": len(self) / max(1, len(per_user) * len(per_item)),
+            "median_per_user": float(np.median(per_user)) if len(self) else 0.0,
+            "median_per_item": float(np.median(per_item)) if len(self) else 0.0,
         }
 
     # -- other interactions out of these ----------------------------------------------------------------------------
 
     def keep(self, chosen: BoolArray | IntArray) -> Self:
         """The chosen pairs (a mask, or positions in ascending order), with the same id maps."""
-        parts = {"ratings": self.ratings, "times": self.times}
         return replace(
             self, user_rows=self.user_rows[chosen], item_rows=self.item_rows[chosen],
-            **{name: None if column is None else column[chosen] for name, column in parts.items()},
+            ratings=_at(self.ratings, chosen), times=_at(self.times, chosen),
         )  # fmt: skip
 
     def compact(self) -> Self:
@@ -239,18 +228,19 @@ class Interactions:
         """The same pairs with the rows of other id maps; pairs unknown to them are dropped, and `notes` says so."""
         if self.users.same_as(users) and self.items.same_as(items):
             return self
-        user_rows, item_rows = users.rows(self.users.ids)[self.user_rows], items.rows(self.items.ids)[self.item_rows]
-        known = (user_rows >= 0) & (item_rows >= 0)
-        notes = list(self.notes)
-        if n_lost := int(np.count_nonzero(~known)):
-            notes.append(f"{n_lost:,} of {len(self):,} pairs had a user or an item that is not known and were dropped")
-        order = np.flatnonzero(known)
-        order = order[np.lexsort((item_rows[order], user_rows[order]))]
-        parts = {"ratings": self.ratings, "times": self.times}
+        user_of, item_of = users.rows(self.users.ids), items.rows(self.items.ids)
+        user_rows, item_rows = user_of[self.user_rows], item_of[self.item_rows]
+        known = np.flatnonzero((user_rows >= 0) & (item_rows >= 0))
+        lost = len(self) - len(known)
+        note = f"{lost:,} of {len(self):,} pairs had a user or an item that is not known and were dropped"
+        order = known[np.lexsort((item_rows[known], user_rows[known]))]
         return replace(
             self, users=users, items=items, user_rows=user_rows[order], item_rows=item_rows[order],
-            **{name: None if column is None else column[order] for name, column in parts.items()},
-            item_domain=None, user_features=None, item_features=None, notes=tuple(notes),
+            ratings=_at(self.ratings, order), times=_at(self.times, order),
+            item_domain=None if self.item_domain is None else _moved(self.item_domain, self.items, items),
+            user_features=None if self.user_features is None else _features(self.user_features, "user_id", users),
+            item_features=None if self.item_features is None else _features(self.item_features, "item_id", items),
+            notes=(*self.notes, note) if lost else self.notes,
         )  # fmt: skip
 
     def with_features(self, users: pl.DataFrame | None = None, items: pl.DataFrame | None = None) -> Self:
@@ -268,45 +258,53 @@ class Interactions:
 
 def union(parts: Sequence[Interactions]) -> Interactions:
     """Pairs of all parts, which share their id maps; of a repeated pair the first part's is kept."""
+    if not parts:
+        raise DataError("expected at least one part to unite, got none")
     first = parts[0]
     for part in parts[1:]:
         if not (part.users.same_as(first.users) and part.items.same_as(first.items)):
             raise DataError("parts must have the same users and items; align them first with .aligned(users, items)")
     users, items = (np.concatenate([getattr(p, name) for p in parts]) for name in ("user_rows", "item_rows"))
     keys, place = np.unique(users * first.n_items + items, return_index=True)
-    values = {}
-    for name in ("ratings", "times"):
-        columns = [getattr(part, name) for part in parts]
-        values[name] = None if any(c is None for c in columns) else np.concatenate(columns)[place]
-    return replace(first, user_rows=keys // first.n_items, item_rows=keys % first.n_items, **values)
+    return replace(
+        first, user_rows=keys // max(1, first.n_items), item_rows=keys % max(1, first.n_items),
+        ratings=_joined([part.ratings for part in parts], place), times=_joined([part.times for part in parts], place),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )  # fmt: skip
 
 
-def _drop(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
-    if n_lost := before.height - after.height:
-        notes.append(f"{n_lost:,} of {before.height:,} rows {what}")
-    return after
+def _joined(columns: Sequence[AnyArray | None], place: IntArray) -> AnyArray | None:
+    there = [column for column in columns if column is not None]
+    return np.concatenate(there)[place] if len(there) == len(columns) else None
 
 
-def _distinct(coded: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """One row a pair, sorted by user and item; the latest, or the last where there is no time."""
-    by = ["user", "item", "time"] if "time" in coded.columns else ["user", "item"]
-    ordered = coded.drop("user_id", "item_id").sort(by, maintain_order=True)
-    distinct = ordered.unique(["user", "item"], keep="last", maintain_order=True)
-    kept = "latest" if "time" in coded.columns else "last"
-    if n_lost := coded.height - distinct.height:
-        notes.append(f"{n_lost:,} of {coded.height:,} rows repeated a pair; the {kept} one was kept")
-    return distinct
+def _at(column: AnyArray | None, chosen: BoolArray | IntArray) -> AnyArray | None:
+    return None if column is None else column[chosen]
 
 
-def _comparable_times(table: pl.DataFrame) -> pl.DataFrame:
-    """Dates and times as numbers."""
-    if "time" in table.columns and table["time"].dtype.is_temporal():
-        return table.with_columns(pl.col("time").cast(pl.Datetime("us")).to_physical())
-    return table
+def _read_only(column: AnyArray) -> AnyArray:
+    """A view that cannot be written to; whoever made the array may still do so."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
+
+
+def _domain_of_items(coded: pl.DataFrame, n_items: int) -> pl.Series:
+    first = coded.select("item", "domain").unique("item", keep="first")
+    every = pl.DataFrame({"item": pl.int_range(n_items, dtype=pl.Int64, eager=True)})
+    return every.join(first, on="item", how="left", maintain_order="left")["domain"]
+
+
+def _moved(domain: pl.Series, before: IdMap, after: IdMap) -> pl.Series:
+    """The domain of each item of another map; missing where the item had none."""
+    rows = before.rows(after.ids)
+    return domain.gather(pl.Series(rows).replace(-1, None))
 
 
 def _features(table: pl.DataFrame, key: str, ids: IdMap) -> pl.DataFrame:
+    """One row an id, in their order; missing values for an id that the table does not know."""
     if key not in table.columns:
-        raise DataError(f"features must have the column {key}, got {', '.join(table.columns)}")
-    keyed = table.with_columns(id_series(table[key]).cast(ids.ids.dtype)).unique(key, keep="first")
+        raise DataError(f"features must have the column {key}, got {', '.join(table.columns)}; name it so")
+    keyed = table.with_columns(id_series(table[key]).alias(key))
+    keyed = keyed.with_columns(pl.col(key).cast(ids.ids.dtype, strict=False)).unique(key, keep="first")
     return pl.DataFrame({key: ids.ids}).join(keyed, on=key, how="left", maintain_order="left")

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness.data.ids import IdMap
+from sureness.errors import DataError
 from sureness.numerics.checks import check_rows
+
+BLOCK_SCORES = 2_000_000
+"""How many scores are held at a time while a source is read."""
+
+SENTINEL = 1e38
+"""Scores at the end of what float32 can hold stand for "no score" in other libraries."""
 
 
 @runtime_checkable
 class ScoreSource(Protocol):
-    """Scores of whole users, raw and finite; items already seen are masked by the caller, never here."""
+    """Scores of whole users, raw and finite; items already seen are masked by the caller, never here.
+
+    A source may also have `users` and `items`, the IdMap of its rows and of its columns; see `id_maps`.
+    """
 
     @property
     def n_users(self) -> int: ...
@@ -27,11 +39,86 @@ class ScoreSource(Protocol):
         ...
 
 
+@runtime_checkable
+class PartialSource(ScoreSource, Protocol):
+    """A source that knows the scores of some pairs only, such as the best items of each user.
+
+    `score_block` puts every other item just below the user's last known one; `known_block` has what is really known.
+    """
+
+    @property
+    def scores_per_user(self) -> int:
+        """How many scores a user's row takes in memory, about."""
+        ...
+
+    def known_block(self, users: IntArray) -> KnownScores:
+        """What is known of each of the users."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class KnownScores:
+    """The known scores of a block of users, row after row, items ascending in each."""
+
+    starts: IntArray  # (n_rows + 1,) where the scores of each row start
+    items: IntArray  # (n,) columns
+    scores: FloatArray  # (n,) float32
+
+    @classmethod
+    def of_dense(cls, block: FloatArray) -> Self:
+        """From a block that is NaN, or infinite, where nothing is known."""
+        known = np.isfinite(block)
+        starts = np.concatenate([[0], np.cumsum(np.count_nonzero(known, axis=1))])
+        return cls(starts, np.nonzero(known)[1], np.asarray(block[known], dtype=np.float32))
+
+    @property
+    def rows(self) -> IntArray:
+        """The row of each score; shape (n,)."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def dense(self, n_items: int) -> FloatArray:
+        """All scores: items that are not known get the largest number below the smallest score of their row.
+
+        That is all that is known of them, and it keeps them behind the known ones in every ranking. A row without any
+        score is 0 throughout.
+
+        Examples
+        --------
+        >>> KnownScores(np.array([0, 2]), np.array([0, 2]), np.array([1, 2], dtype=np.float32)).dense(4)
+        array([[1.        , 0.99999994, 2.        , 0.99999994]], dtype=float32)
+        """
+        block = np.repeat(self._floors(), n_items).reshape(-1, n_items)
+        block[self.rows, self.items] = self.scores
+        return block
+
+    def _floors(self) -> FloatArray:
+        floors = np.zeros(len(self.starts) - 1, dtype=np.float32)
+        filled = np.flatnonzero(np.diff(self.starts))
+        smallest = np.minimum.reduceat(self.scores, self.starts[filled]) if len(filled) else self.scores
+        below_zero = smallest - np.finfo(np.float32).tiny  # next to 0 are numbers that some processors round to 0
+        floors[filled] = np.minimum(np.nextafter(smallest, np.float32(-np.inf)), below_zero)
+        return floors
+
+
 @dataclass(frozen=True, eq=False)
 class MatrixSource:
-    """Scores that are already in a dense matrix of shape (n_users, n_items)."""
+    """Scores that are already in a dense matrix of shape (n_users, n_items).
+
+    Examples
+    --------
+    >>> source = MatrixSource(np.array([[0.5, 1.0]]), users=IdMap.of(["ann"]), items=IdMap.of(["film", "song"]))
+    >>> source.score_block(np.array([0]))
+    array([[0.5, 1. ]], dtype=float32)
+    """
 
     matrix: FloatArray
+    users: IdMap | None = None  # the name of each row, None: its number
+    items: IdMap | None = None  # the name of each column
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.matrix) != 2:
+            raise DataError(f"scores must be a matrix with one row a user, got shape {np.shape(self.matrix)}")
+        check_names(self)
 
     @property
     def n_users(self) -> int:
@@ -60,6 +147,18 @@ class FactorSource:
     item_factors: FloatArray  # (n_items, n_factors)
     user_bias: FloatArray | None = None  # (n_users,)
     item_bias: FloatArray | None = None  # (n_items,)
+    users: IdMap | None = None  # the name of each user's row, None: its number
+    items: IdMap | None = None  # the name of each item's row
+
+    def __post_init__(self) -> None:
+        shapes = np.shape(self.user_factors), np.shape(self.item_factors)
+        if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
+            raise DataError(f"user and item factors must be matrices of one width, got shapes {shapes[0]}, {shapes[1]}")
+        for name, n_rows in (("user_bias", self.n_users), ("item_bias", self.n_items)):
+            bias = getattr(self, name)
+            if bias is not None and np.shape(bias) != (n_rows,):
+                raise DataError(f"{name} must have the shape {(n_rows,)}, got {np.shape(bias)}")
+        check_names(self)
 
     @property
     def n_users(self) -> int:
@@ -79,6 +178,58 @@ class FactorSource:
         return np.asarray(scores, dtype=np.float32)
 
 
+def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
+    """The ids of a source's users and items; row numbers where it has no names for them.
+
+    Examples
+    --------
+    >>> users, items = id_maps(MatrixSource(np.zeros((2, 1)), users=IdMap.of(["ann", "bob"])))
+    >>> users.at([1]).to_list(), items.at([0]).to_list()
+    (['bob'], [0])
+    """
+    users, items = named(source, "users"), named(source, "items")
+    return (
+        IdMap.counting(source.n_users) if users is None else users,
+        IdMap.counting(source.n_items) if items is None else items,
+    )
+
+
+def named(source: ScoreSource, side: str) -> IdMap | None:
+    """The ids of the "users" or the "items" of a source, where it has some."""
+    ids = getattr(source, side, None)
+    return ids if isinstance(ids, IdMap) else None
+
+
+def checked_block(source: ScoreSource, users: IntArray) -> FloatArray:
+    """The scores of users, if they have the shape of the source."""
+    block = np.asarray(source.score_block(users))
+    block = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
+    shape = (len(users), source.n_items)
+    if block.shape != shape:
+        raise DataError(f"score_block must return one row a user and one column an item, {shape}, got {block.shape}")
+    return block
+
+
+def user_blocks(source: ScoreSource, n_scores: int = BLOCK_SCORES) -> Iterator[IntArray]:
+    """All rows of a source in order, few enough at a time for their scores to fit in memory."""
+    width = source.scores_per_user if isinstance(source, PartialSource) else source.n_items
+    size = max(1, n_scores // max(width, 1))
+    for start in range(0, source.n_users, size):
+        yield np.arange(start, min(start + size, source.n_users))
+
+
 def check_users(users: ArrayLike, n_users: int) -> IntArray:
     """Row numbers of users that exist."""
     return check_rows(users, n_users, "users", "must be rows {} of the source")
+
+
+def check_names(source: ScoreSource) -> None:
+    """Refuse id maps that do not fit the shape of a source."""
+    for side, n_rows in (("users", source.n_users), ("items", source.n_items)):
+        ids = getattr(source, side, None)
+        if ids is None:
+            continue
+        if not isinstance(ids, IdMap):
+            raise DataError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
+        if len(ids) != n_rows:
+            raise DataError(f"{side} must name each of the {n_rows:,} rows of the source, got {len(ids):,} ids")

@@ -6,11 +6,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from sureness._types import FloatArray
+from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.sources.base import FactorSource
 
 
-def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float = 1.0, seed: int = 0) -> FactorSource:
+def svd_source(
+    interactions: Interactions | csr_matrix, *, n_factors: int = 8, smoothing: float = 1.0, seed: int = 0
+) -> FactorSource:
     """Score every pair by the truncated decomposition of the degree-normalised interactions.
 
     Each interaction is divided by the square roots of its user's and its item's number of interactions, as in graph
@@ -19,8 +22,8 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
 
     Parameters
     ----------
-    interactions : sparse matrix of shape (n_users, n_items)
-        One where a user interacted with an item.
+    interactions : Interactions, or sparse matrix of shape (n_users, n_items)
+        One where a user interacted with an item. Interactions lend the source their ids.
     n_factors : int
     smoothing : float
         Added to every number of interactions, so that rare items do not dominate.
@@ -35,6 +38,9 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
     """
     from scipy.sparse.linalg import svds  # slow to import, and only needed here
 
+    users = items = None
+    if isinstance(interactions, Interactions):
+        users, items, interactions = interactions.users, interactions.items, interactions.matrix
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
         raise DataError(
@@ -46,7 +52,8 @@ def svd_source(interactions: csr_matrix, *, n_factors: int = 8, smoothing: float
     normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
     start = np.random.default_rng(seed).normal(size=limit)
     left, values, right = svds(normalised, k=n_factors, v0=start)
-    return FactorSource((left * values).astype(np.float32), right.T.astype(np.float32))
+    factors = (left * values).astype(np.float32), right.T.astype(np.float32)
+    return FactorSource(*factors, users=users, items=items)
 
 
 def _inverse_root(degrees: FloatArray) -> FloatArray:

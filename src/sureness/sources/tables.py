@@ -6,22 +6,31 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import ScoreSource
+from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, named
 
 
 def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
-    """The table with the score of each pair; user_id and item_id are rows and columns of the source."""
-    users, items = table["user_id"].to_numpy(), table["item_id"].to_numpy()
-    return table.with_columns(score=pl.Series(scores_of(source, users, items)))
+    """The table with the score of each pair, empty where a candidate table does not know it.
+
+    user_id and item_id are the ids of the source, or its rows and columns where it has none.
+    """
+    users, items = (_rows(source, table[f"{side}_id"], f"{side}s") for side in ("user", "item"))
+    scores = pl.Series(scores_of(source, users, items))
+    if isinstance(source, PartialSource):
+        known = pl.Series(known_pairs(source, users, items))
+        scores = pl.select(pl.when(known).then(scores)).to_series()
+    return table.with_columns(score=scores)
 
 
-def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int = 1_000) -> FloatArray:
-    """Scores of single pairs, computed in blocks of users."""
+def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int | None = None) -> FloatArray:
+    """Scores of single pairs, given as rows and columns of the source, computed in blocks of users."""
     items = check_rows(items, source.n_items, "items", "must be columns {} of the source")
     same_length(np.asarray(users), len(items), "users")
+    block = block or max(1, BLOCK_SCORES // max(source.n_items, 1))
     some, place = np.unique(users, return_inverse=True)
     scores = np.empty(len(users), dtype=np.float32)
     order = np.argsort(place, kind="stable")
@@ -29,6 +38,13 @@ def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int 
         inside = order[np.searchsorted(place[order], start) : np.searchsorted(place[order], start + block)]
         scores[inside] = source.score_block(some[start : start + block])[place[inside] - start, items[inside]]
     return scores
+
+
+def known_pairs(source: PartialSource, users: IntArray, items: IntArray) -> BoolArray:
+    """Which pairs have a score of their own."""
+    some, place = np.unique(users, return_inverse=True)
+    known = source.known_block(some)
+    return np.asarray(np.isin(place * source.n_items + items, known.rows * source.n_items + known.items))
 
 
 def candidate_table(
@@ -40,5 +56,11 @@ def candidate_table(
     labels = np.asarray(held_out[users, items]).ravel() > 0
     omega = np.ones(len(users))
     omega[labels] = propensity.propensity(users[labels], items[labels])
-    columns = {"user_id": users, "item_id": items, "score": scores[users, items], "label": labels.astype(np.int8)}
-    return pl.DataFrame(columns | {"propensity": omega})
+    ids = (ids.at(rows) for ids, rows in zip(id_maps(source), (users, items), strict=True))
+    columns = dict(zip(("user_id", "item_id"), ids, strict=True))
+    return pl.DataFrame(columns | {"score": scores[users, items], "label": labels.astype(np.int8), "propensity": omega})
+
+
+def _rows(source: ScoreSource, ids: pl.Series, side: str) -> IntArray:
+    known: IdMap | None = named(source, side)
+    return ids.to_numpy() if known is None else known.known_rows(ids, side)

@@ -1,0 +1,109 @@
+"""sureness data describe: what a data set or a file of interactions holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+import typer
+
+from sureness.cli._columns import ItemColumn, Json, UserColumn, renamed
+from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
+from sureness.data.interactions import Interactions
+from sureness.data.recipes import RECIPES, Dataset, Recipe, load_dataset, prepare, recipe
+from sureness.data.splitting import Split
+from sureness.errors import DataError
+
+_FILES = (".csv", ".tsv", ".parquet", ".gz")
+
+Choice = Literal["preference", "leave-one-out", "ratio", "given"]
+RatingColumn = Annotated[str, typer.Option(help="Column with ratings, if any.", rich_help_panel="Columns")]
+TimeColumn = Annotated[str, typer.Option(help="Column with times, if any.", rich_help_panel="Columns")]
+DomainColumn = Annotated[str, typer.Option(help="Column with domains, if any.", rich_help_panel="Columns")]
+
+
+def describe_data(
+    data: Annotated[str, typer.Argument(help="Name of a data set, or a file: .parquet, .csv or .tsv.")],
+    folder: Annotated[Path | None, typer.Option("--from", help="Folder or archive that holds the data set.")] = None,
+    protocol: Annotated[Choice | None, typer.Option(help="How to split; the data set's own way if not given.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="Option of a data set, such as artefact=true; may repeat.")
+    ] = None,
+    user_column: UserColumn = "user_id",
+    item_column: ItemColumn = "item_id",
+    rating_column: RatingColumn = "rating",
+    time_column: TimeColumn = "time",
+    domain_column: DomainColumn = "domain",
+    json: Json = False,
+) -> None:
+    """Show statistics, the sizes of the split, what was dropped, and what to mind."""
+    known: Recipe | None = None
+    if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
+        columns = renamed(
+            user_id=user_column, item_id=item_column, rating=rating_column, time=time_column, domain=domain_column
+        )
+        log = Interactions.read(data, columns)
+        dataset = Dataset(data, log, notes=log.notes)
+    else:
+        known = recipe(data)
+        with progress_bar(json) as bar:
+            dataset = load_dataset(data, folder, progress=steps_of(bar), **options_of(known, option or []))
+    used = protocol or (known.protocol if known else "ratio")
+    split, notes = _split(dataset, protocol, seed)
+    result: dict[str, Any] = {
+        "name": data,
+        **({key: getattr(known, key) for key in ("title", "licence", "trap")} if known else {}),
+        "statistics": dataset.interactions.statistics(),
+        "parts": {name: part.statistics() for name, part in dataset.parts.items()},
+        "split": {"protocol": used, "seed": seed, "parts": split.summary().to_dicts() if split else []},
+        "notes": list(dict.fromkeys((*dataset.notes, *notes))),
+    }
+    if json:
+        print_json(result)
+    else:
+        _show(result)
+
+
+def _split(dataset: Dataset, protocol: Choice | None, seed: int) -> tuple[Split | None, tuple[str, ...]]:
+    """The split and its notes; where none was asked for, a log too small for one is no failure."""
+    try:
+        split = prepare(dataset, protocol, seed=seed)
+    except DataError as error:
+        if protocol is not None:
+            raise
+        return None, (f"not split: {error}",)
+    return split, split.notes
+
+
+def options_of(known: Recipe, texts: list[str]) -> dict[str, Any]:
+    """The options of a recipe out of words such as artefact=true."""
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise DataError(f"an option must be written as name=value, got {text!r}")
+        allowed = {str(each).lower(): each for each in known.options.get(name, ())}
+        values[name] = allowed.get(value.lower(), value)  # what is not allowed is refused by load_dataset
+    return values
+
+
+def _show(result: dict[str, Any]) -> None:
+    statistics = cast("dict[str, float]", result["statistics"])
+    header = ["", *(name.replace("_", " ") for name in statistics)]
+    rows = [("all", *statistics.values())]
+    rows += [(f"{name} as given", *part.values()) for name, part in result["parts"].items()]
+    print_table(result.get("title") or result["name"], header, rows)
+    split = result["split"]
+    if split["parts"]:
+        print_table(
+            f"Split by the protocol {split['protocol']}, seed {split['seed']}",
+            ["part", "users", "items", "interactions"], [tuple(part.values()) for part in split["parts"]],
+        )  # fmt: skip
+    told = [("note", note) for note in result["notes"]]
+    told += [(word, result[key]) for word, key in (("mind", "trap"), ("terms", "licence")) if result.get(key)]
+    for word, text in told:
+        out.print(f"{word}: {shown(text)}", markup=False, soft_wrap=True)
+
+
+COMMAND = describe_data

@@ -1,0 +1,240 @@
+"""Download a file once: resumed where it broke off, checked, and kept in a cache."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sureness._files import replacing
+from sureness.errors import FileError
+
+Progress = Callable[[str, int, int], None]
+
+_log = logging.getLogger(__name__)
+_CHUNK = 1 << 18
+_PINS = "checksums.json"
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: SURENESS_CACHE, else the usual place of the system."""
+    given = os.environ.get("SURENESS_CACHE")
+    if given:
+        return Path(given)
+    return Path(_pooch().os_cache("sureness"))
+
+
+def fetch(
+    url: str,
+    path: str | PathLike[str],
+    *,
+    checksum: str | None = None,
+    progress: Progress | None = None,
+    attempts: int = 4,
+    pause: float = 1.0,
+) -> Path:
+    """A file from the web, downloaded unless it is there.
+
+    What a broken download left behind is completed, not repeated, if the server still has the same file. Where no
+    checksum is known, that of the first download is pinned in the cache, and a later download must equal it.
+
+    Parameters
+    ----------
+    url : str
+        Where the file is.
+    path : path
+        Where it goes.
+    checksum : str, optional
+        Such as ``"md5:..."`` or ``"sha256:..."``, as the publisher states it.
+    progress : callable, optional
+        Called with a step, the bytes that are there, and the bytes there will be (0 where the server does not say).
+    attempts : int
+        How often to try when the connection breaks.
+    pause : float
+        Seconds to wait after a failure, doubled each time.
+    """
+    target = Path(path)
+    if target.is_file():
+        return target
+    expected = checksum or _pinned(url)
+    try:
+        _retrieve(url, target, expected, Download(target, progress, attempts, pause))
+    except ValueError as error:
+        raise FileError(_mismatch(url, checksum, expected)) from error
+    except FileError:
+        raise
+    except OSError as error:
+        raise _explained(error, target) from error
+    if expected is None:
+        _pin(url, target)
+    return target
+
+
+def pins() -> dict[str, str]:
+    """Address to the checksum of its first download, for files whose publisher states none."""
+    try:
+        found = json.loads((cache_folder() / _PINS).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class Download:
+    """How pooch gets a file: through a part beside the target that survives failures."""
+
+    def __init__(self, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
+        self.part = target.with_name(f"{target.name}.part")
+        self.tag = target.with_name(f"{target.name}.part.json")
+        self.progress = progress
+        self.attempts = attempts
+        self.pause = pause
+
+    def __call__(self, url: str, output_file: Any, _: Any) -> None:
+        """Fill the part, however often it takes, and hand it over."""
+        import requests  # slow to import
+
+        for attempt in range(1, self.attempts + 1):
+            try:
+                self._complete(url)
+                break
+            except requests.HTTPError as error:
+                status = error.response.status_code
+                if status < 500 or attempt == self.attempts:
+                    reason = f"the server answered {status} {error.response.reason}"
+                    raise FileError(f"cannot download {url}: {reason}; check the address or try later") from error
+            except requests.RequestException as error:
+                if attempt == self.attempts:
+                    raise FileError(self._broken(url, error)) from error
+            _log.info("attempt %d of %d to download %s failed", attempt, self.attempts, url)
+            time.sleep(self.pause * 2 ** (attempt - 1))
+        self.part.replace(output_file)
+        self.tag.unlink(missing_ok=True)
+
+    def _complete(self, url: str) -> None:
+        """Ask for what is missing, and append it; from the start where the server has another file by now."""
+        import requests  # slow to import
+
+        with requests.get(url, headers=self._range(url), stream=True, timeout=(10, 60)) as answer:
+            if answer.status_code == requests.codes.requested_range_not_satisfiable:  # the part is of another file
+                self._forget()
+                return self._complete(url)
+            answer.raise_for_status()
+            resumed = answer.status_code == requests.codes.partial_content
+            start = self.part.stat().st_size if resumed else 0
+            total = start + int(answer.headers.get("Content-Length", 0))
+            self._remember(url, answer.headers)
+            with self.part.open("ab" if resumed else "wb") as part:
+                self._fill(part, answer, url, start, total)
+        return None
+
+    def _fill(self, part: Any, answer: Any, url: str, start: int, total: int) -> None:
+        import requests  # slow to import
+
+        done, step = start, f"downloading {self.part.name.removesuffix('.part')}"
+        packed = "Content-Encoding" in answer.headers  # then the length counts other bytes than we write
+        for chunk in answer.iter_content(_CHUNK):
+            try:
+                part.write(chunk)
+                part.flush()
+            except OSError as error:
+                if error.errno == errno.ENOSPC:
+                    missing = f"{(total - done) / 1e6:,.1f} MB more are needed" if total else "more is needed"
+                    raise FileError(
+                        f"cannot download {url}: no space left on the disk of {self.part.parent}, {missing}; make "
+                        "room and run it again, what is there will be kept"
+                    ) from error
+                raise
+            done += len(chunk)
+            if self.progress is not None:
+                self.progress(step, done, total)
+        if total and done < total and not packed:
+            raise requests.ConnectionError(f"{done:,} of {total:,} bytes came")
+
+    def _range(self, url: str) -> dict[str, str]:
+        """The headers that ask for the rest of the file, provided that it has not changed."""
+        plain = {"Accept-Encoding": "identity"}  # lengths count the bytes we write
+        tag = self._tag()
+        if tag.get("url") != url or not tag.get("validator") or not self.part.is_file():
+            self._forget()
+            return plain
+        size = self.part.stat().st_size
+        return plain | ({"Range": f"bytes={size}-", "If-Range": tag["validator"]} if size else {})
+
+    def _tag(self) -> dict[str, str]:
+        try:
+            return dict(json.loads(self.tag.read_text()))
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def _remember(self, url: str, headers: Any) -> None:
+        tag = headers.get("ETag", "")
+        validator = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
+        self.tag.write_text(json.dumps({"url": url, "validator": validator}))
+
+    def _forget(self) -> None:
+        self.part.unlink(missing_ok=True)
+        self.tag.unlink(missing_ok=True)
+
+    def _broken(self, url: str, error: Exception) -> str:
+        there = self.part.stat().st_size if self.part.is_file() else 0
+        if not there:
+            return f"cannot download {url}: the server cannot be reached ({type(error).__name__}); check the connection"
+        return (
+            f"cannot download {url}: the connection broke {self.attempts} times, {there:,} bytes are there; "
+            "run it again to get the rest"
+        )
+
+
+def _retrieve(url: str, target: Path, expected: str | None, download: Download) -> None:
+    pooch = _pooch()
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # it would print
+    try:
+        pooch.retrieve(url, known_hash=expected, fname=target.name, path=target.parent, downloader=download)
+    finally:
+        logger.setLevel(level)
+
+
+def _pooch() -> Any:
+    import pooch  # type: ignore[import-untyped]  # slow to import
+
+    return pooch
+
+
+def _pinned(url: str) -> str | None:
+    return pins().get(url)
+
+
+def _pin(url: str, path: Path) -> None:
+    with path.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    known = pins() | {url: f"sha256:{digest}"}
+    with replacing(cache_folder() / _PINS) as temporary:
+        temporary.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+    _log.info("no checksum is published for %s; that of this first download is pinned: sha256 %s", url, digest)
+
+
+def _mismatch(url: str, checksum: str | None, expected: str | None) -> str:
+    if checksum is not None:
+        return (
+            f"cannot use what {url} sent: expected the published checksum {checksum}, got another file; "
+            "try again, and check the publisher's page if it stays so"
+        )
+    return (
+        f"cannot use what {url} sent: it is not the file of the first download ({expected}); "
+        f"if the publisher changed it, delete its line in {cache_folder() / _PINS} and fetch again"
+    )
+
+
+def _explained(error: OSError, target: Path) -> FileError:
+    if error.errno == errno.ENOSPC:
+        return FileError(f"cannot write {target}: no space left on the disk; make room and run it again")
+    return FileError(f"cannot write {target}: {error.strerror or error}")

@@ -1,0 +1,82 @@
+"""Fewer interactions: minimum counts, k-core and a rating threshold; each says what went."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sureness._types import BoolArray
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+
+
+def at_least(log: Interactions, *, per_user: int = 1, per_item: int = 1) -> Interactions:
+    """Only users and items with so many interactions, counted once; later counts may be lower.
+
+    Examples
+    --------
+    >>> log = Interactions.of([1, 1, 1, 2, 2], [1, 2, 3, 1, 4])
+    >>> at_least(log, per_user=3).notes
+    ('at least 3 per user: 2 of 5 pairs, 1 of 2 users and 1 of 4 items went',)
+    """
+    _check_count(per_user, "per_user")
+    _check_count(per_item, "per_item")
+    wanted = [f"{n} per {what}" for n, what in ((per_user, "user"), (per_item, "item")) if n > 1]
+    return _kept(log, _enough(log, per_user, per_item), f"at least {' and '.join(wanted) or '1 per user'}")
+
+
+def k_core(log: Interactions, k: int) -> Interactions:
+    """The largest part in which every user and every item has k interactions or more.
+
+    Examples
+    --------
+    >>> log = Interactions.of([1, 1, 2, 2, 3], [1, 2, 1, 2, 3])
+    >>> k_core(log, 2).shape
+    (2, 2)
+    """
+    _check_count(k, "k")
+    places = np.arange(len(log))
+    while len(places) and not (enough := _enough(log.keep(places), k, k)).all():
+        places = places[enough]
+    return _kept(log, np.isin(np.arange(len(log)), places, assume_unique=True), f"{k}-core")
+
+
+def rating_above(log: Interactions, threshold: float) -> Interactions:
+    """Only pairs rated higher than the threshold; pairs without a rating go.
+
+    Examples
+    --------
+    >>> rating_above(Interactions.of([1, 1, 2], [1, 2, 1], ratings=[3, 4, 5]), 3).notes
+    ('ratings above 3: 1 of 3 pairs, 0 of 2 users and 0 of 2 items went',)
+    """
+    return _kept(log, rated_above(log, threshold), f"ratings above {threshold:g}")
+
+
+def rated_above(log: Interactions, threshold: float) -> BoolArray:
+    """Which pairs are rated higher than the threshold; shape (n,)."""
+    if log.ratings is None:
+        raise DataError("expected interactions with ratings, got none; read the column with the ratings")
+    return np.asarray(log.ratings > threshold)
+
+
+def _enough(log: Interactions, per_user: int, per_item: int) -> BoolArray:
+    return (log.user_degree >= per_user)[log.user_rows] & (log.item_degree >= per_item)[log.item_rows]
+
+
+def _kept(log: Interactions, chosen: BoolArray, what: str) -> Interactions:
+    """The chosen pairs and their users and items, with a note."""
+    after = log.keep(chosen).compact()
+    before = log.statistics()
+    if not len(after):
+        raise DataError(
+            f"expected interactions that pass the filter ({what}), got none of {len(log):,}; the most of a user is "
+            f"{max(log.user_degree, default=0):,} and of an item {max(log.item_degree, default=0):,}: ask for less"
+        )
+    counts = {"pairs": (len(after), len(log))}
+    counts |= {"users": (after.n_users, int(before["users"])), "items": (after.n_items, int(before["items"]))}
+    gone = [f"{old - new:,} of {old:,} {name}" for name, (new, old) in counts.items()]
+    return after.noting(f"{what}: {gone[0]}, {gone[1]} and {gone[2]} went")
+
+
+def _check_count(count: int, name: str) -> None:
+    if count < 1 or count != int(count):
+        raise DataError(f"{name} must be a whole number of 1 or more, got {count}")

@@ -1,0 +1,154 @@
+"""Find a data set, fetch it where need be, and read it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sureness._files import replacing
+from sureness.data.fetching import cache_folder, fetch, pins
+from sureness.data.interactions import Interactions
+from sureness.data.recipes.base import Dataset, LogTables, Recipe, common_pairs
+from sureness.data.recipes.catalogue import recipe
+from sureness.data.recipes.files import DataFiles
+from sureness.data.recipes.readers import TABLE, TABLES
+from sureness.errors import DataError, FileError
+
+Progress = Callable[[str, int, int], None]
+
+
+def load_dataset(
+    name: str, folder: str | PathLike[str] | None = None, *, progress: Progress | None = None, **options: Any
+) -> Dataset:
+    """A data set by name.
+
+    It is looked for in `folder`, then in the folder of its name inside SURENESS_DATA, then in the cache; what is
+    found nowhere is downloaded into the cache, where its terms allow.
+
+    Parameters
+    ----------
+    name : str
+        One of `RECIPES`.
+    folder : path, optional
+        Where the files are: the publisher's, packed or not, or tables with a header.
+    progress : callable, optional
+        Called with a step, how much of it is done, and its total.
+    **options
+        What the recipe offers, such as ``artefact=True`` for citeulike-bd.
+    """
+    wanted = recipe(name)
+    if wanted.read is None:
+        raise DataError(f"{name} cannot be loaded as interactions: {wanted.trap}")
+    chosen = _checked(wanted, options)
+    place, where = whereabouts(name, folder)
+    if where == "download":
+        place, where = fetch_dataset(name, progress=progress), "cache"
+    notes = (f"read from {place}", *(pinned_checksums(name) if where == "cache" else ()))
+    try:
+        return _dataset(name, wanted.read(DataFiles(place), **chosen), notes)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{place} does not hold {name} as expected: {str(error).splitlines()[0]}") from error
+
+
+def fetch_dataset(name: str, to: str | PathLike[str] | None = None, *, progress: Progress | None = None) -> Path:
+    """Download the files of a data set into a folder, the cache if none is given; what is there stays."""
+    wanted = recipe(name)
+    if not wanted.addresses:
+        raise FileError(f"{name} cannot be downloaded; {wanted.how_to_get}")
+    target = cache_folder() / name if to is None else Path(to)
+    for address in wanted.addresses:
+        fetch(address.url, target / address.file_name, checksum=address.checksum, progress=progress)
+    return target
+
+
+def copy_dataset(name: str, folder: str | PathLike[str], to: str | PathLike[str] | None = None) -> Path:
+    """Copy the files of a data set that are in a folder to another, the cache if none is given."""
+    wanted = recipe(name)
+    place, _ = whereabouts(name, folder)
+    target = cache_folder() / name if to is None else Path(to)
+    files = DataFiles(place)
+    for known in (*TABLES, *wanted.also, *(each for form in wanted.needs for each in form)):
+        if (found := files.find(known)) is None:
+            continue
+        path, member = found
+        copied = target / (path.name if member else known + ".gz" * (path.suffix == ".gz"))
+        if not copied.exists():
+            with replacing(copied) as temporary:
+                shutil.copyfile(path, temporary)
+    return target
+
+
+def whereabouts(name: str, folder: str | PathLike[str] | None = None) -> tuple[Path, str]:
+    """Where a data set is, and what that place is: folder, cache, or download if it is nowhere."""
+    wanted = recipe(name)
+    if folder is not None:
+        place = _holding(wanted, [Path(folder) / name, Path(folder)])
+        if place is None:
+            forms = [f"{TABLE}.gz", *(" and ".join(form) for form in wanted.needs)]
+            raise FileError(f"cannot find {name} in {folder}: expected {', or '.join(forms)}")
+        return place, "folder"
+    given = os.environ.get("SURENESS_DATA")
+    if given and (place := _holding(wanted, [Path(given) / name])):
+        return place, "folder"
+    cached = cache_folder() / name
+    return cached, "cache" if _holding(wanted, [cached]) else "download"
+
+
+def pinned_checksums(name: str) -> tuple[str, ...]:
+    """What is known of files whose publisher states no checksum: that of the first download."""
+    pinned = {address: pins().get(address.url) for address in recipe(name).addresses if address.checksum is None}
+    return tuple(
+        f"no checksum is published for {address.file_name}; that of the first download is pinned: {digest}"
+        for address, digest in pinned.items()
+        if digest is not None
+    )
+
+
+def _holding(wanted: Recipe, places: list[Path]) -> Path | None:
+    for place in places:
+        files = DataFiles(place)
+        if place.exists() and (files.has(TABLE) or any(files.has(*form) for form in wanted.needs)):
+            return place
+    return None
+
+
+def _checked(wanted: Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, each known and with a value it may have."""
+    for name, value in options.items():
+        if name not in wanted.options:
+            known = f"it has {', '.join(wanted.options)}" if wanted.options else "it has none"
+            raise DataError(f"{wanted.name} has no option {name}; {known}")
+        if value not in wanted.options[name]:
+            allowed = ", ".join(map(str, wanted.options[name]))
+            raise DataError(f"option {name} of {wanted.name} must be one of {allowed}, got {value!r}")
+    return dict(options)
+
+
+def _dataset(name: str, tables: LogTables, origin: tuple[str, ...]) -> Dataset:
+    log = Interactions.from_table(tables.rows).with_features(tables.users, tables.items)
+    parts = _parts(tables.rows, log) if "split" in tables.rows.columns else {}
+    twice = []
+    for (first, one), (second, other) in combinations(parts.items(), 2):
+        if n_common := common_pairs(one, other):
+            twice.append(f"{n_common:,} pairs are in both {first} and {second}")
+    notes = (*origin, *tables.notes, *log.notes, *twice)
+    return Dataset(name, replace(log, notes=(*tables.notes, *log.notes)), parts, tables.extras, notes)
+
+
+def _parts(rows: pl.DataFrame, log: Interactions) -> dict[str, Interactions]:
+    there = rows["split"].unique().to_list()
+    parts = {}
+    for name in (part for part in ("train", "validation", "test") if part in there):
+        part = Interactions.from_table(rows.filter(pl.col("split") == name), users=log.users, items=log.items)
+        parts[name] = replace(
+            part, item_domain=log.item_domain, user_features=log.user_features, item_features=log.item_features
+        )
+    return parts

@@ -1,0 +1,130 @@
+"""Publishers' formats: the bytes of a file in, a table out. None of these touches a disk."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from sureness._types import FloatArray
+from sureness.errors import DataError
+
+Kind = type[pl.DataType]
+RATED: dict[str, Kind] = {"user_id": pl.Int64, "item_id": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
+"""What most files of ratings hold, in this order."""
+
+
+def separated(
+    data: bytes, separator: str, columns: Mapping[str, Kind], *, header: bool = False, encoding: str = "utf8"
+) -> pl.DataFrame:
+    """Columns between separators, such as u.data (tabs) or ratings.dat (::); later columns are left out.
+
+    Examples
+    --------
+    >>> separated(b"1::1193::5::978300760", "::", RATED).row(0)
+    (1, 1193, 5.0, 978300760)
+    """
+    if encoding != "utf8":
+        data = data.decode(encoding).encode()
+    if len(separator) > 1:  # polars splits at single bytes
+        data, separator = data.replace(separator.encode(), b"\t"), "\t"
+    surplus = data.split(b"\n", 1)[0].count(separator.encode()) + 1 - len(columns)
+    if surplus < 0:
+        raise DataError(f"expected columns {', '.join(columns)}, got {surplus + len(columns)}; is this the right file?")
+    try:
+        table = pl.read_csv(
+            io.BytesIO(data), separator=separator, has_header=False, skip_rows=int(header), truncate_ragged_lines=True,
+            columns=list(range(len(columns))), schema_overrides=[*columns.values(), *[pl.String] * surplus],
+            infer_schema=False, quote_char='"' if header else None,
+        )  # fmt: skip
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"expected columns {', '.join(columns)}: {str(error).splitlines()[0]}; check that the file is whole"
+        ) from error
+    return table.rename(dict(zip(table.columns, columns, strict=True)))
+
+
+def lists_with_count(data: bytes) -> pl.DataFrame:
+    r"""A line a user, the number of items first, then the items, such as users.dat of CiteULike.
+
+    The leading number is not an item: it is checked against the rest of the line and left out.
+
+    Examples
+    --------
+    >>> lists_with_count(b"2 7 9\n1 7\n").rows()
+    [(0, 7), (0, 9), (1, 7)]
+    """
+    lines = _lines(data).with_row_index("user_id")
+    wrong = lines.filter(pl.col("ids").list.len() != pl.col("ids").list.first().fill_null(0) + 1)
+    if wrong.height:
+        raise DataError(
+            f"each line must begin with the number of items that follow, line {wrong['user_id'][0] + 1} does not "
+            f"({wrong.height:,} such lines); check that the file is users.dat as published"
+        )
+    return _exploded(lines, pl.col("user_id").cast(pl.Int64))
+
+
+def lists_with_user(data: bytes) -> pl.DataFrame:
+    r"""A line a user, the user first, then the items, such as train.txt of LightGCN.
+
+    Examples
+    --------
+    >>> lists_with_user(b"0 7 9\n4 7\n5\n").rows()
+    [(0, 7), (0, 9), (4, 7)]
+    """
+    lines = _lines(data).filter(pl.col("ids").list.len() > 0)
+    return _exploded(lines, pl.col("ids").list.first())
+
+
+def rating_matrix(data: bytes) -> pl.DataFrame:
+    r"""A line a user, a rating a column, 0 where there is none, such as train.ascii of Coat.
+
+    Examples
+    --------
+    >>> rating_matrix(b"0 5\n3 0").rows()
+    [(0, 1, 5.0), (1, 0, 3.0)]
+    """
+    matrix = numbers(data)
+    users, items = np.nonzero(matrix)
+    return pl.DataFrame({"user_id": users, "item_id": items, "rating": matrix[users, items]})
+
+
+def numbers(data: bytes) -> FloatArray:
+    """Numbers in rows and columns."""
+    try:
+        return np.loadtxt(io.BytesIO(data), ndmin=2)
+    except ValueError as error:
+        raise DataError(f"expected numbers in rows of one length: {error}") from error
+
+
+def json_lines(data: bytes, columns: dict[str, str]) -> pl.DataFrame:
+    """One JSON object a line, such as the reviews of Yelp; agreed names to the names there.
+
+    Examples
+    --------
+    >>> json_lines(b'{"who": "ann", "stars": 4.0, "text": "fine"}', {"user_id": "who", "rating": "stars"}).rows()
+    [('ann', 4.0)]
+    """
+    kinds = {"rating": pl.Float64}
+    schema = {theirs: kinds.get(ours, pl.String) for ours, theirs in columns.items()}
+    try:
+        table = pl.read_ndjson(io.BytesIO(data), schema=schema)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"expected a JSON object a line with {', '.join(schema)}: {error}") from error
+    return table.rename({theirs: ours for ours, theirs in columns.items()})
+
+
+def _lines(data: bytes) -> pl.DataFrame:
+    texts = pl.DataFrame({"ids": data.decode().splitlines()}, schema={"ids": pl.String})
+    split = texts.select(pl.col("ids").str.extract_all(r"\S+"))
+    try:
+        return split.select(pl.col("ids").cast(pl.List(pl.Int64)))
+    except pl.exceptions.PolarsError as error:
+        raise DataError("expected whole numbers between spaces, a line a user; check that the file is whole") from error
+
+
+def _exploded(lines: pl.DataFrame, user: pl.Expr) -> pl.DataFrame:
+    pairs = lines.select(user.alias("user_id"), pl.col("ids").list.slice(1).alias("item_id"))
+    return pairs.explode("item_id").drop_nulls()

@@ -1,0 +1,169 @@
+"""From a data set to train, validation and test, by the protocol it is known by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from sureness._types import Seed
+from sureness.data.filtering import at_least, k_core, rated_above, rating_above
+from sureness.data.interactions import Interactions
+from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
+from sureness.data.recipes.catalogue import RECIPES
+from sureness.data.recipes.loading import Progress, load_dataset
+from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out
+from sureness.errors import DataError
+
+_PLAIN = Recipe(name="interactions", title="", licence="", read=None)
+
+
+def prepare(
+    data: str | Dataset | Interactions,
+    protocol: Protocol | None = None,
+    *,
+    seed: Seed = 0,
+    folder: str | PathLike[str] | None = None,
+    positive_above: float | Literal["recipe"] | None = "recipe",
+    per_user: int | None = None,
+    core: int | None = None,
+    shares: Sequence[float] = (0.6, 0.2, 0.2),
+    per_domain: bool | None = None,
+    training_pairs: Literal["left_out", "kept"] = "left_out",
+    progress: Progress | None = None,
+    **options: Any,
+) -> Split:
+    """Positives of a data set, filtered and split; what is not given comes from its recipe.
+
+    Parameters
+    ----------
+    data : str, Dataset or Interactions
+        The name of a data set, or what is already loaded.
+    protocol : {"preference", "leave-one-out", "ratio", "given"}, optional
+        preference: a tenth of the training positives is validation, the test is the uniformly exposed part with all
+        its ratings. leave-one-out: each user's last pair is test, the one before validation. ratio: `shares` of each
+        user's pairs. given: the split that came with the data.
+    seed : int or numpy.random.Generator
+        The same seed gives the same split.
+    folder : path, optional
+        Where the files of a named data set are.
+    positive_above : float or None
+        Pairs rated higher are positive; None takes every pair.
+    per_user, core : int, optional
+        Least interactions of a user; of users and items, repeated until it holds. Not for preference and given.
+    shares, per_domain
+        For ratio, see `by_ratio`.
+    training_pairs : {"left_out", "kept"}
+        For preference: whether test pairs that were also rated in training are left out.
+    progress : callable, optional
+        Called with a step, how much of it is done, and its total.
+    **options
+        What the recipe offers, such as ``artefact=True`` for citeulike-bd.
+    """
+    dataset = _loaded(data, folder, progress, options)
+    known = RECIPES.get(dataset.name, _PLAIN)
+    threshold = known.positive_above if positive_above == "recipe" else positive_above
+    chosen = protocol or known.protocol
+    makers: dict[str, Callable[[], Split]] = {
+        "preference": lambda: _preference(dataset, threshold, training_pairs, seed),
+        "given": lambda: _given(dataset, threshold, known.validation, seed),
+        "leave-one-out": lambda: leave_one_out(_filtered(dataset, known, threshold, per_user, core), seed=seed),
+        "ratio": lambda: by_ratio(
+            _filtered(dataset, known, threshold, per_user, core), shares, seed=seed,
+            per_domain=known.per_domain if per_domain is None else per_domain,
+        ),
+    }  # fmt: skip
+    if chosen not in makers:
+        raise DataError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
+    return makers[chosen]()
+
+
+def _loaded(
+    data: str | Dataset | Interactions,
+    folder: str | PathLike[str] | None,
+    progress: Progress | None,
+    options: dict[str, Any],
+) -> Dataset:
+    if isinstance(data, str):
+        return load_dataset(data, folder, progress=progress, **options)
+    if options or folder is not None:
+        given = [*options, *(["folder"] if folder is not None else [])]
+        raise DataError(
+            f"{' and '.join(given)} belong to a data set that is read by name, got {data!r}; leave them out"
+        )
+    return Dataset("interactions", data) if isinstance(data, Interactions) else data
+
+
+def _filtered(
+    dataset: Dataset, known: Recipe, threshold: float | None, per_user: int | None, core: int | None
+) -> Interactions:
+    log = dataset.interactions
+    if threshold is not None:
+        log = rating_above(log, threshold)
+    least, both = (known.per_user if per_user is None else per_user), (known.core if core is None else core)
+    if least > 1:
+        log = at_least(log, per_user=least)
+    return k_core(log, both) if both > 1 else log
+
+
+def _preference(dataset: Dataset, threshold: float | None, training_pairs: str, seed: Seed) -> Split:
+    train, test = _needed(dataset, "preference")
+    if threshold is None:
+        raise DataError("the protocol preference needs a rating above which pairs are positive; give positive_above")
+    if training_pairs not in ("left_out", "kept"):
+        raise DataError(f"training_pairs must be left_out or kept, got {training_pairs!r}")
+    positives = train.keep(rated_above(train, threshold)).noting(
+        f"{np.count_nonzero(rated_above(train, threshold)):,} of {len(train):,} training pairs are rated above "
+        f"{threshold:g} and count as positive"
+    )
+    judged = _without(test, train, "test") if training_pairs == "left_out" else test
+    kept, held_out = hold_out(positives, 0.1, seed=seed)
+    return Split(kept, held_out, judged)
+
+
+def _given(dataset: Dataset, threshold: float | None, rule: str, seed: Seed) -> Split:
+    train, test = _needed(dataset, "given")
+    validation = dataset.parts.get("validation")
+    parts = [part for part in (train, validation, test) if part is not None]
+    if threshold is not None:
+        parts = [part.keep(rated_above(part, threshold)) for part in parts]
+    if validation is not None:
+        train, validation, test = parts
+    else:
+        train, validation = _carved(parts[0], rule, seed)
+        test = parts[1]
+    validation = _without(validation, train, "validation")
+    return Split(train, validation, _without(_without(test, train, "test"), validation, "test"))
+
+
+def _carved(train: Interactions, rule: str, seed: Seed) -> tuple[Interactions, Interactions]:
+    """A validation part out of a training part that came without one: one pair or a tenth of each user's."""
+    if rule == "tenth":
+        split = by_ratio(train, (0.9, 0.1, 0.0), seed=seed)
+        return split.train, split.validation
+    split = leave_one_out(replace(train, times=None), seed=seed)
+    noted = replace(train, notes=split.train.notes)
+    held_out = np.isin(pair_keys(train), pair_keys(split.test), assume_unique=True)
+    return noted.keep(~held_out), noted.keep(held_out)
+
+
+def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions]:
+    if not {"train", "test"} <= set(dataset.parts):
+        raise DataError(
+            f"the protocol {protocol} needs a train and a test part that came with the data, {dataset.name} has "
+            f"{' and '.join(dataset.parts) or 'none'}; choose leave-one-out or ratio"
+        )
+    return dataset.parts["train"], dataset.parts["test"]
+
+
+def _without(part: Interactions, other: Interactions, name: str) -> Interactions:
+    """A part without the pairs that another has already."""
+    twice = np.isin(pair_keys(part), pair_keys(other), assume_unique=True)
+    if not twice.any():
+        return part
+    return part.keep(~twice).noting(
+        f"{np.count_nonzero(twice):,} {name} pairs are in an earlier part and were left out"
+    )

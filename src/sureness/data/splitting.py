@@ -1,0 +1,165 @@
+"""Train, validation and test: the three protocols, each seeded, each without a loop over users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sureness._types import BoolArray, IntArray, Seed
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three parts of a log that share their id maps."""
+
+    train: Interactions
+    validation: Interactions
+    test: Interactions
+
+    def __post_init__(self) -> None:
+        for part in (self.validation, self.test):
+            if not (part.users.same_as(self.train.users) and part.items.same_as(self.train.items)):
+                raise DataError(
+                    "the parts of a split must have the same users and items; align them with .aligned(users, items)"
+                )
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {len(part):,}" for name, part in self.parts.items())
+        return f"Split({self.train.n_users:,} users, {self.train.n_items:,} items; {sizes})"
+
+    @property
+    def parts(self) -> dict[str, Interactions]:
+        """Each part by its name."""
+        return {"train": self.train, "validation": self.validation, "test": self.test}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was dropped or done on the way, each sentence once."""
+        return tuple(dict.fromkeys(note for part in self.parts.values() for note in part.notes))
+
+    def summary(self) -> pl.DataFrame:
+        """Users, items and interactions of each part.
+
+        Examples
+        --------
+        >>> leave_one_out(Interactions.of([1] * 4, [1, 2, 3, 4])).summary().rows()
+        [('train', 1, 2, 2), ('validation', 1, 1, 1), ('test', 1, 1, 1)]
+        """
+        counts = {name: part.statistics() for name, part in self.parts.items()}
+        rows = [(name, *(int(c[key]) for key in ("users", "items", "interactions"))) for name, c in counts.items()]
+        return pl.DataFrame(rows, schema=["part", "users", "items", "interactions"], orient="row")
+
+
+def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[Interactions, Interactions]:
+    """What stays and what is held out: a share of all pairs, drawn at random.
+
+    Examples
+    --------
+    >>> train, held_out = hold_out(Interactions.of(np.arange(50) % 5, np.arange(50)), 0.1)
+    >>> len(train), len(held_out)
+    (45, 5)
+    """
+    if not 0 <= share < 1:
+        raise DataError(f"the held-out share must be 0 or more and below 1, got {share}")
+    chosen = np.zeros(len(log), dtype=bool)
+    n_held_out = int(np.floor(len(log) * share + 0.5))
+    chosen[np.random.default_rng(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
+    return log.keep(~chosen), log.keep(chosen)
+
+
+def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
+    """The last item of each user for the test, the one before for validation.
+
+    Equal times are ordered at random, and so is everything where there is no time. A pair whose time is missing in a
+    log with times counts as older than the others. Users with fewer than three pairs stay in training.
+
+    Examples
+    --------
+    >>> split = leave_one_out(Interactions.of([7] * 4, [1, 2, 3, 4], times=[30, 10, 40, 20]))
+    >>> split.test.table()["item_id"].to_list(), split.validation.table()["item_id"].to_list()
+    ([3], [1])
+    """
+    from_end = _places_from_end(log, log.user_rows, seed, by_time=True)
+    enough = (log.user_degree >= 3)[log.user_rows]
+    few = int(np.count_nonzero((log.user_degree > 0) & (log.user_degree < 3)))
+    noted = log.noting(f"{few:,} users with fewer than 3 interactions are in training only") if few else log
+    return _split(noted, enough & (from_end == 1), enough & (from_end == 0))
+
+
+def by_ratio(
+    log: Interactions,
+    shares: Sequence[float] = (0.6, 0.2, 0.2),
+    *,
+    seed: Seed = 0,
+    per_domain: bool = False,
+) -> Split:
+    """Shares of each user's pairs, at random; the first pair of a user always goes to training.
+
+    Parameters
+    ----------
+    log : Interactions
+        With domains, where `per_domain` is asked for.
+    shares : three numbers
+        Train, validation and test; they sum to one. Counts are rounded to the nearest, training takes the rest.
+    seed : int or numpy.random.Generator
+        The same seed gives the same split.
+    per_domain : bool
+        Apply the shares to each user's pairs of each domain.
+
+    Examples
+    --------
+    >>> by_ratio(Interactions.of([1] * 10, np.arange(10)), seed=3)
+    Split(1 users, 10 items; train 6, validation 2, test 2)
+    """
+    _, for_validation, for_test = _check_shares(shares)
+    groups = _user_and_domain(log) if per_domain else log.user_rows
+    from_end = _places_from_end(log, groups, seed)
+    sizes = np.bincount(groups)[groups] if len(log) else np.zeros(0, dtype=np.int64)
+    n_test = np.minimum(np.floor(sizes * for_test + 0.5), sizes - 1)
+    n_validation = np.minimum(np.floor(sizes * for_validation + 0.5), sizes - 1 - n_test)
+    in_test = from_end < n_test
+    few = len(np.setdiff1d(log.user_rows, log.user_rows[in_test])) if for_test > 0 else 0
+    noted = log.noting(f"{few:,} users have too few interactions for a test pair") if few else log
+    return _split(noted, (from_end >= n_test) & (from_end < n_test + n_validation), in_test)
+
+
+def _places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
+    """How many pairs of its group come after each pair, in order of time and otherwise at random."""
+    rng = np.random.default_rng(seed)
+    keys: list[np.ndarray] = [rng.random(len(log))]
+    if by_time and log.times is not None:
+        times = log.times
+        missing = np.isnan(times) if times.dtype.kind == "f" else np.zeros(len(log), dtype=bool)
+        keys += [times, ~missing]
+    order = np.lexsort((*keys, groups))
+    ends = np.cumsum(np.bincount(groups)) if len(log) else np.zeros(0, dtype=np.int64)
+    from_end = np.empty(len(log), dtype=np.int64)
+    from_end[order] = ends[groups[order]] - 1 - np.arange(len(log))
+    return from_end
+
+
+def _user_and_domain(log: Interactions) -> IntArray:
+    """A number for each user and domain."""
+    if log.item_domain is None:
+        raise DataError("a split per domain needs interactions with domains, got none; read a domain column")
+    codes = log.item_domain.fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
+    pairs = log.user_rows * (codes.max(initial=0) + 1) + codes[log.item_rows]
+    return np.unique(pairs, return_inverse=True)[1]
+
+
+def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
+    if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or abs(sum(shares) - 1) > 1e-9:
+        raise DataError(
+            "shares must be three numbers that sum to 1, the first above 0, such as (0.6, 0.2, 0.2), "
+            f"got {tuple(shares)}"
+        )
+    return shares[0], shares[1], shares[2]
+
+
+def _split(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> Split:
+    return Split(log.keep(~(in_validation | in_test)), log.keep(in_validation), log.keep(in_test))

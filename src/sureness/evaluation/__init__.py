@@ -1,0 +1,1 @@
+"""How well a source ranks: full ranking over all unseen items, or inside each user's own candidates."""

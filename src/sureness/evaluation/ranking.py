@@ -1,0 +1,201 @@
+"""Judging a source by the lists it makes, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.metrics.ranking import judge_lists, longest, parse_measure
+from sureness.numerics.checks import check_labels, same_length
+from sureness.numerics.ranking import members, top_k
+from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.tables import scores_of
+
+_BLOCK_SCORES = 4_000_000  # scores held at a time
+METRICS = ("hit@50", "ndcg@50", "recall@50")
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class RankingQuality:
+    """Every metric for every judged user.
+
+    Examples
+    --------
+    >>> quality = RankingQuality(pl.DataFrame({"user_id": [1, 2], "hit@1": [1.0, 0.0]}))
+    >>> quality["hit@1"], quality
+    (0.5, RankingQuality(2 users: hit@1 0.5000))
+    """
+
+    per_user: pl.DataFrame  # user_id and one column for each metric
+
+    def __getitem__(self, metric: str) -> float:
+        return float(self.per_user[metric].mean())  # type: ignore[arg-type]
+
+    @property
+    def n_users(self) -> int:
+        return self.per_user.height
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of every metric over the users."""
+        return {name: self[name] for name in self.per_user.columns if name != "user_id"}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
+        return f"RankingQuality({self.n_users:,} users: {shown})"
+
+
+def evaluate_ranking(
+    source: ScoreSource,
+    test: Interactions,
+    *,
+    seen: Interactions | None = None,
+    metrics: Sequence[str] = METRICS,
+    users: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> RankingQuality:
+    """Rank all unseen items for every user with test items, and compare the top with them.
+
+    Leave-one-out is the case of one test item a user: hit@K is then H@K and ndcg@K is N@K. Memory is bounded by a block of scores.
+
+    Parameters
+    ----------
+    source : ScoreSource
+    test : Interactions
+        What should be ranked high.
+    seen : Interactions, optional
+        Items that are not shown again: the training log, and the validation set when the test is judged.
+    metrics : sequence of str
+        hit@K, ndcg@K, recall@K, precision@K for any K.
+    users : array of row numbers, optional
+        Judge only these.
+    progress : callable, optional
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> test = Interactions.from_matrix(np.array([[0, 1, 0], [0, 0, 1]]))
+    >>> evaluate_ranking(MatrixSource(np.array([[0.3, 0.2, 0.1], [0.3, 0.2, 0.1]])), test, metrics=["hit@2", "ndcg@2"])
+    RankingQuality(2 users: hit@2 0.5000, ndcg@2 0.3155)
+    """
+    length = min(longest(metrics), source.n_items)
+    test = fitted_to(source, test, "test")
+    seen = None if seen is None else fitted_to(source, seen, "seen")
+    judged = np.flatnonzero(test.user_degree) if users is None else np.asarray(users, dtype=np.int64)
+    judged = judged[test.user_degree[judged] > 0]
+    if not len(judged):
+        raise DataError(
+            "no user has a test item, so there is nothing to judge; check that the ids are those of the source"
+        )
+    hits = np.zeros((len(judged), length), dtype=bool)
+    done = 0
+    for block, tops, _ in top_blocks(source, judged, length, seen):
+        hits[done : done + len(block)] = members(tops, block, test.row_starts, test.item_rows)
+        done += len(block)
+        if progress is not None:
+            progress("ranking", done, len(judged))
+    values = judge_lists(hits, test.user_degree[judged], list(metrics))
+    return RankingQuality(pl.DataFrame({"user_id": test.users.at(judged), **values}))
+
+
+def top_blocks(
+    source: ScoreSource, users: IntArray, length: int, seen: Interactions | None
+) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Blocks of users with the top unseen items of each and their scores; shape (n, length), -1 where there are too few."""
+    size = max(1, _BLOCK_SCORES // source.n_items)
+    for start in range(0, len(users), size):
+        block = users[start : start + size]
+        scores = np.ascontiguousarray(source.score_block(block), dtype=np.float32)
+        if not scores.flags.writeable:
+            scores = scores.copy()
+        hidden = {} if seen is None else {"rows": block, "starts": seen.row_starts, "excluded": seen.item_rows}
+        yield block, *top_k(scores, length, **hidden)
+
+
+def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
+    """The n best unseen items of users given by their ids, as a table: user_id, rank, item_id, score.
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> best_items(MatrixSource(np.array([[0.1, 0.3, 0.2]])), [0], 2).rows()
+    [(0, 1, 1, 0.30000001192092896), (0, 2, 2, 0.20000000298023224)]
+    """
+    user_ids, item_ids = id_maps(source)
+    rows = user_ids.known_rows(users, "users")
+    seen = None if seen is None else fitted_to(source, seen, "seen")
+    tables = []
+    for block, tops, scores in top_blocks(source, rows, min(n, source.n_items), seen):
+        there = tops >= 0
+        place, rank = np.nonzero(there)
+        tables.append(
+            pl.DataFrame({
+                "user_id": user_ids.at(block[place]), "rank": rank + 1, "item_id": item_ids.at(tops[there]),
+                "score": scores[there],
+            })
+        )  # fmt: skip
+    return pl.concat(tables)
+
+
+def evaluate_within(
+    source: ScoreSource, shown: Interactions, relevant: ArrayLike, *, metrics: Sequence[str] = ("ndcg@5", "recall@5")
+) -> RankingQuality:
+    """Rank only the items each user was shown, and see whether the relevant ones come first.
+
+    This is the ranking quality of chapter 2: the test items were drawn uniformly and all of them have a label. Users without a
+    relevant item are left out.
+
+    Parameters
+    ----------
+    source : ScoreSource
+    shown : Interactions
+        The pairs that were shown.
+    relevant : array of 0 and 1
+        One for each of the pairs, in their order.
+    metrics : sequence of str
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> shown = Interactions.from_matrix(np.array([[1, 1, 0], [1, 0, 1]]))
+    >>> evaluate_within(MatrixSource(np.array([[2.0, 1, 3], [1, 9, 2]])), shown, [1, 0, 0, 1], metrics=["ndcg@1"])
+    RankingQuality(2 users: ndcg@1 1.0000)
+    """
+    labels = check_labels(relevant, "relevant")
+    same_length(labels, len(shown), "relevant")
+    lost = len(shown)
+    shown = fitted_to(source, shown, "shown")
+    if len(shown) != lost:
+        raise DataError("shown pairs must all be known to the source; drop the others with their labels first")
+    for name in metrics:
+        parse_measure(name)
+    scores = scores_of(source, shown.user_rows, shown.item_rows)
+    order = np.lexsort((-scores, shown.user_rows))
+    place = np.arange(len(shown)) - shown.row_starts[shown.user_rows]
+    hits = np.zeros((shown.n_users, max(longest(metrics), int(shown.user_degree.max()))), dtype=bool)
+    hits[shown.user_rows, place] = labels[order]
+    n_relevant = hits.sum(axis=1)
+    some = np.flatnonzero(n_relevant)
+    values = judge_lists(hits[some], n_relevant[some], list(metrics))
+    return RankingQuality(pl.DataFrame({"user_id": shown.users.at(some), **values}))
+
+
+def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
+    """A log with the rows of the source: by id where the source has ids, else by position."""
+    if getattr(source, "users", None) is not None:
+        return log.aligned(*id_maps(source))
+    if log.shape != (source.n_users, source.n_items):
+        raise DataError(
+            f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {log.shape}; "
+            "give the source the ids of its users and items, and they are matched"
+        )
+    return log

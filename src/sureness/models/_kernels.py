@@ -1,0 +1,81 @@
+"""Compiled steps of the factor models; `FactorNetwork` and `RowAdam` are their readable form and their test."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, fastmath=True)
+def _touch(row, stamp, stamps, touched, count, gradient):
+    """Note a row on its first touch in this step, and clear its gradient."""
+    if stamps[row] != stamp:
+        stamps[row] = stamp
+        touched[count] = row
+        gradient[row, :] = np.float32(0.0)
+        return count + 1
+    return count
+
+
+@njit(cache=True, fastmath=True)
+def pairwise_gradients(
+    user_table, item_table, users, positives, negatives, weights, l2, stamp,
+    user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
+):  # fmt: skip
+    """Sums over a batch of the gradients of weight * softplus(-(s_i - s_j)) + l2 / 2 * |rows|²; returns loss and counts."""
+    one = np.float32(1.0)
+    n_factors = user_table.shape[1]
+    n_users, n_items = 0, 0
+    loss = 0.0
+    for index in range(users.shape[0]):
+        u, i = users[index], positives[index]
+        n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
+        n_items = _touch(i, stamp, item_stamps, items_touched, n_items, item_gradient)
+        user, liked = user_table[u], item_table[i]
+        of_user, of_liked = user_gradient[u], item_gradient[i]
+        for draw in range(negatives.shape[1]):
+            j = negatives[index, draw]
+            n_items = _touch(j, stamp, item_stamps, items_touched, n_items, item_gradient)
+            other, of_other = item_table[j], item_gradient[j]
+            margin = np.float32(0.0)
+            for f in range(n_factors):
+                margin += user[f] * (liked[f] - other[f])
+            weight = one if weights.shape[0] == 0 else weights[index, draw]
+            shrunk = np.float32(np.exp(-abs(margin)))  # one exponential serves softplus and sigmoid
+            slope = -weight * (shrunk / (one + shrunk) if margin > 0 else one / (one + shrunk))
+            loss += weight * (max(-margin, 0.0) + np.log1p(shrunk))
+            for f in range(n_factors):
+                mine, theirs, against = user[f], liked[f], other[f]
+                of_user[f] += slope * (theirs - against) + l2 * mine
+                of_liked[f] += slope * mine + l2 * theirs
+                of_other[f] += l2 * against - slope * mine
+    return loss, n_users, n_items
+
+
+@njit(cache=True, fastmath=True)
+def sum_rows(rows, values, stamp, gradient, stamps, touched):
+    """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
+    count = 0
+    for index in range(rows.shape[0]):
+        row = rows[index]
+        count = _touch(row, stamp, stamps, touched, count, gradient)
+        total, value = gradient[row], values[index]
+        for f in range(total.shape[0]):
+            total[f] += value[f]
+    return count
+
+
+@njit(cache=True, fastmath=True)
+def adam_rows(
+    table, first, second, gradient, touched, scale, learning_rate, of_first, of_second, keep_first, keep_second, small
+):
+    """One step of Adam on the touched rows, their summed gradients multiplied by `scale`."""
+    one = np.float32(1.0)
+    for place in range(touched.shape[0]):
+        row = touched[place]
+        values, mean, square, slope = table[row], first[row], second[row], gradient[row]
+        for f in range(values.shape[0]):
+            g = slope[f] * scale
+            mean[f] = keep_first * mean[f] + (one - keep_first) * g
+            square[f] = keep_second * square[f] + (one - keep_second) * g * g
+            values[f] -= learning_rate * (mean[f] / of_first) / (np.sqrt(square[f] / of_second) + small)

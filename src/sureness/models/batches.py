@@ -1,0 +1,79 @@
+"""What one step of training looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sureness._types import IntArray
+from sureness.data.interactions import Interactions
+from sureness.data.sampling import NegativeSampler
+from sureness.models.settings import Settings
+
+
+class Batch(NamedTuple):
+    """Positives of users, and items drawn against each."""
+
+    users: IntArray  # (B,)
+    positives: IntArray  # (B,)
+    negatives: IntArray  # (B, n)
+    places: IntArray  # (B,) where each positive stands in the log
+
+
+class PairBatches:
+    """Every positive once an epoch, in random order, each with fresh negatives.
+
+    Users who have seen every item have no negatives and are left out.
+    """
+
+    def __init__(self, log: Interactions, settings: Settings, *, include_seen: bool = False) -> None:
+        self.log, self.batch_size, self.n_negatives = log, settings.batch_size, settings.negatives
+        self.sampler = NegativeSampler(log, settings.popularity, include_seen=include_seen)
+        has_unseen = log.user_degree < log.n_items
+        self.pairs = np.flatnonzero(has_unseen[log.user_rows])
+
+    @property
+    def n_batches(self) -> int:
+        return -(-len(self.pairs) // self.batch_size)
+
+    def epoch(self, rng: np.random.Generator) -> Iterator[Batch]:
+        """The batches of one epoch, drawn in bulk."""
+        order = rng.permutation(self.pairs)
+        users, positives = self.log.user_rows[order], self.log.item_rows[order]
+        negatives = np.stack([self.sampler.draw(users, rng) for _ in range(self.n_negatives)], axis=1)
+        for start in range(0, len(order), self.batch_size):
+            part = slice(start, start + self.batch_size)
+            yield Batch(users[part], positives[part], negatives[part], order[part])
+
+
+class UserBatches:
+    """Every user once an epoch, in random order: all positives of each, with negatives for every positive."""
+
+    def __init__(self, log: Interactions, settings: Settings) -> None:
+        self.log, self.n_negatives = log, settings.negatives
+        self.sampler = NegativeSampler(log, settings.popularity)
+        self.users = np.flatnonzero((log.user_degree > 0) & (log.user_degree < log.n_items))
+        mean_degree = max(1.0, log.user_degree[self.users].mean() if len(self.users) else 1.0)
+        self.users_per_batch = max(1, round(settings.batch_size / mean_degree))
+
+    @property
+    def n_batches(self) -> int:
+        return -(-len(self.users) // self.users_per_batch)
+
+    def epoch(self, rng: np.random.Generator) -> Iterator[Batch]:
+        """The batches of one epoch; positives and negatives of a user stand together."""
+        order = rng.permutation(self.users)
+        starts, degree = self.log.row_starts, self.log.user_degree
+        for start in range(0, len(order), self.users_per_batch):
+            some = order[start : start + self.users_per_batch]
+            lengths = degree[some]
+            ends = np.cumsum(lengths)
+            places = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(starts[some], lengths)
+            users = np.repeat(some, lengths)
+            negatives = np.stack([self.sampler.draw(users, rng) for _ in range(self.n_negatives)], axis=1)
+            yield Batch(users, self.log.item_rows[places], negatives, places)
+
+
+Batches = PairBatches | UserBatches

@@ -1,0 +1,69 @@
+"""CML: users near the items they like (Hsieh et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sureness.data.ids import IdMap
+from sureness.models.base import Recommender
+from sureness.models.batches import Batch
+from sureness.models.losses import margin_loss
+from sureness.models.network import FactorNetwork, as_numpy, items_against, rows_of
+from sureness.models.settings import Settings
+from sureness.sources.base import FactorSource, ScoreSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class CMLSettings(Settings):
+    """Settings of CML."""
+
+    margin: float = 0.5  # how much nearer a liked item must be, in squared distance
+    l2: float = 0.0  # not needed: embeddings stay inside a ball
+    radius: float = 1.0  # of that ball
+
+
+class CMLNetwork(FactorNetwork):
+    """Embeddings in a ball; the score is minus the squared distance, so that higher is better."""
+
+    settings: CMLSettings
+
+    def score(self, users: Tensor, items: Tensor) -> Tensor:
+        return -_squared_distance(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
+
+    def loss(self, batch: Batch) -> Tensor:
+        users, positives, negatives = items_against(batch, self)
+        user = rows_of(self.user_factors, users)
+        near = _squared_distance(user, rows_of(self.item_factors, positives))
+        far = _squared_distance(user, rows_of(self.item_factors, negatives))
+        return margin_loss(near, far, self.settings.margin)
+
+    @torch.no_grad()
+    def after_step(self, batch: Batch) -> None:
+        touched = np.unique(np.concatenate([batch.positives, batch.negatives.ravel()]))
+        for table, rows in ((self.user_factors, np.unique(batch.users)), (self.item_factors, touched)):
+            some = self.tensor(rows)
+            table[some] = torch.renorm(table[some], p=2, dim=0, maxnorm=self.settings.radius)
+
+    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
+        user, item = as_numpy(self.user_factors), as_numpy(self.item_factors)
+        return FactorSource(
+            2 * user, item, user_bias=-np.square(user).sum(axis=1), item_bias=-np.square(item).sum(axis=1),
+            users=users, items=items,
+        )  # fmt: skip
+
+
+def _squared_distance(users: Tensor, items: Tensor) -> Tensor:
+    """Of users (B, d) to their items (B, n, d); shape (B, n)."""
+    return (users.unsqueeze(1) - items).square().sum(dim=-1)
+
+
+class CML(Recommender):
+    """Collaborative metric learning."""
+
+    settings_type: ClassVar[type[Settings]] = CMLSettings
+    network_type = CMLNetwork

@@ -1,0 +1,44 @@
+"""The compiled step of the factor models: gradients of a batch, then Adam on the rows it touched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.models.batches import Batch
+from sureness.models.optimiser import RowAdam
+
+_UNWEIGHTED: FloatArray = np.empty((0, 0), dtype=np.float32)
+
+
+def fused_pairwise_step(
+    batch: Batch, optimiser: RowAdam, users: str, items: str, l2: float, weights: FloatArray | None = None
+) -> float:
+    """One step of a pairwise loss on two tables, on the CPU and in one thread; returns the mean loss.
+
+    It does what `loss`, ``backward`` and `RowAdam.step` do, several times faster, because nothing is allocated and each
+    row is worked on while it is in the cache. The tables and moments of the optimiser are changed in place.
+
+    Parameters
+    ----------
+    batch : Batch
+    optimiser : RowAdam
+    users, items : str
+        The names of the two tables.
+    l2 : float
+    weights : array of shape (B, n), optional
+    """
+    from sureness.models import _kernels  # loads the compiler, which scoring does not need
+
+    optimiser.steps += 1
+    tables = [optimiser.parameters[name].detach().numpy() for name in (users, items)]
+    of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
+    loss, n_users, n_items = _kernels.pairwise_gradients(
+        *tables, batch.users, batch.positives, batch.negatives, _UNWEIGHTED if weights is None else weights,
+        np.float32(l2), optimiser.steps, of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps,
+        of_users.touched, of_items.touched,
+    )  # fmt: skip
+    n_pairs = batch.negatives.size
+    optimiser.move_touched(users, n_users, 1 / n_pairs)
+    optimiser.move_touched(items, n_items, 1 / n_pairs)
+    return float(loss) / n_pairs

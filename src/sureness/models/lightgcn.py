@@ -1,0 +1,121 @@
+"""LightGCN: embeddings averaged over the graph of interactions (He et al., 2020)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from scipy.sparse import bmat, diags
+from torch import Tensor
+
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.models.base import Recommender
+from sureness.models.batches import Batch
+from sureness.models.losses import embedding_penalty, pairwise_loss
+from sureness.models.network import Network, as_numpy, items_against, new_table, products
+from sureness.models.settings import Settings
+from sureness.sources.base import FactorSource, ScoreSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class LightGCNSettings(Settings):
+    """Settings of LightGCN."""
+
+    layers: int = 2  # how far an embedding looks along the graph
+    l2: float = 1e-4
+    batch_size: int = 4096  # every step walks the whole graph, so few large steps are cheaper
+    learning_rate: float = 0.01
+    start_scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.layers < 1:
+            raise DataError(f"layers must be at least 1, got {self.layers}; use BPR for none")
+
+
+class _Smoothing(torch.autograd.Function):
+    """The mean of A^0 X ... A^L X; A is symmetric, so the gradient is smoothed in the same way."""
+
+    @staticmethod
+    def forward(context: Any, graph: Tensor, layers: int, values: Tensor) -> Tensor:
+        context.graph, context.layers = graph, layers
+        return _smoothed(graph, layers, values)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, _smoothed(context.graph, context.layers, gradients[0])
+
+
+def _smoothed(graph: Tensor, layers: int, values: Tensor) -> Tensor:
+    total, current = values.clone(), values
+    for _ in range(layers):
+        current = graph @ current
+        total += current
+    return total / (layers + 1)
+
+
+class LightGCNNetwork(Network):
+    """One table for users and items, smoothed over the normalised graph; the score is a product of smoothed rows."""
+
+    settings: LightGCNSettings
+
+    def __init__(self, train: Interactions, settings: LightGCNSettings) -> None:
+        super().__init__(train, settings)
+        self.factors = new_table(self.n_users + self.n_items, settings.n_factors, settings.start_scale)
+        self.register_buffer("smooth", torch.zeros_like(self.factors))
+        self.register_buffer("graph", _normalised_graph(train), persistent=False)
+        self.graph: Tensor
+        self.smooth: Tensor
+
+    def score(self, users: Tensor, items: Tensor) -> Tensor:
+        return self._score(self._smoothed(), users, items)
+
+    def _smoothed(self) -> Tensor:
+        return _Smoothing.apply(self.graph, self.settings.layers, self.factors)
+
+    def _score(self, smooth: Tensor, users: Tensor, items: Tensor) -> Tensor:
+        return products(smooth[users], smooth[self.n_users + items])
+
+    def loss(self, batch: Batch) -> Tensor:
+        users, positives, negatives = items_against(batch, self)
+        items = torch.cat([positives, negatives], dim=1)
+        scores = self._score(self._smoothed(), users, items)
+        pull = embedding_penalty(self.factors[users][:, None], self.factors[self.n_users + positives],
+                                 self.factors[self.n_users + negatives])  # fmt: skip
+        return pairwise_loss(scores[:, :1], scores[:, 1:]) + self.settings.l2 * pull
+
+    @torch.no_grad()
+    def settle(self) -> None:
+        self.smooth.copy_(self._smoothed())
+
+    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
+        smooth = as_numpy(self.smooth)
+        return FactorSource(smooth[: self.n_users], smooth[self.n_users :], users=users, items=items)
+
+
+def _normalised_graph(train: Interactions) -> Tensor:
+    """Edges between users and items, each divided by the roots of both degrees, in compressed rows of 32-bit numbers."""
+    matrix = train.matrix
+    edges = bmat([[None, matrix], [matrix.T, None]], format="csr", dtype=np.float32)
+    degree = np.asarray(edges.sum(axis=1)).ravel()
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    graph = (diags(root) @ edges @ diags(root)).tocsr().astype(np.float32)
+    graph.sort_indices()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)  # torch calls the format a beta
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(graph.indptr.astype(np.int32)), torch.from_numpy(graph.indices.astype(np.int32)),
+            torch.from_numpy(graph.data), graph.shape,
+        )  # fmt: skip
+
+
+class LightGCN(Recommender):
+    """Light graph convolution."""
+
+    settings_type: ClassVar[type[Settings]] = LightGCNSettings
+    network_type = LightGCNNetwork

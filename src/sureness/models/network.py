@@ -1,0 +1,119 @@
+"""What the training loop asks of an architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from sureness._types import IntArray
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.models.batches import Batch, Batches, PairBatches
+from sureness.models.optimiser import RowAdam
+from sureness.models.settings import Settings
+from sureness.sources.base import FactorSource, ScoreSource
+from sureness.sources.torch_model import TorchSource
+
+
+class Network(nn.Module):
+    """Scores pairs and knows its loss; an architecture overrides `score` and `loss`, and what it can do faster."""
+
+    settings: Settings
+    settings_type: ClassVar[type[Settings]] = Settings
+    has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
+
+    def __init__(self, train: Interactions, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        self.n_users, self.n_items = train.shape
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def score(self, users: Tensor, items: Tensor) -> Tensor:
+        """Scores of pairs: users (B,), items (B, n), result (B, n)."""
+        raise NotImplementedError
+
+    def score_block(self, users: Tensor) -> Tensor:
+        """Scores of all items; shape (B, n_items)."""
+        items = torch.arange(self.n_items, device=users.device)
+        return self.score(users, items.expand(len(users), -1))
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The loss of each pair of a batch with its L2 pull, any shape; the loop takes the mean."""
+        raise NotImplementedError
+
+    def batches(self, train: Interactions) -> Batches:
+        """How an epoch is cut."""
+        return PairBatches(train, self.settings)
+
+    def fused_step(self, batch: Batch, optimiser: RowAdam) -> float:
+        """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
+        raise NotImplementedError
+
+    def after_step(self, batch: Batch) -> None:
+        """What must hold after every step, such as embeddings inside the unit ball."""
+
+    def settle(self) -> None:
+        """Called before scoring: compute what scores are read from."""
+
+    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
+        """The scores as a source."""
+        return TorchSource(self.score_block, self.n_users, self.n_items, users=users, items=items, device=self.device)
+
+    def tensor(self, rows: IntArray) -> Tensor:
+        """Row numbers on the device of the network."""
+        return torch.from_numpy(rows).to(self.device)
+
+
+class FactorNetwork(Network):
+    """A table of users, a table of items; the score is their product."""
+
+    def __init__(self, train: Interactions, settings: Settings) -> None:
+        super().__init__(train, settings)
+        self.user_factors = new_table(self.n_users, settings.n_factors, settings.start_scale)
+        self.item_factors = new_table(self.n_items, settings.n_factors, settings.start_scale)
+
+    def score(self, users: Tensor, items: Tensor) -> Tensor:
+        return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
+
+    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
+        return FactorSource(as_numpy(self.user_factors), as_numpy(self.item_factors), users=users, items=items)
+
+
+def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:
+    """A table of embeddings, normally distributed."""
+    return nn.Parameter(torch.randn(n_rows, n_columns) * scale)
+
+
+def rows_of(table: Tensor, rows: Tensor) -> Tensor:
+    """Rows of a table, whose gradient holds only these rows."""
+    return F.embedding(rows, table, sparse=True)
+
+
+def products(users: Tensor, items: Tensor) -> Tensor:
+    """Inner products of users (B, d) with their items (B, n, d); shape (B, n)."""
+    return (users.unsqueeze(1) * items).sum(dim=-1)
+
+
+def as_numpy(tensor: Tensor) -> Any:
+    """A tensor as a float32 array of its own."""
+    return tensor.detach().cpu().numpy().copy()
+
+
+def items_against(batch: Batch, network: Network) -> tuple[Tensor, Tensor, Tensor]:
+    """users (B,), positives (B, 1) and negatives (B, n) as tensors."""
+    return network.tensor(batch.users), network.tensor(batch.positives)[:, None], network.tensor(batch.negatives)
+
+
+def chain(sizes: Sequence[int]) -> nn.Sequential:
+    """Linear layers with ReLU after each."""
+    layers: list[nn.Module] = []
+    for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers)

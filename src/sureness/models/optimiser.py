@@ -1,0 +1,126 @@
+"""Adam that touches only the rows a batch touched."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sureness._types import FloatArray, IntArray
+
+FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps the division finite
+
+
+class RowBuffer:
+    """Where the gradients of one table are summed; only rows touched in a step are ever cleared."""
+
+    def __init__(self, table: Tensor) -> None:
+        self.gradient: FloatArray = np.empty(table.shape, dtype=np.float32)
+        self.stamps: IntArray = np.zeros(len(table), dtype=np.int64)  # the step that touched each row last
+        self.touched: IntArray = np.empty(len(table), dtype=np.int64)
+
+
+class RowAdam:
+    """Adam for tables of embeddings: a step costs what its batch touches, not what the tables hold.
+
+    Rows without a gradient keep their values and their moments, so a rarely met item is not moved by old gradients.
+    Dense parameters get plain Adam, with the L2 pull in the gradient; that of embeddings is part of the loss. On the CPU
+    the rows are moved by compiled code, elsewhere (and with `compiled=False`) by torch.
+
+    Parameters
+    ----------
+    network : nn.Module
+    learning_rate, l2 : float
+    compiled : bool
+    """
+
+    def __init__(self, network: nn.Module, learning_rate: float, l2: float, *, compiled: bool = True) -> None:
+        self.parameters = dict(network.named_parameters())
+        self.learning_rate, self.l2 = learning_rate, l2
+        self.compiled = compiled and all(p.device.type == "cpu" for p in self.parameters.values())
+        self.steps = 0
+        self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.parameters.items()}
+        self.buffers: dict[str, RowBuffer] = {}
+
+    @property
+    def corrections(self) -> tuple[float, float]:
+        """What the moments are divided by while they are young."""
+        return 1 - FIRST**self.steps, 1 - SECOND**self.steps
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Move every parameter that has a gradient, then forget the gradients."""
+        self.steps += 1
+        for name, parameter in self.parameters.items():
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if not gradient.is_sparse:
+                self._move_all(name, gradient + self.l2 * parameter)
+            elif self.compiled:
+                self._move_compiled(name, gradient)
+            else:
+                self._move_rows(name, *_summed_rows(gradient))
+            parameter.grad = None
+
+    def buffer(self, name: str) -> RowBuffer:
+        """Where the gradients of a table are summed."""
+        if name not in self.buffers:
+            self.buffers[name] = RowBuffer(self.parameters[name])
+        return self.buffers[name]
+
+    def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
+        """Move the first `count` touched rows of a table by what its buffer holds, times `scale`."""
+        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+
+        buffer, table = self.buffers[name], self.parameters[name].detach().numpy()
+        first, second = (moment.numpy() for moment in self.moments[name])
+        numbers = (scale, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
+        _kernels.adam_rows(
+            table, first, second, buffer.gradient, buffer.touched[:count], *(np.float32(x) for x in numbers)
+        )
+
+    def _move_compiled(self, name: str, gradient: Tensor) -> None:
+        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+
+        buffer = self.buffer(name)
+        rows, values = gradient._indices()[0].numpy(), gradient._values().numpy()
+        count = _kernels.sum_rows(rows, values, self.steps, buffer.gradient, buffer.stamps, buffer.touched)
+        self.move_touched(name, count)
+
+    def _move_rows(self, name: str, rows: Tensor, gradient: Tensor) -> None:
+        parameter, (first, second) = self.parameters[name], self.moments[name]
+        parameter[rows], first[rows], second[rows] = self._moved(parameter[rows], first[rows], second[rows], gradient)
+
+    def _move_all(self, name: str, gradient: Tensor) -> None:
+        tensors = (self.parameters[name], *self.moments[name])
+        for old, new in zip(tensors, self._moved(*tensors, gradient), strict=True):
+            old.copy_(new)
+
+    def _moved(self, values: Tensor, first: Tensor, second: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        first = FIRST * first + (1 - FIRST) * gradient
+        second = SECOND * second + (1 - SECOND) * gradient.square()
+        of_first, of_second = self.corrections
+        step = self.learning_rate * (first / of_first) / ((second / of_second).sqrt() + SMALL)
+        return values - step, first, second
+
+    def state(self) -> dict[str, Tensor]:
+        """The moments, by name."""
+        return {
+            f"{moment}.{name}": tensor
+            for name, pair in self.moments.items()
+            for moment, tensor in zip(("first", "second"), pair, strict=True)
+        }
+
+    def restore(self, state: dict[str, Tensor], steps: int) -> None:
+        """Go on from saved moments."""
+        self.steps = steps
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+
+def _summed_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows of a sparse gradient, each once, and the sum of what came for each."""
+    rows, place = torch.unique(gradient._indices()[0], return_inverse=True)
+    values = gradient._values()
+    return rows, values.new_zeros(len(rows), *values.shape[1:]).index_add_(0, place, values)

@@ -1,0 +1,84 @@
+"""Top entries of rows, membership in sparse rows, and draws from what a row does not hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sureness import numerics
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import DataError
+
+NOTHING: IntArray = np.empty(0, dtype=np.int64)
+
+
+def top_k(
+    block: FloatArray, k: int, *, rows: IntArray | None = None, starts: IntArray | None = None,
+    excluded: IntArray = NOTHING,
+) -> tuple[IntArray, FloatArray]:  # fmt: skip
+    """The k highest entries of each row, falling; ties go to the earlier column, missing entries are -1.
+
+    Excluded entries of the block are set to -inf, so it is used up.
+
+    Parameters
+    ----------
+    block : array of shape (n, n_columns)
+    k : int
+    rows, starts, excluded : arrays
+        Entries that do not count, as sparse rows: those of row i of the block are
+        ``excluded[starts[rows[i]] : starts[rows[i] + 1]]``.
+
+    Returns
+    -------
+    columns, values : arrays of shape (n, k)
+
+    Examples
+    --------
+    >>> top_k(np.array([[0.1, 0.9, 0.5, 0.9]]), 2)[0]
+    array([[1, 3]])
+    >>> columns = top_k(np.array([[0.1, 0.9, 0.5]]), 3, rows=np.array([0]), starts=np.array([0, 1]), excluded=np.array([1]))[0]
+    >>> columns.tolist()
+    [[2, 0, -1]]
+    """
+    if k < 1:
+        raise DataError(f"k must be at least 1, got {k}")
+    n = block.shape[0]
+    if rows is None or starts is None:
+        rows, starts = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    columns, values = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=block.dtype)
+    numerics._kernels.top_rows(block, rows, starts, excluded, columns, values)
+    return columns, values
+
+
+def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray) -> BoolArray:
+    """Which entries of each list are among the sorted values of its sparse row.
+
+    Examples
+    --------
+    >>> members(np.array([[4, 2]]), np.array([0]), np.array([0, 2]), np.array([1, 2]))
+    array([[False,  True]])
+    """
+    found = np.empty(lists.shape, dtype=bool)
+    numerics._kernels.mark_members(lists, rows, starts, values, found)
+    return found
+
+
+def draw_absent(
+    rows: IntArray, starts: IntArray, values: IntArray, n_columns: int, rng: np.random.Generator
+) -> IntArray:
+    """For each row number one column that its sorted sparse row does not hold, uniformly and without rejection.
+
+    Examples
+    --------
+    >>> drawn = draw_absent(np.zeros(100, dtype=int), np.array([0, 2]), np.array([1, 2]), 4, np.random.default_rng(0))
+    >>> sorted(set(drawn.tolist()))
+    [0, 3]
+    """
+    absent = n_columns - (starts[rows + 1] - starts[rows])
+    if len(absent) and absent.min() < 1:
+        raise DataError(
+            f"every row must lack at least one of the {n_columns:,} columns, one has them all; leave it out"
+        )
+    drawn = np.empty(len(rows), dtype=np.int64)
+    places = (rng.random(len(rows)) * absent).astype(np.int64)
+    numerics._kernels.nth_absent(rows, places, starts, values, drawn)
+    return drawn

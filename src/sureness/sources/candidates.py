@@ -1,0 +1,159 @@
+"""The best items of each user, as most systems store their scores; what is not in the table is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._types import FloatArray, IntArray
+from sureness.data.ids import IdMap, id_series
+from sureness.data.tables import count_rows, readable, require_columns, scan_table
+from sureness.errors import DataError
+from sureness.numerics.checks import same_length
+from sureness.sources.base import SENTINEL, KnownScores, check_names, check_users
+
+_COLUMNS = ("user_id", "item_id", "score")
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSource:
+    """Scores of each user's candidates, from a table user_id, item_id, score. Build it with `of`, `from_table`, `read`.
+
+    The scores of all other items are unknown: a table of the best N says only that they are below. `known_block` gives
+    the known scores, and they alone are calibrated on and turned into probabilities. `score_block`, which must have a
+    number for every item, gives the others the largest number below the user's last candidate: they rank behind it,
+    all alike, and a user without candidates has 0 throughout. Scores are kept sparsely, as float32.
+
+    Examples
+    --------
+    >>> source = CandidateSource.of(["ann", "ann", "bob"], ["film", "song", "book"], [2.0, 1.0, 5.0])
+    >>> source
+    CandidateSource(2 users, 3 items, 3 scores)
+    >>> source.items.ids.to_list(), source.score_block(np.array([0]))
+    (['book', 'film', 'song'], array([[0.99999994, 2.        , 1.        ]], dtype=float32))
+    >>> source.known_block(np.array([0])).scores
+    array([2., 1.], dtype=float32)
+    """
+
+    starts: IntArray  # (n_users + 1,) where each user's candidates start
+    item_rows: IntArray  # (n,) ascending for each user
+    scores: FloatArray  # (n,) float32
+    users: IdMap
+    items: IdMap
+    notes: tuple[str, ...] = field(default=())  # what was dropped on the way, one sentence each
+
+    def __post_init__(self) -> None:
+        check_names(self)
+
+    @classmethod
+    def of(cls, users: ArrayLike, items: ArrayLike, scores: ArrayLike) -> Self:
+        """From columns of one length."""
+        columns = {"user_id": id_series(users), "item_id": id_series(items), "score": pl.Series(np.asarray(scores))}
+        for name, column in columns.items():
+            same_length(np.asarray(column), len(columns["user_id"]), name)
+        return cls.from_table(pl.DataFrame(columns))
+
+    @classmethod
+    def from_table(cls, table: pl.DataFrame, *, users: IdMap | None = None, items: IdMap | None = None) -> Self:
+        """From a table with user_id, item_id and score.
+
+        Rows without an id, or whose score is missing, infinite or as large as a number can be (other libraries write
+        that where they have no score) are dropped, and of rows that repeat a pair the last is kept; `notes` says how
+        many. With `users` or `items` given, those are the rows and columns, and rows with other ids are dropped.
+        """
+        if missing := [name for name in _COLUMNS if name not in table.columns]:
+            raise DataError(f"candidates must have the columns user_id, item_id and score, missing "
+                            f"{' and '.join(missing)}; the table has {', '.join(table.columns)}")  # fmt: skip
+        notes: list[str] = []
+        rows = _usable(table.select(_COLUMNS), notes)
+        users = IdMap.of(rows["user_id"]) if users is None else users
+        items = IdMap.of(rows["item_id"]) if items is None else items
+        rows = rows.select("score", user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
+        rows = _keep(rows, rows.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
+                     "had a user or an item that is not known and were dropped")  # fmt: skip
+        keys = rows["user"].to_numpy() * len(items) + rows["item"].to_numpy()
+        distinct = _keep(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
+        if not distinct.height:
+            raise DataError(f"expected at least one candidate, got none that can be used; {'; '.join(notes)}")
+        lengths = np.bincount(distinct["user"], minlength=len(users))
+        return cls(np.concatenate([[0], np.cumsum(lengths)]), distinct["item"].to_numpy(),
+                   distinct["score"].to_numpy(), users, items, tuple(notes))  # fmt: skip
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], columns: dict[str, str] | None = None) -> Self:
+        """From a Parquet, CSV or TSV file; `columns` maps an agreed name to the one in the file, where they differ."""
+        frame = scan_table(path, columns)
+        require_columns(frame, _COLUMNS, path)
+        count_rows(frame, path)
+        with readable(path):
+            table = frame.select(_COLUMNS).collect()
+        return cls.from_table(table)
+
+    def __repr__(self) -> str:
+        return f"CandidateSource({self.n_users:,} users, {self.n_items:,} items, {len(self.scores):,} scores)"
+
+    @property
+    def n_users(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def scores_per_user(self) -> int:
+        return len(self.scores) // max(self.n_users, 1)
+
+    def score_block(self, users: IntArray) -> FloatArray:
+        return self.known_block(users).dense(self.n_items)
+
+    def known_block(self, users: IntArray) -> KnownScores:
+        rows = check_users(users, self.n_users)
+        lengths = np.diff(self.starts)[rows] if len(rows) else rows
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return KnownScores(starts, self.item_rows[places], self.scores[places])
+
+    def table(self) -> pl.DataFrame:
+        """user_id, item_id, score, the best first for each user."""
+        rows = np.repeat(np.arange(self.n_users), np.diff(self.starts))
+        order = np.lexsort((-self.scores, rows))
+        return pl.DataFrame(
+            {
+                "user_id": self.users.at(rows[order]),
+                "item_id": self.items.at(self.item_rows[order]),
+                "score": self.scores[order],
+            }
+        )
+
+
+def _last_of_each(keys: IntArray) -> IntArray:
+    """Where the last of every distinct key is, keys ascending."""
+    order = np.argsort(keys, kind="stable")
+    last = np.ones(len(keys), dtype=bool)
+    last[:-1] = np.diff(keys[order]) != 0
+    return np.asarray(order[last])
+
+
+def _usable(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Rows with ids and a real score, as float32."""
+    if not table["score"].dtype.is_numeric():
+        raise DataError(f"column score must hold numbers, got {table['score'].dtype}; convert it first")
+    rows = table.with_columns(
+        id_series(table["user_id"]), id_series(table["item_id"]), pl.col("score").cast(pl.Float64)
+    )
+    rows = _keep(rows, rows.drop_nulls(["user_id", "item_id"]), notes, "had no user or item and were dropped")
+    scored = rows.filter(pl.col("score").abs() < SENTINEL)  # false where missing or not a number
+    rows = _keep(rows, scored, notes, "had no finite score and were dropped")
+    return rows.with_columns(pl.col("score").cast(pl.Float32))
+
+
+def _keep(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
+    if n_lost := before.height - after.height:
+        notes.append(f"{n_lost:,} of {before.height:,} rows {what}")
+    return after

@@ -1,0 +1,179 @@
+"""Pairs of a source with their labels: who interacted with what, found by id, joined to the scores."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import numpy as np
+
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import DataError, SurenessWarning
+from sureness.propensity.base import PropensityModel
+from sureness.sources.base import SENTINEL, PartialSource, ScoreSource, checked_block, named, user_blocks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    Log: TypeAlias = Interactions | csr_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSource:
+    """A source and what is known of its pairs. Build it with `of`.
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> source = MatrixSource(np.array([[1.0, 2.0]]), users=IdMap.of(["ann"]), items=IdMap.of(["film", "song"]))
+    >>> labelled = LabelledSource.of(source, Interactions.of(["ann"], ["song"]))
+    >>> pairs = labelled.pairs(np.array([0]))
+    >>> pairs.items.tolist(), pairs.labels.tolist()
+    (['film', 'song'], [False, True])
+    """
+
+    source: ScoreSource
+    positives: csr_matrix  # (n_users, n_items) not zero where a pair is a held-out positive
+    seen: csr_matrix | None  # (n_users, n_items) the training log, whose pairs are no candidates
+    user_ids: AnyArray | None  # (n_users,) None: row numbers
+    item_ids: AnyArray | None  # (n_items,) None: column numbers
+    asked_by_id: bool  # whether propensities are asked for by id, or by row and column
+
+    @classmethod
+    def of(cls, source: ScoreSource, held_out: Log, train: Log | None = None) -> Self:
+        """Find the pairs of the logs among those of the source: Interactions by id, matrices by row and column.
+
+        A source without ids takes those of Interactions that have as many users or items as it has rows, since it was
+        made from that log; others must then name its rows by number.
+        """
+        logs = [log for log in (train, held_out) if isinstance(log, Interactions)]  # it was made from the first
+        users, items = (_ids(source, side, logs) for side in ("users", "items"))
+        positives = _matrix(held_out, source, users, items, "held_out")
+        if not positives.nnz:
+            raise DataError("held_out must hold at least one positive, got none; hold out a share of the log")
+        return cls(
+            source,
+            positives,
+            None if train is None else _matrix(train, source, users, items, "train"),
+            None if users is None else users.ids.to_numpy(),
+            None if items is None else items.ids.to_numpy(),
+            asked_by_id=isinstance(held_out, Interactions),
+        )
+
+    def pairs(
+        self,
+        users: IntArray,
+        propensity: PropensityModel | None = None,
+        sampling_rate: float = 1.0,
+        rng: np.random.Generator | None = None,
+    ) -> ScoredPairs:
+        """The candidates of users whose score is known, all of them or a random share of those labelled 0."""
+        flat, scores = self._known(users)
+        labels = _among(self.positives[users], flat)
+        keep = labels | (rng.random(len(labels)) < sampling_rate) if rng is not None else np.ones(len(labels), bool)
+        if self.seen is not None:
+            keep &= ~_among(self.seen[users], flat)
+        kept = np.flatnonzero(keep)
+        rows, columns = np.divmod(kept if flat is None else flat[kept], self.source.n_items)
+        rows, labels = users[rows], labels[kept]
+        named_users, named_items = _at(self.user_ids, rows), _at(self.item_ids, columns)
+        omega = None
+        if propensity is not None:
+            asked = (named_users, named_items) if self.asked_by_id else (rows, columns)
+            omega = np.ones(len(kept))
+            omega[labels] = propensity.propensity(asked[0][labels], asked[1][labels])
+        scores = scores[kept]
+        _check_finite(scores, named_users, named_items)
+        return ScoredPairs(scores=scores, labels=labels, users=named_users, items=named_items, propensity=omega)
+
+    def counts(self) -> tuple[int, int]:
+        """How many candidates are labelled 1, and how many 0."""
+        if not isinstance(self.source, PartialSource):
+            n_positive, n_seen = self.positives.nnz, 0 if self.seen is None else self.seen.nnz
+            return n_positive, self.source.n_users * self.source.n_items - n_positive - n_seen
+        n_positive = n_pairs = 0
+        for users in user_blocks(self.source):
+            pairs = self.pairs(users)
+            n_positive, n_pairs = n_positive + pairs.n_positive, n_pairs + len(pairs)
+        return n_positive, n_pairs - n_positive
+
+    def _known(self, users: IntArray) -> tuple[IntArray | None, FloatArray]:
+        """Known scores, and the place of each in the block of users; None: all are known."""
+        if not isinstance(self.source, PartialSource):
+            return None, checked_block(self.source, users).ravel()
+        known = self.source.known_block(users)
+        return known.rows * self.source.n_items + known.items, known.scores
+
+
+def _ids(source: ScoreSource, side: str, logs: list[Interactions]) -> IdMap | None:
+    """The ids of one side: those of the source, or of a log that it was made from, or None for numbers."""
+    own = named(source, side)
+    n_rows = getattr(source, f"n_{side}")
+    fitting = [getattr(log, side) for log in logs if len(getattr(log, side)) == n_rows]
+    return own if own is not None else next(iter(fitting), None)
+
+
+def _matrix(log: Log, source: ScoreSource, users: IdMap | None, items: IdMap | None, name: str) -> csr_matrix:
+    """A log as rows and columns of the source."""
+    from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
+
+    if isinstance(log, Interactions):
+        return _aligned(log, source, users, items, name)
+    shape = (source.n_users, source.n_items)
+    if log.shape != shape:
+        raise DataError(f"{name} must have the shape of the source, {shape}, got {log.shape}")
+    matrix = csr_matrix(log)
+    if not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _aligned(log: Interactions, source: ScoreSource, users: IdMap | None, items: IdMap | None, name: str) -> csr_matrix:
+    users = IdMap.counting(source.n_users) if users is None else users
+    items = IdMap.counting(source.n_items) if items is None else items
+    try:
+        aligned = log.aligned(users, items)
+    except DataError as error:
+        raise DataError(f"{name} must have the ids of the source: {error}") from error
+    if len(log) and not len(aligned):
+        raise DataError(
+            f"{name} must have ids of the source, but none of its {len(log):,} pairs has a user and an item that the "
+            "source knows; check that both come from the same data"
+        )
+    if n_lost := len(log) - len(aligned):
+        warnings.warn(
+            f"{n_lost:,} of the {len(log):,} pairs of {name} have a user or an item that the source does not know, and "
+            "were left out",
+            SurenessWarning,
+            stacklevel=5,
+        )
+    return aligned.matrix
+
+
+def _among(matrix: csr_matrix, flat: IntArray | None) -> BoolArray:
+    """Which places of a block are in the matrix; None: all places, in order."""
+    if flat is None:
+        return np.asarray(matrix.toarray().astype(bool).ravel())
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.isin(flat, rows * matrix.shape[1] + matrix.indices)
+
+
+def _at(ids: AnyArray | None, rows: IntArray) -> AnyArray:
+    return rows if ids is None else ids[rows]
+
+
+def _check_finite(scores: FloatArray, users: AnyArray, items: AnyArray) -> None:
+    if not len(scores) or (scores.min() > -SENTINEL and scores.max() < SENTINEL):  # NaN makes both false
+        return
+    strange = np.flatnonzero(~(np.abs(scores) < SENTINEL))
+    first = strange[0]
+    raise DataError(
+        f"scores of the source must be finite numbers, got {len(strange):,} missing or infinite values, the first "
+        f"({scores[first]}) for user {users[first]} and item {items[first]}; leave those pairs out with train=, or "
+        "give a CandidateSource of the known ones"
+    )
