@@ -23,6 +23,8 @@ SOURCES = {
     "biases alone": sn.FactorSource(np.zeros((4, 0)), np.zeros((3, 0)), np.arange(4.0), np.arange(3.0)),
     "matrix": sn.MatrixSource(RNG.normal(size=(4, 3)), items=ITEMS),
     "transposed matrix": sn.MatrixSource(RNG.normal(size=(3, 4)).T, users=USERS),
+    "matrix of small numbers": sn.MatrixSource(np.arange(12, dtype=np.int8).reshape(4, 3)),
+    "matrix of truths": sn.MatrixSource(np.eye(4, 3, dtype=bool)),
     "candidates": sn.CandidateSource.of(["ann", "zoë", "ann"], [3, 7, 9], [1.0, 2.0, 3.0]),
 }
 every_source = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())

@@ -24,19 +24,19 @@ class RowAdam:
     """Adam for tables of embeddings: a step costs what its batch touches, not what the tables hold.
 
     Rows without a gradient keep their values and their moments, so a rarely met item is not moved by old gradients.
-    Dense parameters get plain Adam, with the L2 pull in the gradient; that of embeddings is part of the loss. On the CPU
-    the rows are moved by compiled code, elsewhere (and with `compiled=False`) by torch.
+    Dense parameters get plain Adam; L2 is part of the loss. On the CPU the rows are moved by compiled code, elsewhere
+    (and with `compiled=False`) by torch.
 
     Parameters
     ----------
     network : nn.Module
-    learning_rate, l2 : float
+    learning_rate : float
     compiled : bool
     """
 
-    def __init__(self, network: nn.Module, learning_rate: float, l2: float, *, compiled: bool = True) -> None:
+    def __init__(self, network: nn.Module, learning_rate: float, *, compiled: bool = True) -> None:
         self.parameters = dict(network.named_parameters())
-        self.learning_rate, self.l2 = learning_rate, l2
+        self.learning_rate = learning_rate
         self.compiled = compiled and all(p.device.type == "cpu" for p in self.parameters.values())
         self.steps = 0
         self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.parameters.items()}
@@ -56,7 +56,7 @@ class RowAdam:
             if gradient is None:
                 continue
             if not gradient.is_sparse:
-                self._move_all(name, gradient + self.l2 * parameter)
+                self._move_all(name, gradient)
             elif self.compiled:
                 self._move_compiled(name, gradient)
             else:

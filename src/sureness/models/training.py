@@ -32,7 +32,7 @@ class Trainer:
     def __init__(self, network: Network, train: Interactions) -> None:
         self.network, self.train = network, train
         self.settings = network.settings
-        self.optimiser = RowAdam(network, self.settings.learning_rate, self.settings.l2)
+        self.optimiser = RowAdam(network, self.settings.learning_rate)
         self.batches = network.batches(train)
         self.fused = network.has_fused_step and network.device.type == "cpu"
         if not self.batches.n_batches:

@@ -29,7 +29,10 @@ _KINDS: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "candidates": (CandidateSource, ("starts", "item_rows", "scores")),
 }
 _SIDES = ("users", "items")
-_DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32}
+_DTYPES = {
+    "BOOL": np.bool_, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "U8": np.uint8,
+    "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F16": np.float16, "F32": np.float32, "F64": np.float64,
+}  # fmt: skip
 
 
 def save_source(source: ScoreSource, folder: str | PathLike[str]) -> None:
