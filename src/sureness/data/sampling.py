@@ -21,8 +21,8 @@ class NegativeSampler:
         What is seen.
     power : float
         0: all unseen items are equally likely, drawn without rejection. Above: in proportion to the item's number of
-        interactions to this power, plus one so that new items are drawn too; seen ones are drawn again. Users who have seen nearly
-        everything that is popular get uniform draws in the end.
+        interactions to this power, one added so that new items are drawn too; seen ones are drawn again. Users who
+        have seen nearly everything that is popular get uniform draws in the end.
     include_seen : bool
         Draw from all items, seen ones among them; UBPR weighs those.
 

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.ranking import members, top_k
-from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.base import PartialSource, ScoreSource, checked_block, id_maps, named
 from sureness.sources.tables import scores_of
 
 _BLOCK_SCORES = 4_000_000  # scores held at a time
@@ -65,7 +65,8 @@ def evaluate_ranking(
 ) -> RankingQuality:
     """Rank all unseen items for every user with test items, and compare the top with them.
 
-    Leave-one-out is the case of one test item a user: hit@K is then H@K and ndcg@K is N@K. Memory is bounded by a block of scores.
+    Leave-one-out is the case of one test item a user: hit@K is then H@K and ndcg@K is N@K. Memory is bounded by a
+    block of scores.
 
     Parameters
     ----------
@@ -110,15 +111,26 @@ def evaluate_ranking(
 def top_blocks(
     source: ScoreSource, users: IntArray, length: int, seen: Interactions | None
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Blocks of users with the top unseen items of each and their scores; shape (n, length), -1 where there are too few."""
+    """Blocks of users with the top unseen items of each and their scores; shape (n, length), -1 where too few."""
     size = max(1, _BLOCK_SCORES // source.n_items)
     for start in range(0, len(users), size):
         block = users[start : start + size]
-        scores = np.ascontiguousarray(source.score_block(block), dtype=np.float32)
-        if not scores.flags.writeable:
-            scores = scores.copy()
+        scores = _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
         hidden = {} if seen is None else {"rows": block, "starts": seen.row_starts, "excluded": seen.item_rows}
         yield block, *top_k(scores, length, **hidden)
+
+
+def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
+    scores = np.ascontiguousarray(checked_block(source, users), dtype=np.float32)
+    return scores if scores.flags.writeable and scores.base is None else scores.copy()
+
+
+def _known_scores(source: PartialSource, users: IntArray) -> FloatArray:
+    """Scores of a source that knows only some, -inf elsewhere: what is not known is not shown."""
+    known = source.known_block(users)
+    scores = np.full((len(users), source.n_items), -np.inf, dtype=np.float32)
+    scores[np.repeat(np.arange(len(users)), np.diff(known.starts)), known.items] = known.scores
+    return scores
 
 
 def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
@@ -151,8 +163,8 @@ def evaluate_within(
 ) -> RankingQuality:
     """Rank only the items each user was shown, and see whether the relevant ones come first.
 
-    This is the ranking quality of chapter 2: the test items were drawn uniformly and all of them have a label. Users without a
-    relevant item are left out.
+    This is the ranking quality of chapter 2: the test items were drawn uniformly and all of them have a label. Users
+    without a relevant item are left out.
 
     Parameters
     ----------
@@ -191,7 +203,7 @@ def evaluate_within(
 
 def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
     """A log with the rows of the source: by id where the source has ids, else by position."""
-    if getattr(source, "users", None) is not None:
+    if named(source, "users") is not None or named(source, "items") is not None:
         return log.aligned(*id_maps(source))
     if log.shape != (source.n_users, source.n_items):
         raise DataError(

@@ -14,7 +14,7 @@ Measure = Callable[[BoolArray, IntArray], FloatArray]
 
 def hit_ratio(hits: BoolArray, n_relevant: IntArray) -> FloatArray:
     """1 for each user with at least one relevant item in the list."""
-    return hits.any(axis=1).astype(np.float64)
+    return np.asarray(hits.any(axis=1), dtype=np.float64)
 
 
 def ndcg(hits: BoolArray, n_relevant: IntArray) -> FloatArray:

@@ -22,7 +22,7 @@ def pairwise_gradients(
     user_table, item_table, users, positives, negatives, weights, l2, stamp,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
 ):  # fmt: skip
-    """Sums over a batch of the gradients of weight * softplus(-(s_i - s_j)) + l2 / 2 * |rows|²; returns loss and counts."""
+    """Gradients of weight * softplus(s_j - s_i) + l2 / 2 * |rows|², summed over a batch; returns loss and counts."""
     one = np.float32(1.0)
     n_factors = user_table.shape[1]
     n_users, n_items = 0, 0

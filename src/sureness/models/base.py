@@ -85,7 +85,8 @@ class Recommender(Configurable):
         ----------
         train : Interactions
         validation : Interactions, optional
-            Training stops when the metric on these stops rising, and the best epoch is kept. Without it, all epochs are run.
+            Training stops when the metric on these stops rising, and the best epoch is kept. Without it, all epochs
+            are run.
         checkpoint : path, optional
             A file to go on from: written at most every `checkpoint_seconds`, whole at any moment.
         progress : callable, optional

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
@@ -56,8 +56,8 @@ class CDAENetwork(Network):
         items, owners, lengths = self._histories(users)
         weight = lengths.clamp(min=1).to(self.items_in.dtype).rsqrt()[owners]
         if self.training:
-            weight = weight * F.dropout(torch.ones_like(weight), self.settings.dropout)
-        history = F.embedding_bag(
+            weight = weight * functional.dropout(torch.ones_like(weight), self.settings.dropout)
+        history = functional.embedding_bag(
             items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weight
         )
         user = rows_of(self.users_in, users) if user_rows is None else user_rows
@@ -87,7 +87,7 @@ class CDAENetwork(Network):
         user, outputs = rows_of(self.users_in, users), rows_of(self.items_out, items)
         owners = self.tensor(place)  # of each positive, its user among those of the batch
         scores = self._score(self.hidden(users, user)[owners], outputs, rows_of(self.item_level, items))
-        loss = F.softplus(-scores[:, 0]) + F.softplus(scores[:, 1:]).sum(dim=1)
+        loss = functional.softplus(-scores[:, 0]) + functional.softplus(scores[:, 1:]).sum(dim=1)
         return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), user[owners])
 
 

@@ -81,7 +81,7 @@ class Checkpoint:
                 temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
         except FileError as error:
             kept = (
-                f"; the checkpoint written before is whole, and the same call goes on from it"
+                "; the checkpoint written before is whole, and the same call goes on from it"
                 if self.path.exists()
                 else ""
             )

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from scipy.sparse import bmat, diags
+from scipy.sparse import bmat, csr_matrix
 from torch import Tensor
 
+from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
@@ -76,7 +77,8 @@ class LightGCNNetwork(Network):
         return self._score(self._smoothed(), users, items)
 
     def _smoothed(self) -> Tensor:
-        return _Smoothing.apply(self.graph, self.settings.layers, self.factors)
+        smoothed: Tensor = _Smoothing.apply(self.graph, self.settings.layers, self.factors)  # type: ignore[no-untyped-call]
+        return smoothed
 
     def _score(self, smooth: Tensor, users: Tensor, items: Tensor) -> Tensor:
         return products(smooth[users], smooth[self.n_users + items])
@@ -99,12 +101,11 @@ class LightGCNNetwork(Network):
 
 
 def _normalised_graph(train: Interactions) -> Tensor:
-    """Edges between users and items, each divided by the roots of both degrees, in compressed rows of 32-bit numbers."""
-    matrix = train.matrix
-    edges = bmat([[None, matrix], [matrix.T, None]], format="csr", dtype=np.float32)
-    degree = np.asarray(edges.sum(axis=1)).ravel()
-    root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    graph = (diags(root) @ edges @ diags(root)).tocsr().astype(np.float32)
+    """Edges of users and items, divided by the roots of both degrees, as compressed rows of 32-bit numbers."""
+    of_users, of_items = _inverse_root(train.user_degree), _inverse_root(train.item_degree)
+    values = (of_users[train.user_rows] * of_items[train.item_rows]).astype(np.float32)
+    edges = csr_matrix((values, train.item_rows, train.row_starts), shape=train.shape)
+    graph = csr_matrix(bmat([[None, edges], [edges.T, None]], format="csr"))
     graph.sort_indices()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)  # torch calls the format a beta
@@ -112,6 +113,10 @@ def _normalised_graph(train: Interactions) -> Tensor:
             torch.from_numpy(graph.indptr.astype(np.int32)), torch.from_numpy(graph.indices.astype(np.int32)),
             torch.from_numpy(graph.data), graph.shape,
         )  # fmt: skip
+
+
+def _inverse_root(degree: IntArray) -> FloatArray:
+    return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
 
 
 class LightGCN(Recommender):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 
 def pairwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
@@ -18,7 +18,7 @@ def pairwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     -------
     tensor of shape (B, n)
     """
-    return F.softplus(negative - positive)
+    return functional.softplus(negative - positive)
 
 
 def unbiased_pairwise_loss(
@@ -28,7 +28,7 @@ def unbiased_pairwise_loss(
     negative_observed: Tensor,
     negative_propensity: Tensor,
 ) -> Tensor:
-    """UBPR: the pairwise loss weighted by (1 / omega_i) (1 - Y_j / omega_j), so that its mean is the loss on preferences.
+    """UBPR: the pairwise loss weighted by (1 / omega_i) (1 - Y_j / omega_j); its mean is the loss on preferences.
 
     The second factor belongs to j, the item drawn against i; it is negative where j was observed and rarely seen.
     """
@@ -38,12 +38,12 @@ def unbiased_pairwise_loss(
 
 def pointwise_loss(positive: Tensor, negative: Tensor) -> Tensor:
     """Binary cross-entropy of a positive and the mean over its negatives: NeuMF; shape (B,)."""
-    return F.softplus(-positive).mean(dim=1) + F.softplus(negative).mean(dim=1)
+    return functional.softplus(-positive).mean(dim=1) + functional.softplus(negative).mean(dim=1)
 
 
 def margin_loss(positive_distance: Tensor, negative_distance: Tensor, margin: float) -> Tensor:
     """max(0, margin + d(u, i) - d(u, j)) on squared distances: CML; shape (B, n)."""
-    return F.relu(margin + positive_distance - negative_distance)
+    return functional.relu(margin + positive_distance - negative_distance)
 
 
 def embedding_penalty(*rows: Tensor) -> Tensor:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sureness._types import IntArray
 from sureness.data.ids import IdMap
@@ -64,7 +65,9 @@ class Network(nn.Module):
 
     def source(self, users: IdMap, items: IdMap) -> ScoreSource:
         """The scores as a source."""
-        return TorchSource(self.score_block, self.n_users, self.n_items, users=users, items=items, device=self.device)
+        return TorchSource(
+            self.score_block, self.n_users, self.n_items, users=users, items=items, device=str(self.device)
+        )
 
     def tensor(self, rows: IntArray) -> Tensor:
         """Row numbers on the device of the network."""
@@ -93,7 +96,7 @@ def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:
 
 def rows_of(table: Tensor, rows: Tensor) -> Tensor:
     """Rows of a table, whose gradient holds only these rows."""
-    return F.embedding(rows, table, sparse=True)
+    return functional.embedding(rows, table, sparse=True)
 
 
 def products(users: Tensor, items: Tensor) -> Tensor:
@@ -107,13 +110,13 @@ def as_numpy(tensor: Tensor) -> Any:
 
 
 def items_against(batch: Batch, network: Network) -> tuple[Tensor, Tensor, Tensor]:
-    """users (B,), positives (B, 1) and negatives (B, n) as tensors."""
+    """A batch as tensors: users (B,), positives (B, 1) and negatives (B, n)."""
     return network.tensor(batch.users), network.tensor(batch.positives)[:, None], network.tensor(batch.negatives)
 
 
 def chain(sizes: Sequence[int]) -> nn.Sequential:
     """Linear layers with ReLU after each."""
     layers: list[nn.Module] = []
-    for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+    for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers)

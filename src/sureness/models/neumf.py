@@ -57,7 +57,8 @@ class NeuMFNetwork(Network):
 
     def _score(self, user: Tensor, item: Tensor, user_input: Tensor, item_input: Tensor) -> Tensor:
         deep = self.layers(torch.relu(self.of_user(user_input) + self.of_item(item_input)))  # (B, n, h)
-        return self.output(torch.cat([user * item, deep], dim=-1)).squeeze(-1)
+        scores: Tensor = self.output(torch.cat([user * item, deep], dim=-1))
+        return scores.squeeze(-1)
 
     def score_block(self, users: Tensor) -> Tensor:
         """All items: the linear part as one matrix product, the layers in slices of users."""

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from sureness._artefacts import read_manifest, write_folder
 from sureness.data.ids import IdMap
@@ -69,10 +70,10 @@ def load_model(folder: str | PathLike[str], *, device: str = "cpu") -> Recommend
     return model._with(network, users, items)
 
 
-def _history(tensors: dict[str, object], users: IdMap, items: IdMap) -> Interactions:
+def _history(tensors: dict[str, Tensor], users: IdMap, items: IdMap) -> Interactions:
     """The log a network needs for its shape; of CDAE also the histories, which it saved."""
     starts, rows = tensors.get("history_starts"), tensors.get("history_items")
     if starts is None or rows is None:
         return Interactions(users, items, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    lengths = np.diff(starts.numpy())  # type: ignore[attr-defined]
-    return Interactions(users, items, np.repeat(np.arange(len(users)), lengths), rows.numpy())  # type: ignore[attr-defined]
+    lengths = np.diff(starts.numpy())
+    return Interactions(users, items, np.repeat(np.arange(len(users)), lengths), rows.numpy())

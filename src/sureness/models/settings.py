@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from sureness.errors import DataError
 from sureness.metrics.ranking import parse_measure
@@ -57,10 +57,13 @@ class Settings:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> Settings:
+    def of(cls, settings: dict[str, Any]) -> Self:
         """Settings by name, an unknown name refused."""
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(settings) - known)
         if unknown:
             raise DataError(f"there is no setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
+        }
+        return cls(**values)

@@ -22,7 +22,11 @@ from sureness.models.checkpoints import fingerprint
 Report = Callable[[str, int, int], None]
 Space = Mapping[str, tuple[Any, ...]]
 
-_RATES, _PULLS, _POPULARITY = (0.0005, 0.001, 0.002, 0.005, 0.01), (0.001, 0.003, 0.01, 0.03, 0.05, 0.1), (0.0, 0.5, 0.75)
+_RATES, _PULLS, _POPULARITY = (
+    (0.0005, 0.001, 0.002, 0.005, 0.01),
+    (0.001, 0.003, 0.01, 0.03, 0.05, 0.1),
+    (0.0, 0.5, 0.75),
+)
 
 SPACES: dict[str, Space] = {
     "bpr": {"learning_rate": _RATES, "l2": _PULLS, "batch_size": (256, 1024, 4096), "popularity": _POPULARITY},

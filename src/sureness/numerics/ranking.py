@@ -35,9 +35,9 @@ def top_k(
     --------
     >>> top_k(np.array([[0.1, 0.9, 0.5, 0.9]]), 2)[0]
     array([[1, 3]])
-    >>> columns = top_k(np.array([[0.1, 0.9, 0.5]]), 3, rows=np.array([0]), starts=np.array([0, 1]), excluded=np.array([1]))[0]
-    >>> columns.tolist()
-    [[2, 0, -1]]
+    >>> hidden = {"rows": np.array([0]), "starts": np.array([0, 1]), "excluded": np.array([1])}
+    >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **hidden)[0]
+    array([[ 2,  0, -1]])
     """
     if k < 1:
         raise DataError(f"k must be at least 1, got {k}")
