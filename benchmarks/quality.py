@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.rivals import recbole
+from benchmarks.rivals import recbole_process as recbole
 from benchmarks.rivals.fitted import Fitted
 from benchmarks.rivals.implicit_bpr import fit_bpr
 from benchmarks.tables import Table

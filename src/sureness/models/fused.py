@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sureness._types import FloatArray
@@ -33,7 +35,8 @@ def fused_pairwise_step(
     optimiser.steps += 1
     tables = [optimiser.parameters[name].detach().numpy() for name in (users, items)]
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
-    loss, n_users, n_items = _kernels.pairwise_gradients(
+    gradients: Any = _kernels.pairwise_gradients
+    loss, n_users, n_items = gradients(
         *tables, batch.users, batch.positives, batch.negatives, _UNWEIGHTED if weights is None else weights,
         np.float32(l2), optimiser.steps, of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps,
         of_users.touched, of_items.touched,

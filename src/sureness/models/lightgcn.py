@@ -105,7 +105,8 @@ def _normalised_graph(train: Interactions) -> Tensor:
     of_users, of_items = _inverse_root(train.user_degree), _inverse_root(train.item_degree)
     values = (of_users[train.user_rows] * of_items[train.item_rows]).astype(np.float32)
     edges = csr_matrix((values, train.item_rows, train.row_starts), shape=train.shape)
-    graph = csr_matrix(bmat([[None, edges], [edges.T, None]], format="csr"))
+    blocks: Any = [[None, edges], [edges.T, None]]
+    graph = csr_matrix(bmat(blocks))
     graph.sort_indices()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)  # torch calls the format a beta
