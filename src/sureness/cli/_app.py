@@ -44,6 +44,8 @@ _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
 
 _COMMANDS: dict[tuple[str, ...], str] = {
     ("demo",): "demo",
+    ("train",): "train",
+    ("evaluate",): "evaluate",
     ("fit",): "fit",
     ("apply",): "apply",
     ("report",): "report",

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from sureness.cli._columns import ItemColumn, Json, UserColumn, renamed
+from sureness.cli._columns import ItemColumn, Json, UserColumn
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
-from sureness.data.interactions import Interactions
-from sureness.data.recipes import RECIPES, Dataset, Recipe, load_dataset, prepare, recipe
+from sureness.cli._logs import DomainColumn, Protocol, RatingColumn, TimeColumn, read_data
+from sureness.data.recipes import Dataset, prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError
-
-_FILES = (".csv", ".tsv", ".parquet", ".gz")
-
-Choice = Literal["preference", "leave-one-out", "ratio", "given"]
-RatingColumn = Annotated[str, typer.Option(help="Column with ratings, if any.", rich_help_panel="Columns")]
-TimeColumn = Annotated[str, typer.Option(help="Column with times, if any.", rich_help_panel="Columns")]
-DomainColumn = Annotated[str, typer.Option(help="Column with domains, if any.", rich_help_panel="Columns")]
 
 
 def describe_data(
     data: Annotated[str, typer.Argument(help="Name of a data set, or a file: .parquet, .csv or .tsv.")],
     folder: Annotated[Path | None, typer.Option("--from", help="Folder or archive that holds the data set.")] = None,
-    protocol: Annotated[Choice | None, typer.Option(help="How to split; the data set's own way if not given.")] = None,
+    protocol: Annotated[Protocol | None, typer.Option(help="How to split, if not in the data set's own way.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="Option of a data set, such as artefact=true; may repeat.")
@@ -38,17 +31,12 @@ def describe_data(
     json: Json = False,
 ) -> None:
     """Show statistics, the sizes of the split, what was dropped, and what to mind."""
-    known: Recipe | None = None
-    if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
-        columns = renamed(
-            user_id=user_column, item_id=item_column, rating=rating_column, time=time_column, domain=domain_column
-        )
-        log = Interactions.read(data, columns)
-        dataset = Dataset(data, log, notes=log.notes)
-    else:
-        known = recipe(data)
-        with progress_bar(json) as bar:
-            dataset = load_dataset(data, folder, progress=steps_of(bar), **options_of(known, option or []))
+    columns = {
+        "user_id": user_column, "item_id": item_column, "rating": rating_column, "time": time_column,
+        "domain": domain_column,
+    }  # fmt: skip
+    with progress_bar(json) as bar:
+        dataset, known = read_data(data, folder, option or [], columns, steps_of(bar))
     used = protocol or (known.protocol if known else "ratio")
     split, notes = _split(dataset, protocol, seed)
     result: dict[str, Any] = {
@@ -65,7 +53,7 @@ def describe_data(
         _show(result)
 
 
-def _split(dataset: Dataset, protocol: Choice | None, seed: int) -> tuple[Split | None, tuple[str, ...]]:
+def _split(dataset: Dataset, protocol: Protocol | None, seed: int) -> tuple[Split | None, tuple[str, ...]]:
     """The split and its notes; where none was asked for, a log too small for one is no failure."""
     try:
         split = prepare(dataset, protocol, seed=seed)
@@ -74,18 +62,6 @@ def _split(dataset: Dataset, protocol: Choice | None, seed: int) -> tuple[Split 
             raise
         return None, (f"not split: {error}",)
     return split, split.notes
-
-
-def options_of(known: Recipe, texts: list[str]) -> dict[str, Any]:
-    """The options of a recipe out of words such as artefact=true."""
-    values: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise DataError(f"an option must be written as name=value, got {text!r}")
-        allowed = {str(each).lower(): each for each in known.options.get(name, ())}
-        values[name] = allowed.get(value.lower(), value)  # what is not allowed is refused by load_dataset
-    return values
 
 
 def _show(result: dict[str, Any]) -> None:

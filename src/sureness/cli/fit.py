@@ -17,6 +17,7 @@ from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import choose, cross_validate
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
+from sureness.cli._calibrating import set_of_run
 from sureness.cli._columns import (
     ItemColumn,
     Json,
@@ -43,7 +44,10 @@ TrainingPairs = Literal["kept", "left_out"]
 
 
 def fit(
-    table: Annotated[Path, typer.Argument(help="Table with score and label: .parquet, .csv or .tsv.")],
+    table: Annotated[
+        Path,
+        typer.Argument(help="Table with score and label (.parquet, .csv, .tsv), or a folder: run, model or source."),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibrator goes.")] = Path(
         "calibrator.json"
     ),
@@ -68,6 +72,15 @@ def fit(
     relative_propensity: Annotated[
         bool, typer.Option("--relative-propensity", help="Propensities are known up to a factor (popularity).")
     ] = False,
+    held_out: Annotated[
+        Path | None, typer.Option(help="Log of held-out pairs, for a folder; a run's validation part if not given.")
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="Log the model learned from, for a folder; a run's own if not given.")
+    ] = None,
+    popularity_propensity: Annotated[
+        bool, typer.Option("--popularity-propensity", help="For a folder: estimate propensities from popularity.")
+    ] = False,
     segment_column: Annotated[str | None, typer.Option(help="Fit one map for each value of this column.")] = None,
     top_n: Annotated[int | None, typer.Option(help="Fit mostly on each user's top N items.")] = None,
     by: Annotated[str, typer.Option(help="What auto compares: nll, brier, ece, adaptive_ece or ece@N.")] = "nll",
@@ -88,16 +101,25 @@ def fit(
         score=score_column, label=label_column, user_id=user_column, item_id=item_column, weight=weight_column,
         propensity=propensity_column,
     )  # fmt: skip
-    frame = scan_table(table, columns)
-    require_columns(frame, ["score", "label"], table)
-    n_rows = count_rows(frame, table)
+    known: dict[str, Any] = {
+        "held_out_share": held_out_share, "base_rate": base_rate, "anchor": _anchor(anchor, columns),
+    }  # fmt: skip
     with progress_bar(json) as bar:
-        data = _calibration_set(
-            frame, table, n_rows, bar,
-            estimand=estimand, held_out_share=held_out_share,
-            training_pairs=training_pairs, sampling_rate=_rate(sampling_rate), base_rate=base_rate,
-            anchor=_anchor(anchor, columns), relative_propensity=relative_propensity,
-        )  # fmt: skip
+        if table.is_dir():
+            if segment_column is not None:
+                raise DataError("--segment-column names a column of a table; write one with sureness apply first")
+            known["estimand"] = estimand or ("preference" if popularity_propensity else "interaction")
+            data, n_rows = set_of_run(table, held_out, train, columns, popularity_propensity, known)
+            frame = pl.LazyFrame()
+        else:
+            if held_out or train or popularity_propensity:
+                raise DataError("--held-out, --train and --popularity-propensity belong to a folder, got a table")
+            frame = scan_table(table, columns)
+            require_columns(frame, ["score", "label"], table)
+            n_rows = count_rows(frame, table)
+            known |= {"training_pairs": training_pairs, "sampling_rate": _rate(sampling_rate)}
+            known |= {"estimand": estimand, "relative_propensity": relative_propensity}
+            data = _calibration_set(frame, table, n_rows, bar, **known)
         result: dict[str, Any] = {"table": str(table), "output": str(output), "pairs": n_rows}
         if method == "auto":
             if segment_column is not None:

@@ -142,20 +142,21 @@ def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Inte
     >>> best_items(MatrixSource(np.array([[0.1, 0.3, 0.2]])), [0], 2).rows()
     [(0, 1, 1, 0.30000001192092896), (0, 2, 2, 0.20000000298023224)]
     """
-    user_ids, item_ids = id_maps(source)
-    rows = user_ids.known_rows(users, "users")
+    rows = id_maps(source)[0].known_rows(users, "users")
     seen = None if seen is None else fitted_to(source, seen, "seen")
-    tables = []
-    for block, tops, scores in top_blocks(source, rows, min(n, source.n_items), seen):
+    return pl.concat([table for table, _ in list_blocks(source, rows, n, seen)])
+
+
+def list_blocks(
+    source: ScoreSource, users: IntArray, n: int, seen: Interactions | None
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The n best unseen items of users as tables (user_id, rank, item_id, score), and how many users each has."""
+    user_ids, item_ids = id_maps(source)
+    for block, tops, scores in top_blocks(source, users, min(n, source.n_items), seen):
         there = tops >= 0
         place, rank = np.nonzero(there)
-        tables.append(
-            pl.DataFrame({
-                "user_id": user_ids.at(block[place]), "rank": rank + 1, "item_id": item_ids.at(tops[there]),
-                "score": scores[there],
-            })
-        )  # fmt: skip
-    return pl.concat(tables)
+        columns = {"user_id": user_ids.at(block[place]), "rank": rank + 1, "item_id": item_ids.at(tops[there])}
+        yield pl.DataFrame(columns | {"score": scores[there]}), len(block)
 
 
 def evaluate_within(

@@ -1,0 +1,66 @@
+"""What `fit` and `apply` do with a folder: a run, a saved model or a saved source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.cli._console import progress_bar
+from sureness.data.interactions import Interactions, union
+from sureness.data.tables import write_table
+from sureness.errors import DataError
+from sureness.evaluation.ranking import list_blocks
+from sureness.models.runs import Run, load_run
+from sureness.propensity.models import PopularityPropensity
+from sureness.sources.base import id_maps
+
+
+def set_of_run(
+    folder: Path, held_out: Path | None, train: Path | None, columns: dict[str, str], popularity: bool,
+    known: dict[str, Any],
+) -> tuple[CalibrationSet, int]:  # fmt: skip
+    """All candidates of a folder, labelled by its held-out log, and how many they are."""
+    run = load_run(folder)
+    positives = run.validation if held_out is None else known_log(run, held_out, columns)
+    learned = run.train if train is None else known_log(run, train, columns)
+    if positives is None:
+        raise DataError(
+            f"{folder} has no validation part to calibrate on; give a log of held-out pairs with --held-out"
+        )
+    propensity = None
+    if popularity:
+        if learned is None:
+            raise DataError(f"{folder} has no training log to count popularity in; give one with --train")
+        propensity = PopularityPropensity().fit(items=learned.items.at(learned.item_rows).to_numpy())
+        known = known | {"relative_propensity": True}
+    data = CalibrationSet.from_source(run.source, positives, train=learned, propensity=propensity, **known)
+    return data, run.source.n_users * run.source.n_items - (0 if learned is None else len(learned))
+
+
+def write_lists(
+    folder: Path, calibrator: Any, output: Path, length: int, seen: list[Path], columns: dict[str, str], name: str,
+    quiet: bool,
+) -> int:  # fmt: skip
+    """The best unseen items of every user with their probabilities; returns how many rows were written."""
+    run = load_run(folder)
+    hidden = union([known_log(run, path, columns) for path in seen]) if seen else run.seen()
+    tables: list[pl.DataFrame] = []
+    with progress_bar(quiet) as bar:
+        task = bar.add_task("applying", total=run.source.n_users)
+        for table, n_users in list_blocks(run.source, np.arange(run.source.n_users), length, hidden):
+            probability = calibrator.probability(table["score"].to_numpy()) if table.height else np.empty(0)
+            tables.append(table.with_columns(pl.Series(name, probability)))
+            bar.advance(task, n_users)
+        whole = pl.concat(tables)
+        write_table(whole, output)
+    return whole.height
+
+
+def known_log(run: Run, path: Path, columns: dict[str, str]) -> Interactions:
+    """A log with the rows of the run's source; what it does not know is dropped and noted."""
+    wanted = {ours: theirs for ours, theirs in columns.items() if ours in ("user_id", "item_id")}
+    return Interactions.read(path, wanted).aligned(*id_maps(run.source))

@@ -1,0 +1,21 @@
+"""The best settings found for the shipped data sets, so that a newcomer's first run is a good one.
+
+Each was chosen on the validation set by `sureness train --data NAME --model MODEL --tune N` (docs/recommenders.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {}
+
+
+def recommended(data: str, model: str) -> dict[str, Any]:
+    """Settings for a data set and a recommender; none where nothing better than the defaults is known.
+
+    Examples
+    --------
+    >>> recommended("unheard-of", "bpr")
+    {}
+    """
+    return dict(RECOMMENDED.get((data, model), {}))

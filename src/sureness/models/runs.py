@@ -1,0 +1,108 @@
+"""A trained model beside the split it was trained on, so that everything after it needs one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sureness._artefacts import MANIFEST
+from sureness._files import replacing
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions, union
+from sureness.data.splitting import Split
+from sureness.data.tables import readable, write_table
+from sureness.errors import ArtefactError, FileError
+from sureness.sources.base import ScoreSource, id_maps
+
+_MODEL, _SPLIT, _ABOUT, _PARTS = "model", "split", "run.json", ("train", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A source, and the parts of the split that are known."""
+
+    source: ScoreSource
+    train: Interactions | None = None
+    validation: Interactions | None = None
+    test: Interactions | None = None
+    about: dict[str, Any] = field(default_factory=dict)  # data, protocol, seed, positive_above
+
+    def seen(self) -> Interactions | None:
+        """What is not shown again when the test is judged or lists are made: train and validation."""
+        parts = [part for part in (self.train, self.validation) if part is not None]
+        return union(parts) if parts else None
+
+
+def save_split(split: Split, folder: str | PathLike[str], about: Mapping[str, Any]) -> None:
+    """Write the three parts as tables beside the model of a run, and what they are."""
+    for name, part in split.parts.items():
+        write_table(part.table(), Path(folder) / _SPLIT / f"{name}.parquet")
+    with replacing(Path(folder) / _ABOUT) as temporary:
+        temporary.write_text(json.dumps(dict(about), indent=1) + "\n", encoding="utf-8")
+
+
+def model_folder(folder: str | PathLike[str]) -> Path:
+    """Where the model of a run is."""
+    return Path(folder) / _MODEL
+
+
+def load_run(folder: str | PathLike[str]) -> Run:
+    """Read a run of `sureness train`, or a saved model or source alone."""
+    place = Path(folder)
+    if not (place / _MODEL).is_dir():
+        return Run(open_source(place))
+    source = open_source(place / _MODEL)
+    users, items = id_maps(source)
+    parts = {name: _part(place / _SPLIT / f"{name}.parquet", users, items) for name in _PARTS}
+    return Run(source, **parts, about=_about(place / _ABOUT))
+
+
+def open_source(folder: str | PathLike[str]) -> ScoreSource:
+    """Read whatever scores: a trained model, or a source written by `save_source`."""
+    place = Path(folder)
+    kind = _format(place)
+    if kind == "sureness-source":
+        from sureness.sources.saving import load_source
+
+        return load_source(place)
+    if kind == "sureness-model":
+        from sureness.models.saving import load_model
+
+        return load_model(place)
+    raise ArtefactError(f"{place} holds neither a model nor a source (format {kind!r}); train or save one first")
+
+
+def _format(place: Path) -> object:
+    try:
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FileError(
+            f"cannot read {place}: it has no {MANIFEST}; give the folder of `sureness train`, a model or a source"
+        ) from error
+    except OSError as error:
+        raise FileError(f"cannot read {place}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ArtefactError(f"{place / MANIFEST} is damaged: it is not valid JSON; save the object again") from error
+    return manifest.get("format") if isinstance(manifest, dict) else None
+
+
+def _about(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise ArtefactError(f"{path} is damaged ({error}); train again") from error
+    return about if isinstance(about, dict) else {}
+
+
+def _part(path: Path, users: IdMap, items: IdMap) -> Interactions | None:
+    if not path.exists():
+        return None
+    with readable(path):
+        table = pl.read_parquet(path)
+    return Interactions.from_table(table, users=users, items=items) if table.height else None
