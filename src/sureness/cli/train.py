@@ -31,6 +31,7 @@ def train(
     tune: Annotated[int, typer.Option(help="Try so many settings on the validation set and keep the best.")] = 0,
     seed: Annotated[int, typer.Option(help="Of training, split and search; the same seed gives the same model.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    checkpoint_seconds: Annotated[float, typer.Option(help="Least time between two checkpoints.")] = 10.0,
     folder: Annotated[Path | None, typer.Option("--from", help="Folder or archive that holds the data set.")] = None,
     protocol: Annotated[Protocol | None, typer.Option(help="How to split, if not in the data set's own way.")] = None,
     positive_above: Annotated[float | None, typer.Option(help="Only pairs rated higher count.")] = None,
@@ -64,39 +65,43 @@ def train(
         }  # fmt: skip
         given = _settings(model, factors, setting or [], device, seed)
         result = {"data": about, "notes": [*dict.fromkeys((*dataset.notes, *split.notes))]}
-        result |= _trained(model, split, given, output, tune, known, about, bar)
+        settings, trials = _chosen(model, split, given, known, tune, output, bar)
+        result |= trials | _trained(model, split, settings, output, about, checkpoint_seconds, bar)
     print_json(result) if json else _print(result)
 
 
-def _trained(
-    name: str, split: Split, given: dict[str, Any], output: Path, trials: int, known: Recipe | None,
-    about: dict[str, Any], bar: Progress,
-) -> dict[str, Any]:  # fmt: skip
-    from sureness.models.catalogue import make_recommender
+def _chosen(
+    name: str, split: Split, given: dict[str, Any], known: Recipe | None, trials: int, output: Path, bar: Progress
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings to train with: the given ones over those of a search or those known to be good; and the search."""
     from sureness.models.recommended import recommended
-    from sureness.models.runs import load_run, model_folder, save_split
     from sureness.models.tuning import tune
 
-    settings = (recommended(known.name, name) if known else {}) | given
-    result: dict[str, Any] = {"output": str(output)}
-    if trials:
-        found = tune(
-            name, split, trials, seed=given["seed"], record=output / "trials.json", progress=steps_of(bar), **given
-        )
-        settings = found.best
-        result["trials"] = found.trials.to_dicts()
+    if not trials:
+        return (recommended(known.name, name) if known else {}) | given, {}
+    found = tune(name, split, trials, record=output / "trials.json", progress=steps_of(bar), **given)
+    return found.best, {"trials": found.trials.to_dicts()}
+
+
+def _trained(
+    name: str, split: Split, settings: dict[str, Any], output: Path, about: dict[str, Any], seconds: float,
+    bar: Progress,
+) -> dict[str, Any]:  # fmt: skip
+    from sureness.models.catalogue import make_recommender
+    from sureness.models.runs import load_run, model_folder, save_split
+
     recommender = make_recommender(name, **settings)
     checkpoint = output / "checkpoint"
     resumed = checkpoint.exists()
     validation = split.validation if len(split.validation) else None
-    recommender.fit(split.train, validation, checkpoint=checkpoint, progress=steps_of(bar))
+    recommender.fit(split.train, validation, checkpoint=checkpoint, checkpoint_seconds=seconds, progress=steps_of(bar))
     save_split(split, output, about)
     recommender.save(model_folder(output))
     checkpoint.unlink(missing_ok=True)
-    seconds = float(recommender.history_["seconds"].sum())
-    result |= {
-        "model": repr(recommender), "parameters": recommender.n_parameters, "resumed": resumed,
-        "epochs": recommender.history_.height, "best_epoch": recommender.best_epoch_, "seconds": seconds,
+    result: dict[str, Any] = {
+        "output": str(output), "model": repr(recommender), "parameters": recommender.n_parameters, "resumed": resumed,
+        "epochs": recommender.history_.height, "best_epoch": recommender.best_epoch_,
+        "seconds": float(recommender.history_["seconds"].sum()),
         "validation": {recommender.settings.metric: recommender.best_metric_},
         "parts": {part: len(log) for part, log in split.parts.items()},
     }  # fmt: skip

@@ -40,8 +40,8 @@ class NegativeSampler:
         self.log, self.include_seen = log, include_seen
         self.cumulative: FloatArray | None = None
         if power:
-            mass = (log.item_degree + 1.0) ** power
-            self.cumulative = np.cumsum(mass) / mass.sum()
+            mass = np.cumsum((log.item_degree + 1.0) ** power)
+            self.cumulative = mass / mass[-1]  # ends at 1 exactly, above every draw
 
     def draw(self, users: IntArray, rng: np.random.Generator) -> IntArray:
         """One unseen item for each of the users."""

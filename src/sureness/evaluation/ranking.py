@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from sureness.errors import DataError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.ranking import members, top_k
-from sureness.sources.base import PartialSource, ScoreSource, checked_block, id_maps, named
+from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, named
 from sureness.sources.tables import scores_of
 
 _BLOCK_SCORES = 4_000_000  # scores held at a time
@@ -91,7 +91,7 @@ def evaluate_ranking(
     length = min(longest(metrics), source.n_items)
     test = fitted_to(source, test, "test")
     seen = None if seen is None else fitted_to(source, seen, "seen")
-    judged = np.flatnonzero(test.user_degree) if users is None else np.asarray(users, dtype=np.int64)
+    judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):
         raise DataError(
@@ -143,6 +143,8 @@ def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Inte
     [(0, 1, 1, 0.30000001192092896), (0, 2, 2, 0.20000000298023224)]
     """
     rows = id_maps(source)[0].known_rows(users, "users")
+    if not len(rows):
+        raise DataError("expected at least one user to list items for, got none")
     seen = None if seen is None else fitted_to(source, seen, "seen")
     return pl.concat([table for table, _ in list_blocks(source, rows, n, seen)])
 
@@ -185,9 +187,9 @@ def evaluate_within(
     """
     labels = check_labels(relevant, "relevant")
     same_length(labels, len(shown), "relevant")
-    lost = len(shown)
-    shown = fitted_to(source, shown, "shown")
-    if len(shown) != lost:
+    given = len(shown)
+    shown = fitted_to(source, replace(shown, ratings=labels), "shown")  # as ratings, labels follow their pairs
+    if len(shown) != given:
         raise DataError("shown pairs must all be known to the source; drop the others with their labels first")
     for name in metrics:
         parse_measure(name)
@@ -195,9 +197,11 @@ def evaluate_within(
     order = np.lexsort((-scores, shown.user_rows))
     place = np.arange(len(shown)) - shown.row_starts[shown.user_rows]
     hits = np.zeros((shown.n_users, max(longest(metrics), int(shown.user_degree.max()))), dtype=bool)
-    hits[shown.user_rows, place] = labels[order]
+    hits[shown.user_rows, place] = np.asarray(shown.ratings)[order]
     n_relevant = hits.sum(axis=1)
     some = np.flatnonzero(n_relevant)
+    if not len(some):
+        raise DataError("no user has a relevant item, so there is nothing to judge")
     values = judge_lists(hits[some], n_relevant[some], list(metrics))
     return RankingQuality(pl.DataFrame({"user_id": shown.users.at(some), **values}))
 

@@ -46,7 +46,7 @@ MEASURES: dict[str, Measure] = {"hit": hit_ratio, "ndcg": ndcg, "recall": recall
 def parse_measure(name: str) -> tuple[Measure, int]:
     """The function and the list length behind a name such as "ndcg@50"."""
     word, _, length = name.lower().partition("@")
-    if word not in MEASURES or not length.isdigit() or int(length) < 1:
+    if word not in MEASURES or not length.isdecimal() or int(length) < 1:
         known = ", ".join(f"{measure}@50" for measure in MEASURES)
         raise DataError(f"a ranking metric is a name and a length such as {known}, got {name!r}")
     return MEASURES[word], int(length)
@@ -77,4 +77,6 @@ def judge_lists(hits: BoolArray, n_relevant: IntArray, names: Sequence[str]) -> 
 
 def longest(names: Sequence[str]) -> int:
     """The longest list that any of the metrics looks at."""
+    if not names:
+        raise DataError("expected at least one ranking metric such as ndcg@50, got none")
     return max(parse_measure(name)[1] for name in names)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# Sums in any order, but NaN and infinity stay what they are: training that diverged must be seen by its loss.
+_FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
 
-@njit(cache=True, fastmath=True)
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _touch(row, stamp, stamps, touched, count, gradient):
     """Note a row on its first touch in this step, and clear its gradient."""
     if stamps[row] != stamp:
@@ -17,7 +20,7 @@ def _touch(row, stamp, stamps, touched, count, gradient):
     return count
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def pairwise_gradients(
     user_table, item_table, users, positives, negatives, weights, l2, stamp,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
@@ -52,7 +55,7 @@ def pairwise_gradients(
     return loss, n_users, n_items
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def sum_rows(rows, values, stamp, gradient, stamps, touched):
     """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
     count = 0
@@ -65,7 +68,7 @@ def sum_rows(rows, values, stamp, gradient, stamps, touched):
     return count
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def adam_rows(
     table, first, second, gradient, touched, scale, learning_rate, of_first, of_second, keep_first, keep_second, small
 ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -20,6 +20,8 @@ from sureness.models.network import Network
 from sureness.models.settings import Settings
 from sureness.models.training import Report, seeded, train_network
 from sureness.sources.base import ScoreSource
+
+HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
 
 
 class Recommender(Configurable):
@@ -40,7 +42,7 @@ class Recommender(Configurable):
     source_: ScoreSource
     users: IdMap
     items: IdMap
-    history_: pl.DataFrame  # epoch, loss, metric, seconds
+    history_: pl.DataFrame  # one row an epoch, columns as in HISTORY
     best_epoch_: int
     best_metric_: float | None  # on the validation set, where there was one
 
@@ -56,7 +58,7 @@ class Recommender(Configurable):
         return type(self).__name__.lower()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return asdict(self.settings)
+        return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
 
     def set_params(self, **settings: Any) -> Self:
         self.settings = self.settings_type.of(asdict(self.settings) | settings)
@@ -98,14 +100,14 @@ class Recommender(Configurable):
             raise DataError("expected at least one interaction to learn from, got none")
         if validation is not None:
             validation = validation.aligned(train.users, train.items)
+            if not len(validation):
+                raise DataError("validation has no pair of a known user and a known item; give None to run all epochs")
         network = self.build(train, **knowledge)
         saved = None
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, self.name, self.settings, train, validation, checkpoint_seconds)
+            saved = Checkpoint(checkpoint, self.name, self.settings, train, validation, checkpoint_seconds, knowledge)
         told = train_network(network, train, validation, checkpoint=saved, report=progress)
-        self.history_ = pl.DataFrame(
-            told.history, schema={"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
-        )
+        self.history_ = pl.DataFrame(told.history, schema=HISTORY)
         self.best_epoch_ = told.best_epoch
         self.best_metric_ = told.best if told.best >= 0 else None
         return self._with(network, train.users, train.items)

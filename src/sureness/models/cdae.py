@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
+from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch, UserBatches
 from sureness.models.losses import embedding_penalty
@@ -25,6 +26,11 @@ class CDAESettings(Settings):
 
     negatives: int = 5  # for each positive
     dropout: float = 0.5  # share of the history that is hidden while training
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.dropout < 1:
+            raise DataError(f"dropout must be 0 or more and below 1, got {self.dropout!r}")
 
 
 class CDAENetwork(Network):

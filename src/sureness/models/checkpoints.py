@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from sureness._files import replacing
@@ -47,19 +49,23 @@ class Checkpoint:
         A checkpoint of other settings or other data is refused.
     every_seconds : float
         The least time between two writes.
+    knowledge : mapping, optional
+        What the recommender was told besides, such as propensities; it must be the same too.
     """
 
     def __init__(
         self, path: str | PathLike[str], name: str, settings: Settings, train: Interactions,
-        validation: Interactions | None, every_seconds: float = 10.0,
+        validation: Interactions | None, every_seconds: float = 10.0, knowledge: Mapping[str, ArrayLike] | None = None,
     ) -> None:  # fmt: skip
         self.path, self.every_seconds = Path(path), every_seconds
-        self.identity = {
+        self.identity: dict[str, Any] = {
             "model": name,
             "settings": {key: value for key, value in settings.plain().items() if key not in _MAY_DIFFER},
             "train": fingerprint(train),
             "validation": None if validation is None else fingerprint(validation),
         }
+        for key, values in (knowledge or {}).items():
+            self.identity[key] = hashlib.sha256(np.asarray(values, dtype=np.float64).tobytes()).hexdigest()[:16]
         self._last = time.monotonic()
 
     def save(
@@ -103,12 +109,13 @@ class Checkpoint:
         return parts["best"], Progress(**body["progress"])
 
     def _refuse_others(self, found: dict[str, Any]) -> None:
-        for what, mine in self.identity.items():
+        for what in {**self.identity, **found}:
+            mine: Any = self.identity.get(what)
             if found.get(what) == mine:
                 continue
             which = what
             if what == "settings":
-                differing = [key for key in mine if mine[key] != found["settings"].get(key)]  # type: ignore[union-attr,index]
+                differing = [key for key in mine if mine[key] != found["settings"].get(key)]
                 which = f"settings ({', '.join(differing) or 'others'})"
             raise DataError(
                 f"the checkpoint {self.path} belongs to another run: its {which} differ; "

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sureness.data.ids import IdMap
+from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch
 from sureness.models.losses import margin_loss
@@ -25,6 +26,12 @@ class CMLSettings(Settings):
     margin: float = 0.5  # how much nearer a liked item must be, in squared distance
     l2: float = 0.0  # not needed: embeddings stay inside a ball
     radius: float = 1.0  # of that ball
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("margin", "radius"):
+            if not getattr(self, name) > 0:
+                raise DataError(f"{name} must be above 0, got {getattr(self, name)!r}")
 
 
 class CMLNetwork(FactorNetwork):

@@ -35,8 +35,8 @@ class LightGCNSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.layers < 1:
-            raise DataError(f"layers must be at least 1, got {self.layers}; use BPR for none")
+        if not (isinstance(self.layers, int) and self.layers >= 1):
+            raise DataError(f"layers must be a whole number of at least 1, got {self.layers}; use BPR for none")
 
 
 class _Smoothing(torch.autograd.Function):
@@ -74,7 +74,8 @@ class LightGCNNetwork(Network):
         self.smooth: Tensor
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
-        return self._score(self._smoothed(), users, items)
+        """While training from the embeddings as they are, afterwards from what `settle` kept: saved without the graph."""
+        return self._score(self._smoothed() if self.training else self.smooth, users, items)
 
     def _smoothed(self) -> Tensor:
         smoothed: Tensor = _Smoothing.apply(self.graph, self.settings.layers, self.factors)  # type: ignore[no-untyped-call]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sureness.data.interactions import Interactions
+from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch
 from sureness.models.losses import embedding_penalty, pointwise_loss
@@ -23,6 +24,11 @@ class NeuMFSettings(Settings):
     """Settings of NeuMF."""
 
     hidden: tuple[int, ...] = (64, 32)  # widths of the network's layers
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.hidden or min(self.hidden) < 1:
+            raise DataError(f"hidden must be at least one width of at least 1, got {self.hidden!r}")
 
 
 class NeuMFNetwork(Network):

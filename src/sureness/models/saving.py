@@ -12,7 +12,7 @@ from sureness._artefacts import read_manifest, write_folder
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError
-from sureness.models.base import Recommender
+from sureness.models.base import HISTORY, Recommender
 from sureness.models.catalogue import RECOMMENDERS, make_recommender
 from sureness.sources.saving import read_ids, write_ids
 
@@ -63,7 +63,7 @@ def load_model(folder: str | PathLike[str], *, device: str = "cpu") -> Recommend
         network = model.build(_history(tensors, users, items))
         network.load_state_dict(tensors)
         model.best_epoch_, model.best_metric_ = manifest["best_epoch"], manifest["best_metric"]
-        model.history_ = pl.DataFrame(manifest["history"])
+        model.history_ = pl.DataFrame(manifest["history"], schema=HISTORY)
     except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
         raise ArtefactError(f"{place} cannot be understood ({error!r}); save the model again") from error
     network.eval()

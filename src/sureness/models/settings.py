@@ -45,6 +45,8 @@ class Settings:
         ):
             if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
                 raise DataError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
+        if not (isinstance(self.seed, int) and self.seed >= 0):
+            raise DataError(f"seed must be a whole number of at least 0, got {self.seed!r}")
         for name in ("learning_rate", "start_scale"):
             if not getattr(self, name) > 0:
                 raise DataError(f"{name} must be above 0, got {getattr(self, name)!r}")

@@ -89,7 +89,7 @@ def tune(
         Only train and validation are looked at.
     trials : int
     seed : int
-        Of the draw; the same seed tries the same settings. The recommender's own seed is a setting.
+        Of the draw and of every recommender; the same seed tries the same settings with the same result.
     space : mapping from setting to values, optional
         What to choose from; by default `SPACES`.
     record : path, optional
@@ -110,8 +110,11 @@ def tune(
     """
     if trials < 1:
         raise DataError(f"trials must be at least 1, got {trials}")
+    settings = settings | {"seed": seed}
     first = make_recommender(name, **settings)
-    free = {key: values for key, values in (space or SPACES[first.name]).items() if key not in settings}
+    free = {
+        key: values for key, values in (SPACES[first.name] if space is None else space).items() if key not in settings
+    }
     notebook = _Notebook(record, {"train": fingerprint(split.train), "validation": fingerprint(split.validation)})
     rows = []
     for number, drawn in enumerate(_candidates(free, trials, seed), start=1):
@@ -189,6 +192,6 @@ def _read(path: Path) -> list[dict[str, Any]]:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise ArtefactError(f"{path} is not a record of trials ({error}); remove it to start anew") from error
-    if not isinstance(trials, list):
+    if not (isinstance(trials, list) and all(isinstance(trial, dict) and "result" in trial for trial in trials)):
         raise ArtefactError(f"{path} is not a record of trials; remove it to start anew")
     return trials
