@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 PIP := install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
+ADAPTERS := .venv-adapters
 DEMO_OUTPUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest bench clean
+.PHONY: help install demo test check format doctest test-adapters bench clean
 
 help:  ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(INSTALLED)  ## Create .venv and install the package with everything to develop it
 
@@ -40,6 +41,15 @@ format: $(INSTALLED)  ## Sort imports and lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(ADAPTERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adapters]'
+	@touch $@
+
+test-adapters: $(ADAPTERS)/.installed  ## Test RecBole, LightFM and Surprise in an environment of their own
+	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
+
 $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip $(PIP) torch==2.13.0
@@ -50,4 +60,4 @@ bench: $(BENCH)/.installed  ## Measure speed against other libraries; writes ben
 	$(BENCH)/bin/python -m benchmarks.run
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(ADAPTERS) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

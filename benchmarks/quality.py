@@ -73,7 +73,7 @@ def _grid(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
-_IMPLICIT = _grid(learning_rate=(0.01, 0.03, 0.05, 0.1), regularization=(0.001, 0.01, 0.03, 0.1))
+_IMPLICIT = _grid(learning_rate=(0.01, 0.03, 0.05, 0.1), regularization=(0.01, 0.03, 0.1))
 # RecBole's loss adds the norm of the batch, not its square, so a pull that is felt needs a large weight. An epoch of ML-1M
 # takes 18 s there, hence few settings and epochs.
 _RECBOLE = {

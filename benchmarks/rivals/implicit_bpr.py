@@ -13,7 +13,7 @@ from sureness.evaluation.ranking import evaluate_ranking
 from sureness.sources.adapters import from_implicit
 from sureness.sources.base import FactorSource
 
-_EVERY = 10  # iterations between validations
+_EVERY = 20  # iterations between validations
 
 
 def fit_bpr(split: Split, settings: dict[str, Any], seed: int, metric: str) -> Fitted:

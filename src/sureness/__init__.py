@@ -1,6 +1,7 @@
 """How sure is your recommender?
 
 `sureness` turns the ranking scores of any recommender into calibrated probabilities, without changing the ranking.
+It trains six recommenders of its own, and takes the fitted ones of other libraries.
 The names below are loaded when they are first used, so importing the package stays light.
 """
 
@@ -36,11 +37,24 @@ _HOME = {
         "ArtefactError", "DataError", "FileError", "MissingExtraError", "NoMinimumError", "NotFittedError",
         "SurenessError", "SurenessWarning",
     ],
+    "evaluation.ranking": ["RankingQuality", "best_items", "evaluate_ranking", "evaluate_within"],
     "metrics": [
         "BrierSplit", "Interval", "ReliabilityCurve", "adaptive_calibration_error", "brier_score", "brier_split",
         "by_group", "debiased_calibration_error", "expected_calibration_error", "interval",
         "maximum_calibration_error", "negative_log_likelihood", "reliability_curve", "top_n_calibration_error",
     ],
+    "models.base": ["Recommender"],
+    "models.bpr": ["BPR"],
+    "models.catalogue": ["make_recommender"],
+    "models.cdae": ["CDAE"],
+    "models.cml": ["CML"],
+    "models.lightgcn": ["LightGCN"],
+    "models.neumf": ["NeuMF"],
+    "models.recommended": ["recommended"],
+    "models.runs": ["load_run"],
+    "models.saving": ["load_model"],
+    "models.tuning": ["tune"],
+    "models.ubpr": ["UBPR"],
     "numerics.histogram": ["ScoreHistogram"],
     "propensity": [
         "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity", "RandomPropensity",
@@ -65,7 +79,16 @@ __all__ = sorted([*_MODULE_OF, "__version__"])
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'sureness' has no attribute {name!r}")
-    value = getattr(import_module(f"sureness.{_MODULE_OF[name]}"), name)
+    try:
+        value = getattr(import_module(f"sureness.{_MODULE_OF[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from sureness.errors import MissingExtraError
+
+        raise MissingExtraError(
+            f"sureness.{name} needs torch; install it with: pip install 'sureness[models]'"
+        ) from error
     globals()[name] = value
     return value
 

@@ -74,6 +74,11 @@ def main() -> None:
         warnings.simplefilter("always", SurenessWarning)
         try:
             app()
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            err.print("[bold red]error:[/] this needs torch; install it with: pip install 'sureness\\[models]'")
+            sys.exit(1)
         except SurenessError as error:
             err.print("[bold red]error:[/] ", end="")
             err.print(str(error), markup=False, soft_wrap=True)

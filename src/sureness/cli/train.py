@@ -15,7 +15,7 @@ from sureness.cli._judging import judged_run
 from sureness.cli._logs import DomainColumn, Protocol, RatingColumn, TimeColumn, named_value, read_data
 from sureness.data.recipes import Recipe, prepare
 from sureness.data.splitting import Split
-from sureness.errors import DataError, MissingExtraError
+from sureness.errors import DataError
 
 Model = Literal["bpr", "ubpr", "neumf", "cml", "lightgcn", "cdae"]
 
@@ -111,10 +111,8 @@ def _trained(
 
 def _settings(name: str, factors: int | None, texts: list[str], device: str, seed: int) -> dict[str, Any]:
     """Settings out of words; each gets the type of its default."""
-    try:
-        from sureness.models.catalogue import RECOMMENDERS
-    except ImportError as error:
-        raise MissingExtraError("training needs torch; install it with: pip install 'sureness[models]'") from error
+    from sureness.models.catalogue import RECOMMENDERS
+
     defaults = {field.name: field.default for field in fields(RECOMMENDERS[name].settings_type)}
     settings: dict[str, Any] = {"seed": seed, "device": device}
     for key, value in map(named_value, texts):

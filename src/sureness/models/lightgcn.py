@@ -74,7 +74,7 @@ class LightGCNNetwork(Network):
         self.smooth: Tensor
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
-        """While training from the embeddings as they are, afterwards from what `settle` kept: saved without the graph."""
+        """While training from the embeddings as they are, afterwards from what `settle` kept: no graph is saved."""
         return self._score(self._smoothed() if self.training else self.smooth, users, items)
 
     def _smoothed(self) -> Tensor:

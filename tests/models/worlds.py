@@ -1,0 +1,44 @@
+"""Small logs that models learn from in a moment."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from sureness.data.interactions import Interactions
+from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.data.splitting import Split, by_ratio
+from sureness.models.catalogue import make_recommender
+
+QUICK = {"n_factors": 6, "batch_size": 256, "learning_rate": 0.01, "epochs": 3, "metric": "ndcg@10"}
+LEARNED = QUICK | {"epochs": 30, "validate_every": 10, "popularity": 0.0}
+
+
+@cache
+def simulated(n_users: int = 150, n_items: int = 60, seed: int = 0) -> Split:
+    """A simulated world with about ten interactions a user, 60/20/20."""
+    settings = SimulatorSettings(
+        n_users=n_users, n_items=n_items, preference_rate=0.25, exposure_rate=0.5, taste_strength=2.5, seed=seed
+    )
+    return by_ratio(Interactions.from_matrix(simulate(settings).train))
+
+
+@cache
+def grouped(n_groups: int = 4, per_group: int = 30, n_items: int = 60, seed: int = 0) -> Split:
+    """Users who see half of the items of their own group and no others: all items are about equally popular."""
+    rng = np.random.default_rng(seed)
+    same = np.arange(n_groups * per_group)[:, None] % n_groups == np.arange(n_items) % n_groups
+    return by_ratio(Interactions.from_matrix(same & (rng.random(same.shape) < 0.5)))
+
+
+@cache
+def fitted(name: str):
+    """A recommender that has learned the simulated world; not to be changed."""
+    split = simulated()
+    return make_recommender(name, **LEARNED).fit(split.train, split.validation)
+
+
+def everyone(model):
+    """All scores of a fitted recommender."""
+    return model.score_block(np.arange(model.n_users))
