@@ -1,14 +1,14 @@
-"""How well recommenders rank, all tuned with the same budget: `python -m benchmarks.quality --rival implicit --data ml-1m`.
+"""How well recommenders rank, all tuned with the same budget: `python -m benchmarks.quality --rival implicit`.
 
-Every setting is judged on the validation set, the best one is trained with three seeds and judged on the test set. Each
-finished run is one line of `runs.jsonl`: called again, the command goes on where it was, and prints the table of all runs.
+Every setting is judged on the validation set, the best one is trained with three seeds and judged on the test set.
+Each finished run is one line of `runs.jsonl`: called again, the command goes on where it was, and prints the table of
+all runs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -18,12 +18,12 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.logs import absent, split_of
 from benchmarks.rivals import recbole_process as recbole
 from benchmarks.rivals.fitted import Fitted
 from benchmarks.rivals.implicit_bpr import fit_bpr
 from benchmarks.tables import Table
 from sureness.data.interactions import union
-from sureness.data.recipes import prepare
 from sureness.data.splitting import Split
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.models.tuning import tune
@@ -32,7 +32,6 @@ from sureness.sources.base import ScoreSource
 SEEDS = (2024, 2025, 2026)
 METRICS = ("ndcg@50", "recall@50", "hit@50")
 STORE = Path("build/quality")
-DATA = Path(os.environ.get("SURENESS_DATA", "../shared/data"))
 
 Settings = dict[str, Any]
 
@@ -73,9 +72,16 @@ def _grid(**values: tuple[Any, ...]) -> tuple[Settings, ...]:
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
-_IMPLICIT = _grid(learning_rate=(0.01, 0.03, 0.05, 0.1), regularization=(0.01, 0.03, 0.1))
-# RecBole's loss adds the norm of the batch, not its square, so a pull that is felt needs a large weight. An epoch of ML-1M
-# takes 18 s there, hence few settings and epochs.
+# On the small logs, rates below 0.05 were still rising after 200 iterations, and a pull of 0.001 was worse than 0.01.
+_SMALL = _grid(learning_rate=(0.05, 0.1, 0.2), regularization=(0.003, 0.01, 0.03, 0.06))
+_IMPLICIT = {
+    "ml-1m": _grid(learning_rate=(0.01, 0.03, 0.05, 0.1), regularization=(0.01, 0.03, 0.1)),
+    "citeulike-a": _SMALL,
+    "citeulike-bd": _SMALL,
+}
+_ITERATIONS = {"ml-1m": 400, "citeulike-a": 1000, "citeulike-bd": 1000}  # at most
+# RecBole's loss adds the norm of the batch, not its square, so a pull that is felt needs a large weight. An epoch of
+# ML-1M takes 18 s there, hence few settings and epochs.
 _RECBOLE = {
     "ml-1m": (
         {"learning_rate": 0.01, "reg_weight": 1e-4}, {"learning_rate": 0.005, "reg_weight": 1e-4},
@@ -84,7 +90,7 @@ _RECBOLE = {
     "citeulike-a": _grid(learning_rate=(0.002, 0.005, 0.01), reg_weight=(1e-4, 1e-2)),
 }  # fmt: skip
 _EPOCHS = {"ml-1m": 25, "citeulike-a": 100}
-# Validation falls for the first epochs before it rises, so a patience of 5 would stop too early: RecBole's own 10 stays.
+# Validation falls for some epochs before it rises, so a patience of 5 would stop too early: RecBole's own 10 stays.
 _LIGHTGCN = {"embedding_size": 64, "n_layers": 2, "train_batch_size": 8192, "stopping_step": 10}
 _FACTORS = {"ml-1m": 64, "citeulike-a": 64, "citeulike-bd": 50}
 
@@ -93,8 +99,9 @@ def cases() -> Iterator[Case]:
     """Everything that is compared; ours has as many trials as its rival."""
     for data, n_factors in _FACTORS.items():
         metric = "hit@50" if data == "citeulike-bd" else "ndcg@50"
-        yield Case("implicit", "bpr", data, metric, _IMPLICIT, {"factors": n_factors, "iterations": 200})
-        yield Case("ours", "bpr", data, metric, _IMPLICIT, {"n_factors": n_factors, "metric": metric})
+        tried, fixed = _IMPLICIT[data], {"factors": n_factors, "iterations": _ITERATIONS[data]}
+        yield Case("implicit", "bpr", data, metric, tried, fixed)
+        yield Case("ours", "bpr", data, metric, tried, {"n_factors": n_factors, "metric": metric})
     for data, tried in _RECBOLE.items():
         yield Case("recbole", "lightgcn", data, "ndcg@50", tried, _LIGHTGCN | {"epochs": _EPOCHS[data]})
         yield Case("ours", "lightgcn", data, "ndcg@50", tried, {"n_factors": 64, "layers": 2})
@@ -136,7 +143,7 @@ class Store:
 
 def rival(case: Case, store: Store) -> None:
     """Try every setting with the first seed, then the best one with all."""
-    split = prepare(case.data, folder=_folder(case.data))
+    split = split_of(case.data)
     tried = [_run(case, "tuning", case.fixed | settings, SEEDS[0], split, store) for settings in case.tried]
     best = max(tried, key=lambda run: run.validation)
     for seed in SEEDS:
@@ -145,7 +152,7 @@ def rival(case: Case, store: Store) -> None:
 
 def ours(case: Case, store: Store) -> None:
     """Draw as many settings as the rival had, then the best one with all seeds."""
-    split = prepare(case.data, folder=_folder(case.data))
+    split = split_of(case.data)
     found = tune(
         case.model, split, trials=len(case.tried), seed=0, record=store.folder / f"{case.name}.json", **case.fixed
     )
@@ -173,6 +180,10 @@ def _run(case: Case, stage: str, settings: Settings, seed: int, split: Split, st
     return store.add(_finished(case, stage, settings, seed, fitted, split))
 
 
+def _uninstalled(case: Case) -> str | None:
+    return recbole.ABSENT if case.rival == "recbole" and not recbole.is_installed() else None
+
+
 def _finished(case: Case, stage: str, settings: Settings, seed: int, fitted: Fitted, split: Split) -> Run:
     test = {} if stage == "tuning" else _tested(fitted.source, split)
     return Run(
@@ -186,10 +197,6 @@ def _tested(source: ScoreSource, split: Split) -> dict[str, float]:
     return evaluate_ranking(source, split.test, seen=seen, metrics=METRICS).means
 
 
-def _folder(data: str) -> Path | None:
-    return DATA / data if (DATA / data).exists() else None
-
-
 # --- telling -------------------------------------------------------------------------------------------------------
 
 
@@ -199,8 +206,8 @@ def table(store: Store) -> Table:
             if (row := _row(case, store))]  # fmt: skip
     header = ("model", "data", "library", "best settings", "tried", "validation", *METRICS, "epoch", "seconds a run")
     notes = (
-        f"Mean and standard deviation over {len(SEEDS)} seeds of the model on the same split (seed 0). Validation is the "
-        "metric by which settings and epoch were chosen.",
+        f"Mean and standard deviation over {len(SEEDS)} seeds of the model on the same split (seed 0). Validation is "
+        "the metric by which settings and epoch were chosen.",
     )
     return Table("Quality of ranking, tuned on validation with the same number of trials", header, rows, notes=notes)
 
@@ -209,11 +216,12 @@ def _row(case: Case, store: Store) -> tuple[str, ...] | None:
     runs = [run for run in store.runs(case) if run.stage == "test"]
     if not runs:
         return None
-    shown = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-                      for name, value in runs[0].settings.items() if name not in ("metric", "stopping_step"))  # fmt: skip
+    settings = {name: value for name, value in runs[0].settings.items() if name not in ("metric", "stopping_step")}
+    shown = ", ".join(f"{name} {value:g}" for name, value in settings.items())
+    validation = _spread([run.validation for run in runs])
     spread = [_spread([run.test[metric] for run in runs]) for metric in METRICS]
     return (
-        case.model, case.data, case.rival, shown, str(len(case.tried)), _spread([run.validation for run in runs]), *spread,
+        case.model, case.data, case.rival, shown, str(len(case.tried)), validation, *spread,
         f"{mean(run.epoch for run in runs):.0f} of {mean(run.epochs_run for run in runs):.0f}",
         f"{mean(run.seconds for run in runs):.0f}",
     )  # fmt: skip
@@ -245,8 +253,8 @@ def main(
     for case in cases():
         if case.rival not in (rivals or ()) or (data and case.data not in data):
             continue
-        if case.rival == "recbole" and not recbole.is_installed():
-            print(recbole.ABSENT)
+        if reason := absent(case.data) or _uninstalled(case):
+            print(f"{case.name}: {reason}")
             continue
         _RUNNERS[case.rival](case, kept)
     (kept.folder / "results.json").write_text(json.dumps(results(kept), indent=1) + "\n", encoding="utf-8")

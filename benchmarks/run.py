@@ -16,7 +16,7 @@ import psutil
 import typer
 from rich.console import Console
 
-from benchmarks import fitting, importing, metrics, streaming
+from benchmarks import evaluating, fitting, importing, metrics, streaming, training
 from benchmarks.tables import FULL, QUICK, Scale, Table, summary
 
 SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
@@ -27,10 +27,15 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "interval": metrics.intervals,
     "apply": streaming.applying,
     "fit": streaming.fitting_files,
+    "bpr": training.bpr_epochs,
+    "lightgcn": training.lightgcn_epochs,
+    "time-to-quality": training.time_to_quality,
+    "memory": training.memory,
+    "ranking": evaluating.ranking,
     "import": importing.importing,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")
-_PACKAGES = ("sureness", "numpy", "scipy", "scikit-learn", "numba", "polars", "netcal", "betacal", "torch")
+_PACKAGES = ("sureness", "numpy", "scipy", "scikit-learn", "numba", "polars", "netcal", "betacal", "torch", "implicit")
 
 
 def main(

@@ -22,15 +22,20 @@ class Scale:
     rows: tuple[int, ...]  # of files
     rounds: int  # counted repetitions of each side
     file_rounds: int  # the same for whole files
+    shares: tuple[float, ...]  # of the users of a log
+    training_rounds: int  # counted repetitions of an epoch
+    epochs: int  # at most, where a model is trained to its best
 
 
 FULL = Scale(
     pairs=(100_000, 1_000_000, 10_000_000), fewer_pairs=(10_000, 100_000, 1_000_000), family_pairs=1_000_000,
     rows=(2_000_000, 8_000_000, 20_000_000), rounds=5, file_rounds=5,
+    shares=(0.25, 0.5, 1.0), training_rounds=3, epochs=100,
 )  # fmt: skip
 QUICK = Scale(
     pairs=(20_000, 60_000, 180_000), fewer_pairs=(2_000, 6_000, 18_000), family_pairs=120_000,
     rows=(50_000, 400_000), rounds=1, file_rounds=1,
+    shares=(0.03, 0.06, 0.12), training_rounds=1, epochs=3,
 )  # fmt: skip
 
 
@@ -65,6 +70,11 @@ class Table:
     rows: list[tuple[str, ...]]
     notes: tuple[str, ...] = ()
     bars: tuple[Bar, ...] = ()
+
+    @classmethod
+    def skipped(cls, title: str, reason: str) -> Table:
+        """In place of a table that could not be made."""
+        return cls(title, ("what",), [(reason,)])
 
     def show(self, console: Console) -> None:
         shown = RichTable(title=escape(self.title), title_justify="left", title_style="bold")

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +104,33 @@ def watched(*command: str | Path) -> Callable[[], Measured]:
 def python(code: str, *arguments: str | Path) -> Callable[[], Measured]:
     """A few lines of Python in a process of their own as a side."""
     return watched(sys.executable, "-c", code, *arguments)
+
+
+def per_epoch(function: Callable[[], object], n_epochs: int) -> Callable[[], Measured]:
+    """A function that runs so many epochs as a side; its time is that of one."""
+
+    def run() -> Measured:
+        return Measured(timed(function)().seconds / n_epochs)
+
+    return run
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch, compiled loops and matrix products use one thread."""
+    import numba
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads(), numba.get_num_threads()
+    torch.set_num_threads(1)
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before[0])
+        numba.set_num_threads(before[1])
 
 
 def ratio(of: Runs, to: Runs) -> Ratio:

@@ -38,6 +38,15 @@ def test_calibrating_loads_neither_torch_nor_matplotlib():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_a_missing_torch_is_said_with_the_remedy():
+    code = (
+        "import sys; sys.modules['torch'] = None\nimport sureness as sn\n"
+        "try:\n    sn.BPR\nexcept sn.MissingExtraError as error:\n    print(error)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert "pip install 'sureness[models]'" in told
+
+
 def test_errors_are_what_people_catch():
     assert issubclass(sn.DataError, ValueError)
     assert issubclass(sn.FileError, OSError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ from sureness.evaluation.ranking import evaluate_ranking
 from sureness.sources.adapters import from_implicit
 from sureness.sources.base import FactorSource
 
-_EVERY = 20  # iterations between validations
+_VALIDATIONS = 25  # at most
+_PATIENCE = 4  # validations without a better one
+
+
+class _EnoughError(Exception):
+    """Raised out of implicit's callback, its only way to stop."""
 
 
 def fit_bpr(split: Split, settings: dict[str, Any], seed: int, metric: str) -> Fitted:
-    """Fit once, and look at the model every few iterations.
+    """Fit once, look at the model now and then, and stop when it gets no better.
 
     implicit learns in place at a constant rate, so what its callback sees after n iterations is what a fit of n
     iterations leaves: no number of iterations needs a fit of its own.
@@ -25,21 +31,26 @@ def fit_bpr(split: Split, settings: dict[str, Any], seed: int, metric: str) -> F
     from implicit.cpu.bpr import BayesianPersonalizedRanking
 
     model = BayesianPersonalizedRanking(**settings, num_threads=1, random_state=seed)
+    every = max(1, settings["iterations"] // _VALIDATIONS)
     history: list[dict[str, Any]] = []
-    best: dict[str, Any] = {"value": -1.0}
+    best: dict[str, Any] = {metric: -1.0, "epoch": 0}
 
     def look(iteration: int, *_: object) -> None:
         number = iteration + 1
-        if number % _EVERY and number != settings["iterations"]:
+        if number % every:
             return
         source = from_implicit(model, split.train)
         value = evaluate_ranking(source, split.validation, seen=split.train, metrics=[metric])[metric]
         history.append({"epoch": number, metric: value})
-        if value > best["value"]:
-            best.update(value=value, epoch=number, factors=[np.array(model.user_factors), np.array(model.item_factors)])
+        if value > best[metric]:
+            factors = np.array(model.user_factors), np.array(model.item_factors)
+            best.update(history[-1], factors=factors)
+        elif number - best["epoch"] >= _PATIENCE * every:
+            raise _EnoughError
 
     start = time.perf_counter()
-    model.fit(split.train.matrix, show_progress=False, callback=look)
+    with suppress(_EnoughError):
+        model.fit(split.train.matrix, show_progress=False, callback=look)
     seconds = time.perf_counter() - start
     source = FactorSource(*best["factors"], users=split.train.users, items=split.train.items)
-    return Fitted(source, best["value"], best["epoch"], settings["iterations"], seconds, history)
+    return Fitted(source, best[metric], best["epoch"], history[-1]["epoch"], seconds, history)

@@ -1,7 +1,7 @@
 """Train RecBole's LightGCN with RecBole's trainer: `python recbole_lightgcn.py FOLDER SETTINGS.json OUTPUT.npz`.
 
-Early stopping is RecBole's own, on its full-ranking NDCG@50 of the validation set. The embeddings of the best epoch go to
-OUTPUT.npz as `users` and `items` in the order of our rows, the seconds and scores of every epoch to OUTPUT.json.
+Early stopping is RecBole's own, on its full-ranking NDCG@50 of the validation set. The embeddings of the best epoch go
+to OUTPUT.npz as `users` and `items` in the order of our rows, the seconds and scores of every epoch to OUTPUT.json.
 """
 
 from __future__ import annotations

@@ -132,7 +132,8 @@ def fit(
             calibrator = SegmentCalibrator(_unfitted(method, risk, top_n)).fit(data, segments=segments)
         else:
             calibrator = _unfitted(method, risk, top_n).fit(data)
-        if segment_column is None and n_rows <= _JUDGE_ROWS:
+        judgeable = segment_column is None and not data.relative_propensity  # else the level is not that of the labels
+        if judgeable and n_rows <= _JUDGE_ROWS:
             result["out_of_fold"] = _judged(calibrator, data, top_n)
         calibrator.save(output)
     result |= _described(calibrator)
