@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PIP := install --quiet --disable-pip-version-check --constraint constraints.txt
 INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
+RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
 DEMO_OUTPUT ?= demo-output
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest test-adapters bench clean
+.PHONY: help install demo test check format doctest test-adapters recbole bench clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +57,16 @@ $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(BENCH)/bin/python -m pip $(PIP) --editable '.[bench]'
 	@touch $@
 
-bench: $(BENCH)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
+$(RECBOLE)/.installed: benchmarks/rivals/recbole.txt
+	$(PYTHON) -m venv $(RECBOLE)
+	$(RECBOLE)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(RECBOLE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/rivals/recbole.txt
+	@touch $@
+
+recbole: $(RECBOLE)/.installed  ## Create .venv-recbole, where bench runs RecBole, whose pins clash with ours
+
+bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
 	$(BENCH)/bin/python -m benchmarks.run
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(ADAPTERS) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -79,7 +79,7 @@ _IMPLICIT = {
     "citeulike-a": _SMALL,
     "citeulike-bd": _SMALL,
 }
-_ITERATIONS = {"ml-1m": 400, "citeulike-a": 1000, "citeulike-bd": 1000}  # at most
+_ITERATIONS = {"ml-1m": 200, "citeulike-a": 1000, "citeulike-bd": 1000}  # at most
 # RecBole's loss adds the norm of the batch, not its square, so a pull that is felt needs a large weight. An epoch of
 # ML-1M takes 18 s there, hence few settings and epochs.
 _RECBOLE = {

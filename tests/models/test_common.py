@@ -413,7 +413,7 @@ def test_progress_is_told_to_the_end_when_training_stops_early():
         split.train, split.validation, progress=lambda *said: told.append(said)
     )
     assert model.history_.height < 100
-    assert told[-1][1] == told[-1][2] == 100 * -(-len(split.train) // 256)
+    assert told[-1][1] == told[-1][2] == 100 * -(-len(split.train) // 512)
 
 
 @every

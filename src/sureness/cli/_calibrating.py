@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from rich.progress import Progress
 
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.cli._console import progress_bar
 from sureness.data.interactions import Interactions, union
+from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import write_table
 from sureness.errors import DataError
 from sureness.evaluation.ranking import list_blocks
@@ -21,7 +25,7 @@ from sureness.sources.base import id_maps
 
 def set_of_run(
     folder: Path, held_out: Path | None, train: Path | None, columns: dict[str, str], popularity: bool,
-    known: dict[str, Any],
+    known: dict[str, Any], bar: Progress,
 ) -> tuple[CalibrationSet, int]:  # fmt: skip
     """All candidates of a folder, labelled by its held-out log, and how many they are."""
     run = load_run(folder)
@@ -38,7 +42,21 @@ def set_of_run(
         propensity = PopularityPropensity().fit(items=learned.items.at(learned.item_rows).to_numpy())
         known = known | {"relative_propensity": True}
     data = CalibrationSet.from_source(run.source, positives, train=learned, propensity=propensity, **known)
-    return data, run.source.n_users * run.source.n_items - (0 if learned is None else len(learned))
+    n_pairs = run.source.n_users * run.source.n_items - (0 if learned is None else len(learned))
+    return _counted(data, bar, n_pairs), n_pairs
+
+
+def _counted(data: CalibrationSet, bar: Progress, n_pairs: int) -> CalibrationSet:
+    """The same set, whose every pass moves the bar."""
+    task = bar.add_task("scoring candidates", total=n_pairs)
+
+    def chunks() -> Iterator[ScoredPairs]:
+        bar.reset(task)
+        for pairs in data.chunks():
+            bar.advance(task, len(pairs))
+            yield pairs
+
+    return replace(data, chunks=chunks)
 
 
 def write_lists(

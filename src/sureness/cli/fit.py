@@ -109,7 +109,7 @@ def fit(
             if segment_column is not None:
                 raise DataError("--segment-column names a column of a table; write one with sureness apply first")
             known["estimand"] = estimand or ("preference" if popularity_propensity else "interaction")
-            data, n_rows = set_of_run(table, held_out, train, columns, popularity_propensity, known)
+            data, n_rows = set_of_run(table, held_out, train, columns, popularity_propensity, known, bar)
             frame = pl.LazyFrame()
         else:
             if held_out or train or popularity_propensity:
