@@ -222,9 +222,10 @@ def test_a_table_of_candidates_gets_no_credit_for_what_it_does_not_know(seed):
     expected = judged_by_sorting(np.where(known, scores, -np.inf), seen, test, METRICS)
     assert_same(evaluate_ranking(source, test, seen=seen, metrics=METRICS), expected)
     listed = best_items(source, np.arange(7), 9, seen=seen)
+    pairs = set(zip(users.tolist(), items.tolist(), strict=True))
     assert set(listed.select("user_id", "item_id").rows()) == {
-        (user, item) for user, item in zip(users.tolist(), items.tolist(), strict=True) if item not in seen.items_of(user)
-    }  # fmt: skip
+        (user, item) for user, item in pairs if item not in seen.items_of(user)
+    }
 
 
 def test_the_mean_is_over_users():

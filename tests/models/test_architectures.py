@@ -73,8 +73,8 @@ def test_a_user_is_never_cut_in_two():
 
 def test_ubpr_weighs_each_pair_by_its_propensities():
     omega = np.linspace(0.2, 1.0, len(LOG))
-    network = built("ubpr", l2=0.0, seen_negatives=True, propensity_clip=0.3)
-    network = make_recommender("ubpr", **{**network.settings.plain()}).build(LOG, propensity=omega)
+    model = make_recommender("ubpr", n_factors=4, start_scale=0.5, l2=0.0, seen_negatives=True, propensity_clip=0.3)
+    network = model.build(LOG, propensity=omega)
     of = np.zeros(LOG.shape)
     of[LOG.user_rows, LOG.item_rows] = np.maximum(omega, 0.3)
     batch = Batch(np.array([0, 2, 4]), np.array([1, 0, 3]), np.array([[0, 4], [1, 3], [2, 2]]), np.array([1, 4, 9]))
@@ -100,7 +100,7 @@ def test_ubpr_with_a_propensity_of_one_is_bpr():
 @pytest.mark.parametrize("propensity", [[0.5], np.zeros(10), np.full(10, 1.5)])
 def test_ubpr_refuses_propensities_that_cannot_be(propensity):
     with pytest.raises(DataError, match="propensit"):
-        built("ubpr").__class__(LOG, make_recommender("ubpr").settings, propensity=propensity)
+        make_recommender("ubpr").build(LOG, propensity=propensity)
 
 
 # --- CML -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from tests.models.training_process import start
 from tests.models.worlds import QUICK, everyone, simulated
 
 every = pytest.mark.parametrize("name", RECOMMENDERS)
-LONG = QUICK | {"epochs": 50, "validate_every": 3, "patience": 100, "popularity": 0.75}
+LONG = QUICK | {"epochs": 40, "validate_every": 3, "patience": 100, "popularity": 0.75}
 
 
 def quick(name="bpr", **changes):

@@ -282,7 +282,7 @@ def test_a_device_that_is_not_there_is_refused(device, message):
 
 
 def odd_log(n_items=12):
-    """A user with one interaction, one who has seen everything, one without any; an item never seen, one seen by one."""
+    """A user with one interaction, one who has seen everything, one without any; an item never seen."""
     seen = np.random.default_rng(0).random((30, n_items)) < 0.4
     seen[:, n_items - 1] = seen[:, n_items - 2] = False
     seen[0] = np.arange(n_items) == 3

@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sureness.models.losses import (
-    embedding_penalty, margin_loss, pairwise_loss, pointwise_loss, unbiased_pairwise_loss,
-)  # fmt: skip
+    embedding_penalty,
+    margin_loss,
+    pairwise_loss,
+    pointwise_loss,
+    unbiased_pairwise_loss,
+)
 
 POSITIVE = torch.tensor([[2.0], [-1.0]], dtype=torch.float64)
 NEGATIVE = torch.tensor([[0.5, 3.0], [-1.0, -4.0]], dtype=torch.float64)

@@ -26,7 +26,7 @@ from sureness.models.bpr import BPR
 )  # fmt: skip
 def test_a_short_run_of_bpr_is_already_good(data_folder, data, metric, least, settings):
     split = prepare(data, folder=data_folder / data)
-    model = BPR(**settings, validate_every=3, metric=metric).fit(split.train, split.validation)
+    model = BPR(**settings, validate_every=6, metric=metric).fit(split.train, split.validation)
     seen = union([split.train, split.validation])
     quality = evaluate_ranking(model, split.test, seen=seen, metrics=[metric])
     assert quality[metric] > least

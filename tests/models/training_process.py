@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,17 @@ context.set_forkserver_preload(
 
 
 def train(name: str, settings: dict[str, Any], parts: tuple[Interactions, Interactions], checkpoint: Path) -> None:
-    """Fit with a checkpoint after every epoch."""
+    """Fit with a checkpoint after every epoch, and a moment's rest before it so that there is time for a kill."""
+    from sureness.models import training
     from sureness.models.catalogue import make_recommender
 
+    epoch = training.Trainer.epoch
+
+    def rested(trainer: training.Trainer, number: int, on_batch: Any = None) -> float:
+        time.sleep(0.02)
+        return epoch(trainer, number, on_batch)
+
+    training.Trainer.epoch = rested  # type: ignore[method-assign]
     make_recommender(name, **settings).fit(*parts, checkpoint=checkpoint, checkpoint_seconds=0.0)
 
 

@@ -42,6 +42,7 @@ class BPR(Recommender):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sureness.data.simulator import SimulatorSettings, simulate
     >>> from sureness.data.interactions import Interactions
     >>> world = simulate(SimulatorSettings(n_users=200, n_items=60))

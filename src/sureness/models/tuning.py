@@ -31,7 +31,7 @@ _RATES, _PULLS, _POPULARITY = (
 SPACES: dict[str, Space] = {
     "bpr": {"learning_rate": _RATES, "l2": _PULLS, "batch_size": (256, 1024, 4096), "popularity": _POPULARITY},
     "ubpr": {
-        "learning_rate": _RATES, "l2": _PULLS, "batch_size": (256, 1024, 4096), "popularity": _POPULARITY,
+        "learning_rate": _RATES, "l2": (*_PULLS, 0.3), "batch_size": (256, 1024, 4096), "popularity": _POPULARITY,
         "propensity_power": (0.25, 0.5), "propensity_clip": (0.1, 0.3),
     },
     "neumf": {
