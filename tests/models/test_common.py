@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from sureness.data.interactions import Interactions, union
 from sureness.errors import ArtefactError, DataError, FileError, NotFittedError
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.models import training
+from sureness.models.bpr import BPR, BPRSettings
 from sureness.models.catalogue import RECOMMENDERS, make_recommender
 from sureness.models.saving import load_model
 from sureness.models.settings import Settings
@@ -238,7 +240,7 @@ def test_settings_that_make_no_sense_are_refused(name, settings, message):
         ("neumf", {"hidden": (8, 0)}, "hidden must be at least one width"),
         ("cml", {"radius": 0.0}, "radius must be above 0, got 0.0"),
         ("cml", {"margin": -1.0}, "margin must be above 0, got -1.0"),
-        ("lightgcn", {"layers": 0}, "layers must be a whole number of at least 1, got 0; use BPR"),
+        ("lightgcn", {"layers": 0}, "layers must be a whole number of at least 1, got 0"),
     ],
 )
 def test_settings_of_one_kind_that_make_no_sense_are_refused(name, settings, message):
@@ -500,3 +502,15 @@ def test_a_folder_that_holds_something_else_is_refused(tmp_path):
     save_source(MatrixSource(np.zeros((1, 2))), tmp_path / "source")
     with pytest.raises(ArtefactError):
         load_model(tmp_path / "source")
+
+
+def test_settings_of_numpy_become_plain_ones():
+    settings = BPRSettings(n_factors=np.int64(3), learning_rate=np.float32(0.5))
+    assert json.dumps(settings.plain())
+    assert type(settings.n_factors) is int
+
+
+def test_knowledge_that_a_kind_has_no_use_for_is_refused():
+    log = Interactions.of([1, 1, 2], [1, 2, 3])
+    with pytest.raises(DataError, match="BPR has no use for 'propensity'; it takes nothing else"):
+        BPR(epochs=1).fit(log, propensity=np.ones(3))

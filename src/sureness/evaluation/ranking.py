@@ -97,10 +97,10 @@ def evaluate_ranking(
         raise DataError(
             "no user has a test item, so there is nothing to judge; check that the ids are those of the source"
         )
-    hits = np.zeros((len(judged), length), dtype=bool)
+    hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
     for block, tops, _ in top_blocks(source, judged, length, seen):
-        hits[done : done + len(block)] = members(tops, block, test.row_starts, test.item_rows)
+        hits[done : done + len(block), :length] = members(tops, block, test.row_starts, test.item_rows)
         done += len(block)
         if progress is not None:
             progress("ranking", done, len(judged))

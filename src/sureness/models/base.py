@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict, fields
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -114,6 +115,11 @@ class Recommender(Configurable):
 
     def build(self, train: Interactions, **knowledge: ArrayLike) -> Network:
         """A new network for a log, its first embeddings drawn with the seed."""
+        known = list(inspect.signature(self.network_type).parameters)[2:]
+        if others := [name for name in knowledge if name not in known]:
+            raise DataError(
+                f"{type(self).__name__} has no use for {others[0]}; it takes {', '.join(known) or 'nothing else'}"
+            )
         with seeded(self.settings.seed):
             network = self.network_type(train, self.settings, **knowledge)
         return network.to(check_device(self.settings.device))

@@ -25,6 +25,9 @@ class CDAESettings(Settings):
     """Settings of CDAE."""
 
     negatives: int = 5  # for each positive
+    learning_rate: float = 0.001
+    l2: float = 1e-4
+    start_scale: float = 0.2  # histories are averages, so small embeddings would be smaller still
     dropout: float = 0.5  # share of the history that is hidden while training
 
     def __post_init__(self) -> None:

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from sureness.data.ids import IdMap
-from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch
-from sureness.models.losses import margin_loss
+from sureness.models.losses import embedding_penalty, margin_loss
 from sureness.models.network import FactorNetwork, as_numpy, items_against, rows_of
 from sureness.models.settings import Settings
 from sureness.sources.base import FactorSource, ScoreSource
@@ -24,14 +23,12 @@ class CMLSettings(Settings):
     """Settings of CML."""
 
     margin: float = 0.5  # how much nearer a liked item must be, in squared distance
-    l2: float = 0.0  # not needed: embeddings stay inside a ball
+    l2: float = 0.0  # seldom needed: embeddings stay inside a ball
     radius: float = 1.0  # of that ball
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("margin", "radius"):
-            if not getattr(self, name) > 0:
-                raise DataError(f"{name} must be above 0, got {getattr(self, name)!r}")
+        self.require_number("above 0", "margin", "radius")
 
 
 class CMLNetwork(FactorNetwork):
@@ -45,9 +42,9 @@ class CMLNetwork(FactorNetwork):
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
         user = rows_of(self.user_factors, users)
-        near = _squared_distance(user, rows_of(self.item_factors, positives))
-        far = _squared_distance(user, rows_of(self.item_factors, negatives))
-        return margin_loss(near, far, self.settings.margin)
+        liked, others = rows_of(self.item_factors, positives), rows_of(self.item_factors, negatives)
+        loss = margin_loss(_squared_distance(user, liked), _squared_distance(user, others), self.settings.margin)
+        return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
     @torch.no_grad()
     def after_step(self, batch: Batch) -> None:

@@ -14,7 +14,6 @@ from torch import Tensor
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch
 from sureness.models.losses import embedding_penalty, pairwise_loss
@@ -35,8 +34,7 @@ class LightGCNSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.layers, int) and self.layers >= 1):
-            raise DataError(f"layers must be a whole number of at least 1, got {self.layers}; use BPR for none")
+        self.require_whole(1, "layers")
 
 
 class _Smoothing(torch.autograd.Function):

@@ -23,6 +23,7 @@ _BLOCK_VALUES = 8_000_000  # hidden values held at a time while all items are sc
 class NeuMFSettings(Settings):
     """Settings of NeuMF."""
 
+    l2: float = 0.001
     hidden: tuple[int, ...] = (64, 32)  # widths of the network's layers
 
     def __post_init__(self) -> None:

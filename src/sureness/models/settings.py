@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 from sureness.errors import DataError
 from sureness.metrics.ranking import parse_measure
@@ -27,32 +29,36 @@ class Settings:
     metric: str = "ndcg@50"  # by which the best epoch is chosen
     seed: int = 0
     device: str = "cpu"  # or "cuda"
-    threads: int = (
-        1  # of torch while training on the CPU: small batches gain nothing from more, and a busy machine loses
-    )
+    threads: int = 1  # of torch on the CPU: small batches gain nothing from more, and a busy machine loses
 
     def __post_init__(self) -> None:
         parse_measure(self.metric)
-        for name in (
-            "n_factors",
-            "batch_size",
-            "negatives",
-            "epochs",
-            "patience",
-            "validate_every",
-            "validation_users",
-            "threads",
-        ):
-            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= 1):
-                raise DataError(f"{name} must be a whole number of at least 1, got {getattr(self, name)!r}")
-        if not (isinstance(self.seed, int) and self.seed >= 0):
-            raise DataError(f"seed must be a whole number of at least 0, got {self.seed!r}")
-        for name in ("learning_rate", "start_scale"):
-            if not getattr(self, name) > 0:
-                raise DataError(f"{name} must be above 0, got {getattr(self, name)!r}")
-        for name in ("l2", "popularity"):
-            if not getattr(self, name) >= 0:
-                raise DataError(f"{name} must be 0 or more, got {getattr(self, name)!r}")
+        self.require_whole(1, "n_factors", "batch_size", "negatives", "epochs", "patience")
+        self.require_whole(1, "validate_every", "validation_users", "threads")
+        self.require_whole(0, "seed")
+        self.require_number("above 0", "learning_rate", "start_scale")
+        self.require_number("0 or more", "l2", "popularity")
+
+    def require_whole(self, least: int, *names: str) -> None:
+        """Refuse settings that are not whole numbers of at least so much; those of numpy become plain ones."""
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise DataError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            object.__setattr__(self, name, int(value))
+
+    def require_number(self, how: Literal["above 0", "0 or more"], *names: str) -> None:
+        """Refuse settings that are not finite numbers of this kind; those of numpy become plain ones."""
+        for name in names:
+            value = getattr(self, name)
+            if (
+                not isinstance(value, Real)
+                or not math.isfinite(value)
+                or value < 0
+                or (value == 0 and how == "above 0")
+            ):
+                raise DataError(f"{name} must be {how}, got {value!r}")
+            object.__setattr__(self, name, float(value))
 
     def plain(self) -> dict[str, Any]:
         """The settings as JSON knows them."""
