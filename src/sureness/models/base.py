@@ -117,9 +117,8 @@ class Recommender(Configurable):
         """A new network for a log, its first embeddings drawn with the seed."""
         known = list(inspect.signature(self.network_type).parameters)[2:]
         if others := [name for name in knowledge if name not in known]:
-            raise DataError(
-                f"{type(self).__name__} has no use for {others[0]}; it takes {', '.join(known) or 'nothing else'}"
-            )
+            taken = ", ".join(known) or "nothing else"
+            raise DataError(f"{type(self).__name__} has no use for {others[0]!r}; it takes {taken}")
         with seeded(self.settings.seed):
             network = self.network_type(train, self.settings, **knowledge)
         return network.to(check_device(self.settings.device))
