@@ -40,12 +40,14 @@ class PairBatches:
 
     def epoch(self, rng: np.random.Generator) -> Iterator[Batch]:
         """The batches of one epoch, drawn in bulk."""
-        order = rng.permutation(self.pairs)
-        users, positives = self.log.user_rows[order], self.log.item_rows[order]
-        negatives = np.stack([self.sampler.draw(users, rng) for _ in range(self.n_negatives)], axis=1)
+        users = self.log.user_rows[self.pairs]  # in the order of the log, where draws for a user share the cache
+        drawn = np.stack([self.sampler.draw(users, rng) for _ in range(self.n_negatives)], axis=1)
+        order = rng.permutation(len(self.pairs))
+        places, negatives = self.pairs[order], drawn[order]
+        users, positives = self.log.user_rows[places], self.log.item_rows[places]
         for start in range(0, len(order), self.batch_size):
             part = slice(start, start + self.batch_size)
-            yield Batch(users[part], positives[part], negatives[part], order[part])
+            yield Batch(users[part], positives[part], negatives[part], places[part])
 
 
 class UserBatches:

@@ -33,12 +33,11 @@ def fused_pairwise_step(
     from sureness.models import _kernels  # loads the compiler, which scoring does not need
 
     optimiser.steps += 1
-    tables = [optimiser.parameters[name].detach().numpy() for name in (users, items)]
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
     gradients: Any = _kernels.pairwise_gradients
     loss, n_users, n_items = gradients(
-        *tables, batch.users, batch.positives, batch.negatives, _UNWEIGHTED if weights is None else weights,
-        np.float32(l2), optimiser.steps, of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps,
+        of_users.table, of_items.table, batch.users, batch.positives, batch.negatives,
+        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps, of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps,
         of_users.touched, of_items.touched,
     )  # fmt: skip
     n_pairs = batch.negatives.size

@@ -12,9 +12,10 @@ FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps 
 
 
 class RowBuffer:
-    """Where the gradients of one table are summed; only rows touched in a step are ever cleared."""
+    """One table and its moments as arrays, and where its gradients are summed; only touched rows are ever cleared."""
 
-    def __init__(self, table: Tensor) -> None:
+    def __init__(self, table: Tensor, moments: tuple[Tensor, Tensor]) -> None:
+        self.table, self.first, self.second = (tensor.detach().numpy() for tensor in (table, *moments))
         self.gradient: FloatArray = np.empty(table.shape, dtype=np.float32)
         self.stamps: IntArray = np.zeros(len(table), dtype=np.int64)  # the step that touched each row last
         self.touched: IntArray = np.empty(len(table), dtype=np.int64)
@@ -66,19 +67,19 @@ class RowAdam:
     def buffer(self, name: str) -> RowBuffer:
         """Where the gradients of a table are summed."""
         if name not in self.buffers:
-            self.buffers[name] = RowBuffer(self.parameters[name])
+            self.buffers[name] = RowBuffer(self.parameters[name], self.moments[name])
         return self.buffers[name]
 
     def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
         """Move the first `count` touched rows of a table by what its buffer holds, times `scale`."""
         from sureness.models import _kernels  # loads the compiler, which scoring does not need
 
-        buffer, table = self.buffers[name], self.parameters[name].detach().numpy()
-        first, second = (moment.numpy() for moment in self.moments[name])
+        buffer = self.buffers[name]
         numbers = (scale, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
         _kernels.adam_rows(
-            table, first, second, buffer.gradient, buffer.touched[:count], *(np.float32(x) for x in numbers)
-        )
+            buffer.table, buffer.first, buffer.second, buffer.gradient, buffer.touched[:count],
+            *(np.float32(number) for number in numbers),
+        )  # fmt: skip
 
     def _move_compiled(self, name: str, gradient: Tensor) -> None:
         from sureness.models import _kernels  # loads the compiler, which scoring does not need
