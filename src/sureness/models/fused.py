@@ -37,8 +37,8 @@ def fused_pairwise_step(
     gradients: Any = _kernels.pairwise_gradients
     loss, n_users, n_items = gradients(
         of_users.table, of_items.table, batch.users, batch.positives, batch.negatives,
-        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps, of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps,
-        of_users.touched, of_items.touched,
+        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps,
+        of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps, of_users.touched, of_items.touched,
     )  # fmt: skip
     n_pairs = batch.negatives.size
     optimiser.move_touched(users, n_users, 1 / n_pairs)
