@@ -64,12 +64,13 @@ def main(
     if output is None and not quick and not only:
         output = RESULTS
     if output is not None:
-        output.write_text(_page(tables, loads, quick), encoding="utf-8")
+        options = [*(["--quick"] if quick else []), *(f"--only {name}" for name in only or ())]
+        output.write_text(_page(tables, loads, options), encoding="utf-8")
         console.print(f"wrote {output}")
 
 
-def _page(tables: list[Table], loads: list[float], quick: bool) -> str:
-    command = "python -m benchmarks.run" + (" --quick" if quick else "")
+def _page(tables: list[Table], loads: list[float], options: list[str]) -> str:
+    command = " ".join(["python -m benchmarks.run", *options])
     opening = "\n".join([
         "# How fast is sureness?",
         "",
