@@ -25,7 +25,7 @@ PUBLISHED = {
     "ubpr": (0.3982, 0.3962, 0.4418, 0.1354, 0.3181, 0.4757),
     "lightgcn": (0.4008, 0.3973, 0.4301, 0.1395, 0.3113, 0.4816),
 }
-_FIXED = {"n_factors": 64, "validate_every": 1, "patience": 10}
+_FIXED = {"n_factors": 64, "validate_every": 1, "patience": 30}
 
 
 def compare(trials: int, seeds: int) -> Table:

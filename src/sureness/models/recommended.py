@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {}
+_COAT = {"validate_every": 1, "patience": 30}
+
+RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {
+    ("citeulike-bd", "bpr"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.75, "metric": "hit@50"},
+    ("citeulike-a", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
+}
 
 
 def recommended(data: str, model: str) -> dict[str, Any]:
