@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sureness import __version__
-from sureness._files import _sync, _umask
+from sureness._files import sync, umask
 from sureness.errors import ArtefactError, FileError
 
 MANIFEST = "manifest.json"
@@ -52,11 +52,11 @@ def write_folder(folder: str | os.PathLike[str], manifest: Mapping[str, Any], wr
         _refuse_others(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial"))
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod(0o777 & ~umask())
         writer(temporary)
         _finish(temporary, manifest)
         _move(temporary, target)
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -92,8 +92,8 @@ def _finish(folder: Path, manifest: Mapping[str, Any]) -> None:
     text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     for file in folder.iterdir():
-        _sync(file)
-    _sync(folder)
+        sync(file)
+    sync(folder)
 
 
 def _move(temporary: Path, target: Path) -> None:

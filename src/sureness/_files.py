@@ -34,11 +34,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
         os.close(handle)
         temporary = Path(name)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~umask())
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -48,13 +48,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """Which permissions new files do not get."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring a file or folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
