@@ -49,7 +49,7 @@ def write_folder(folder: str | os.PathLike[str], manifest: Mapping[str, Any], wr
     target = Path(folder)
     temporary: Path | None = None
     try:
-        _refuse_others(target)
+        refuse_others(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial"))
         temporary.chmod(0o777 & ~umask())
@@ -119,7 +119,7 @@ def _exchanged(first: Path, second: Path) -> bool:
     return False
 
 
-def _refuse_others(target: Path) -> None:
+def refuse_others(target: Path) -> None:
     """A folder is replaced only if all it holds is an artefact."""
     if not target.exists():
         return

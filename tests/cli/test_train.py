@@ -174,6 +174,11 @@ def test_preference_is_estimated_with_popularity_and_a_base_rate(trained):
         (["fit", "run/model"], "--held-out"),
         (["fit", "run", "--segment-column", "x"], "--segment-column"),
         (["fit", "log.csv", "--train", "log.csv"], "belong to a folder"),
+        (["fit", "run", "--sampling-rate", "0.1"], "belong to a table"),
+        (["train", "--data", "log.csv", "--seed", "-1"], "seed must be a whole number of 0 or more, got -1"),
+        (["train", "--data", "log.csv", "--option", "pair=x"], "belong to a data set that is read by name"),
+        (["train", "--data", "log.csv", "-o", "log.csv"], "it is a file; give the name of a folder"),
+        (["evaluate", "nowhere"], "there is no such folder"),
     ],
 )
 def test_bad_input_gets_one_sentence(trained, words, expected):
@@ -181,6 +186,61 @@ def test_bad_input_gets_one_sentence(trained, words, expected):
     assert done.returncode == 1
     assert expected in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_the_model_could_not_go_to_is_refused_before_training(trained):
+    (trained / "busy" / "model").mkdir(parents=True)
+    (trained / "busy" / "model" / "mine.txt").write_text("hello")
+    done = run("train", "--data", "log.csv", "-o", "busy", *QUICK, cwd=trained)
+    assert done.returncode == 1
+    assert "other files (mine.txt)" in done.stderr
+    assert [file.name for file in (trained / "busy").iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("name", ["{}", "u{}"])
+def test_ids_of_a_text_file_take_the_kind_of_the_run(log, tmp_path, name):
+    """In a CSV file 7 may be a number or a name: which, the run decides and not the few rows of the other file."""
+    named = log.with_columns(user_id=pl.format(name, "user_id"))
+    pl.concat([named, named.head(1).with_columns(user_id=pl.lit("7"))]).write_csv(tmp_path / "log.csv")
+    succeed("train", "--data", "log.csv", "-o", "run", *QUICK, cwd=tmp_path)
+    items = log["item_id"].head(2).to_list()
+    pl.DataFrame({"user_id": ["7", "7"], "item_id": items}).write_csv(tmp_path / "known.csv")
+    pl.DataFrame({"user_id": ["7", "007"], "item_id": items}).write_csv(tmp_path / "half.csv")
+
+    known, half = (
+        json.loads(succeed("evaluate", "run", "--test", f"{file}.csv", "--json", cwd=tmp_path))
+        for file in ("known", "half")
+    )
+
+    assert known["users"] == half["users"] == 1
+    assert known["notes"] == []
+    assert half["notes"] == ["1 of 2 pairs had a user or an item that is not known and were dropped"]
+
+
+def test_what_is_not_known_of_other_logs_is_told(trained):
+    pl.DataFrame({"user_id": [0, 99_999], "item_id": [1, 1]}).write_csv(trained / "seen.csv")
+    judged = json.loads(succeed("evaluate", "run", "--seen", "seen.csv", "--json", cwd=trained))
+    assert judged["notes"] == ["seen.csv: 1 of 2 pairs had a user or an item that is not known and were dropped"]
+    succeed("fit", "run", "--method", "platt", "-o", "platt.json", cwd=trained)
+    done = run("apply", "platt.json", "run", "--seen", "seen.csv", "-o", "top.csv", cwd=trained)
+    assert done.returncode == 0
+    assert "1 of 2 pairs had a user or an item that is not known" in " ".join(done.stderr.split())
+
+
+def test_domains_are_read_from_their_column_by_every_command(log, tmp_path):
+    shops = log.with_columns(shop=pl.when(pl.col("item_id") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
+    shops.write_csv(tmp_path / "log.csv")
+    succeed("train", "--data", "log.csv", "--domain-column", "shop", "-o", "run", *QUICK, cwd=tmp_path)
+    words = ("evaluate", "run", "--test", "log.csv", "--domain-column", "shop", "--json")
+    assert json.loads(succeed(*words, cwd=tmp_path))["notes"] == []
+
+
+def test_a_test_item_that_training_never_meets_is_told(tmp_path):
+    rows = [(user, item, user * 10 + item) for user in range(8) for item in range(6)] + [(0, 99, 10_000)]
+    pl.DataFrame(rows, schema=["user_id", "item_id", "time"], orient="row").write_csv(tmp_path / "log.csv")
+    words = ("train", "--data", "log.csv", "--protocol", "leave-one-out", "-o", "run", "--json", *QUICK)
+    notes = json.loads(succeed(*words, cwd=tmp_path))["notes"]
+    assert any(note.startswith("2 items of the test have no training pair") for note in notes)
 
 
 def test_a_checkpoint_of_another_run_is_refused(trained):

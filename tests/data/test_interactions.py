@@ -372,3 +372,15 @@ def test_dates_in_parquet_are_times(tmp_path):
     days = [dt.date(2020, 1, 2), dt.date(2020, 1, 1)]
     pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2], "time": days}).write_parquet(tmp_path / "log.parquet")
     assert np.diff(Interactions.read(tmp_path / "log.parquet").times).tolist() == [-86_400_000_000]
+
+
+def test_one_name_is_one_id():
+    """polars takes a lone text for the name of an empty series."""
+    assert IdMap.of(["ann", "bob"]).rows("bob").tolist() == [1]
+
+
+def test_among_strange_times_the_strange_one_is_shown():
+    with pytest.raises(DataError, match="got 1 others such as 'yesterday'"):
+        Interactions.of([1, 2, 3], [1, 2, 3], times=["4", "5", "yesterday"])
+    with pytest.raises(DataError, match="all numbers or all dates, got both"):
+        Interactions.of([1, 2], [1, 2], times=["4", "2024-05-31"])

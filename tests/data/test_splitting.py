@@ -181,3 +181,10 @@ def test_a_summary_counts_each_part():
     assert summary["part"].to_list() == ["train", "validation", "test"]
     assert summary["interactions"].sum() == len(many())
     assert "train" in repr(split)
+
+
+@pytest.mark.parametrize("split", [hold_out, leave_one_out, by_ratio])
+@pytest.mark.parametrize("seed", [-1, "x"])
+def test_a_seed_that_is_none_is_refused(split, seed):
+    with pytest.raises(DataError, match="seed must be a whole number of 0 or more"):
+        split(Interactions.of([1] * 4, [1, 2, 3, 4]), seed=seed)

@@ -156,6 +156,25 @@ def test_a_test_without_items_is_refused():
             evaluate_ranking(MatrixSource(scores), log, users=users)
 
 
+def test_scores_that_are_no_numbers_are_refused():
+    scores = np.ones((2, 3))
+    scores[1, 2] = np.nan
+    with pytest.raises(DataError, match="must be numbers, got NaN"):
+        evaluate_ranking(MatrixSource(scores), Interactions.from_matrix(np.eye(2, 3)), metrics=["hit@1"])
+
+
+def test_a_matrix_in_the_place_of_a_log_is_refused():
+    test = Interactions.from_matrix(np.eye(2, 3))
+    with pytest.raises(DataError, match="seen must be Interactions, got csr_matrix"):
+        evaluate_ranking(MatrixSource(np.ones((2, 3))), test, seen=test.matrix, metrics=["hit@1"])
+
+
+def test_a_metric_that_was_not_measured_is_refused():
+    quality = RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]}))
+    with pytest.raises(DataError, match="'ndcg@5' was not measured; there are hit@1"):
+        quality["ndcg@5"]
+
+
 def test_a_log_of_another_shape_needs_ids():
     scores, _, test = case(5)
     with pytest.raises(DataError, match=r"test must have the shape of the source, \(7, 8\), got \(7, 9\)"):

@@ -238,6 +238,11 @@ def test_settings_that_make_no_sense_are_refused(name, settings, message):
         ("cdae", {"dropout": 1.0}, "dropout must be 0 or more and below 1, got 1.0"),
         ("neumf", {"hidden": ()}, "hidden must be at least one width"),
         ("neumf", {"hidden": (8, 0)}, "hidden must be at least one width"),
+        ("neumf", {"hidden": (8, "a")}, "hidden must be at least one width"),
+        ("neumf", {"hidden": 8}, "hidden must be at least one width"),
+        ("cdae", {"dropout": "x"}, "dropout must be 0 or more, got 'x'"),
+        ("ubpr", {"propensity_clip": 0.0}, "propensity_clip must be above 0, got 0.0"),
+        ("ubpr", {"propensity_clip": 2.0}, "propensity_clip must be at most 1, got 2.0"),
         ("cml", {"radius": 0.0}, "radius must be above 0, got 0.0"),
         ("cml", {"margin": -1.0}, "margin must be above 0, got -1.0"),
         ("lightgcn", {"layers": 0}, "layers must be a whole number of at least 1, got 0"),
@@ -508,6 +513,24 @@ def test_settings_of_numpy_become_plain_ones():
     settings = BPRSettings(n_factors=np.int64(3), learning_rate=np.float32(0.5))
     assert json.dumps(settings.plain())
     assert type(settings.n_factors) is int
+
+
+def test_widths_of_numpy_become_plain_ones():
+    assert json.dumps(make_recommender("neumf", hidden=tuple(np.array([8, 4]))).settings.plain())
+
+
+def test_a_matrix_in_the_place_of_a_log_is_refused():
+    log = Interactions.of([1, 1, 2], [1, 2, 3])
+    with pytest.raises(DataError, match="train must be Interactions, got csr_matrix"):
+        BPR(epochs=1).fit(log.matrix)
+    with pytest.raises(DataError, match="validation must be Interactions, got csr_matrix"):
+        BPR(epochs=1).fit(log, log.matrix)
+
+
+def test_the_folder_of_a_run_is_not_that_of_a_model(tmp_path):
+    fitted("bpr").save(tmp_path / "run" / "model")
+    with pytest.raises(FileError, match="is a run, not a model; give .*model, or read the run with load_run"):
+        load_model(tmp_path / "run")
 
 
 def test_knowledge_that_a_kind_has_no_use_for_is_refused():

@@ -178,6 +178,14 @@ def test_the_shipped_spaces_hold_settings_that_exist(name):
             RECOMMENDERS[name](**{key: value})
 
 
+def test_the_search_begins_with_the_settings_it_is_told():
+    found = search(3, start={"learning_rate": 0.05, "l2": 0.01})
+    first = tried(found)[0]
+    assert (first["learning_rate"], first["l2"]) == (0.05, 0.01)
+    assert "negatives" not in first
+    assert tried(found)[1:] == tried(search(3))[1:]
+
+
 def test_bad_requests_are_refused():
     with pytest.raises(DataError, match="trials must be at least 1, got 0"):
         search(0)

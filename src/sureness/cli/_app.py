@@ -86,7 +86,9 @@ def main() -> None:
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise
-            err.print("stopped; what was being written is discarded")
+            training = sys.argv[1:2] == ["train"]
+            err.print("stopped; what was being written is discarded" if not training else
+                      "stopped; the same command goes on from the last checkpoint", soft_wrap=True)  # fmt: skip
             sys.stderr.flush()
             os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
 

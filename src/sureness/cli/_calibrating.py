@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from sureness.cli._console import progress_bar
 from sureness.data.interactions import Interactions, union
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import write_table
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessWarning
 from sureness.evaluation.ranking import list_blocks
 from sureness.models.runs import Run, load_run
 from sureness.propensity.models import PopularityPropensity
@@ -29,8 +30,8 @@ def set_of_run(
 ) -> tuple[CalibrationSet, int]:  # fmt: skip
     """All candidates of a folder, labelled by its held-out log, and how many they are."""
     run = load_run(folder)
-    positives = run.validation if held_out is None else known_log(run, held_out, columns)
-    learned = run.train if train is None else known_log(run, train, columns)
+    positives = run.validation if held_out is None else noted_log(run, held_out, columns)
+    learned = run.train if train is None else noted_log(run, train, columns)
     if positives is None:
         raise DataError(
             f"{folder} has no validation part to calibrate on; give a log of held-out pairs with --held-out"
@@ -65,7 +66,7 @@ def write_lists(
 ) -> int:  # fmt: skip
     """The best unseen items of every user with their probabilities; returns how many rows were written."""
     run = load_run(folder)
-    hidden = union([known_log(run, path, columns) for path in seen]) if seen else run.seen()
+    hidden = union([noted_log(run, path, columns) for path in seen]) if seen else run.seen()
     tables: list[pl.DataFrame] = []
     with progress_bar(quiet) as bar:
         task = bar.add_task("applying", total=run.source.n_users)
@@ -80,5 +81,13 @@ def write_lists(
 
 def known_log(run: Run, path: Path, columns: dict[str, str]) -> Interactions:
     """A log with the rows of the run's source; what it does not know is dropped and noted."""
-    wanted = {ours: theirs for ours, theirs in columns.items() if ours in ("user_id", "item_id")}
-    return Interactions.read(path, wanted).aligned(*id_maps(run.source))
+    wanted = {ours: theirs for ours, theirs in columns.items() if ours in ("user_id", "item_id", "domain")}
+    return Interactions.read(path, wanted).aligned(*id_maps(run.source), of_text=path.suffix.lower() != ".parquet")
+
+
+def noted_log(run: Run, path: Path, columns: dict[str, str]) -> Interactions:
+    """The same, and it is said what was dropped."""
+    log = known_log(run, path, columns)
+    for note in log.notes:
+        warnings.warn(f"{path}: {note}", SurenessWarning, stacklevel=2)
+    return log

@@ -10,6 +10,9 @@ ScoreColumn = Annotated[str, typer.Option("--score-column", help="Column with th
 LabelColumn = Annotated[str, typer.Option("--label-column", help="Column with 0 or 1.", rich_help_panel="Columns")]
 UserColumn = Annotated[str, typer.Option("--user-column", help="Column with the users.", rich_help_panel="Columns")]
 ItemColumn = Annotated[str, typer.Option("--item-column", help="Column with the items.", rich_help_panel="Columns")]
+DomainColumn = Annotated[
+    str, typer.Option("--domain-column", help="Column with domains, if any.", rich_help_panel="Columns")
+]
 WeightColumn = Annotated[
     str, typer.Option("--weight-column", help="Column with weights, if any.", rich_help_panel="Columns")
 ]

@@ -32,7 +32,7 @@ def print_table(
     """A table for people: text to the left, numbers to the right."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", title_style="bold")
     for place, name in enumerate(header):
-        table.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0)
+        table.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
     for row in rows:
         table.add_row(*(shown(value) for value in row))
     out.print(table)

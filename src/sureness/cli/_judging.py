@@ -18,7 +18,10 @@ def judged_run(run: Run, metrics: list[str] | None, progress: Any) -> RankingQua
     if run.test is None:
         raise DataError("there is no test part to judge; give one with --test")
     if run.about.get("protocol") == "preference":
-        relevant = rated_above(run.test, run.about["positive_above"])
+        threshold = run.about.get("positive_above")
+        if threshold is None:
+            raise DataError("the run does not say above which rating a pair is relevant; train it again")
+        relevant = rated_above(run.test, threshold)
         return evaluate_within(run.source, run.test, relevant, metrics=metrics or WITHIN)
     usual = LEAVE_ONE_OUT if run.test.user_degree.max() == 1 else METRICS
     return evaluate_ranking(run.source, run.test, seen=run.seen(), metrics=metrics or usual, progress=progress)

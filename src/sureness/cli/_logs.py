@@ -17,7 +17,6 @@ _FILES = (".csv", ".tsv", ".parquet", ".gz")
 Protocol = Literal["preference", "leave-one-out", "ratio", "given"]
 RatingColumn = Annotated[str, typer.Option(help="Column with ratings, if any.", rich_help_panel="Columns")]
 TimeColumn = Annotated[str, typer.Option(help="Column with times, if any.", rich_help_panel="Columns")]
-DomainColumn = Annotated[str, typer.Option(help="Column with domains, if any.", rich_help_panel="Columns")]
 
 
 def read_data(
@@ -25,6 +24,8 @@ def read_data(
 ) -> tuple[Dataset, Recipe | None]:
     """A data set by its name, or the interactions of a file."""
     if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
+        if options or folder is not None:
+            raise DataError(f"--option and --from belong to a data set that is read by name, got the file {data}")
         log = Interactions.read(data, renamed(**columns))
         return Dataset(data, log, notes=log.notes), None
     known = recipe(data)

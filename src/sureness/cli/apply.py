@@ -9,7 +9,7 @@ import typer
 
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.saving import load
-from sureness.cli._columns import ItemColumn, Json, ScoreColumn, UserColumn, renamed
+from sureness.cli._columns import DomainColumn, ItemColumn, Json, ScoreColumn, UserColumn, renamed
 from sureness.cli._console import out, print_json, progress_bar
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
 from sureness.errors import DataError, FileError
@@ -24,12 +24,13 @@ def apply(
     score_column: ScoreColumn = "score",
     segment_column: Annotated[str | None, typer.Option(help="Column with the segments the fit used.")] = None,
     probability_column: Annotated[str, typer.Option(help="Name of the new column.")] = "probability",
-    top: Annotated[int, typer.Option(help="For a folder: how many items each user gets.")] = 50,
+    top: Annotated[int, typer.Option(min=1, help="For a folder: how many items each user gets.")] = 50,
     seen: Annotated[
         list[Path] | None, typer.Option(help="For a folder: log of items not to show; a run's own if not given.")
     ] = None,
     user_column: UserColumn = "user_id",
     item_column: ItemColumn = "item_id",
+    domain_column: DomainColumn = "domain",
     json: Json = False,
 ) -> None:
     """Add a column of probabilities to a table, in batches, so it may be larger than memory.
@@ -42,7 +43,7 @@ def apply(
 
         if isinstance(fitted, SegmentCalibrator):
             raise DataError(f"{calibrator} has one map for each segment, which only a table can name; give a table")
-        columns = renamed(user_id=user_column, item_id=item_column)
+        columns = renamed(user_id=user_column, item_id=item_column, domain=domain_column)
         n_rows = write_lists(table, fitted, output, top, seen or [], columns, probability_column, json)
         _tell(table, output, n_rows, fitted.estimand_, json)
         return
@@ -76,7 +77,7 @@ def _tell(table: Path, output: Path, n_rows: int, estimand: str, json: bool) -> 
     if json:
         print_json({"table": str(table), "output": str(output), "pairs": n_rows, "estimand": estimand})
     else:
-        out.print(f"wrote {output}: {n_rows:,} rows with the probability of {estimand}", markup=False)
+        out.print(f"wrote {output}: {n_rows:,} rows with the probability of {estimand}", markup=False, soft_wrap=True)
 
 
 COMMAND = apply

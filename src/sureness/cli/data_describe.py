@@ -7,9 +7,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from sureness.cli._columns import ItemColumn, Json, UserColumn
+from sureness.cli._columns import DomainColumn, ItemColumn, Json, UserColumn
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
-from sureness.cli._logs import DomainColumn, Protocol, RatingColumn, TimeColumn, read_data
+from sureness.cli._logs import Protocol, RatingColumn, TimeColumn, read_data
 from sureness.data.recipes import Dataset, prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError
@@ -67,8 +67,8 @@ def _split(dataset: Dataset, protocol: Protocol | None, seed: int) -> tuple[Spli
 def _show(result: dict[str, Any]) -> None:
     statistics = cast("dict[str, float]", result["statistics"])
     header = ["", *(name.replace("_", " ") for name in statistics)]
-    rows = [("all", *statistics.values())]
-    rows += [(f"{name} as given", *part.values()) for name, part in result["parts"].items()]
+    rows = [("all", *_shown(statistics))]
+    rows += [(f"given {name}", *_shown(part)) for name, part in result["parts"].items()]
     print_table(result.get("title") or result["name"], header, rows)
     split = result["split"]
     if split["parts"]:
@@ -80,6 +80,11 @@ def _show(result: dict[str, Any]) -> None:
     told += [(word, result[key]) for word, key in (("mind", "trap"), ("terms", "licence")) if result.get(key)]
     for word, text in told:
         out.print(f"{word}: {shown(text)}", markup=False, soft_wrap=True)
+
+
+def _shown(statistics: dict[str, float]) -> list[object]:
+    """Medians are whole or end in a half, and need no more places."""
+    return [f"{value:,g}" if name.startswith("median") else value for name, value in statistics.items()]
 
 
 COMMAND = describe_data

@@ -19,6 +19,7 @@ from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.cli._calibrating import set_of_run
 from sureness.cli._columns import (
+    DomainColumn,
     ItemColumn,
     Json,
     LabelColumn,
@@ -88,6 +89,7 @@ def fit(
     label_column: LabelColumn = "label",
     user_column: UserColumn = "user_id",
     item_column: ItemColumn = "item_id",
+    domain_column: DomainColumn = "domain",
     weight_column: WeightColumn = "weight",
     propensity_column: PropensityColumn = "propensity",
     json: Json = False,
@@ -101,6 +103,7 @@ def fit(
         score=score_column, label=label_column, user_id=user_column, item_id=item_column, weight=weight_column,
         propensity=propensity_column,
     )  # fmt: skip
+    of_logs = renamed(user_id=user_column, item_id=item_column, domain=domain_column)
     known: dict[str, Any] = {
         "held_out_share": held_out_share, "base_rate": base_rate, "anchor": _anchor(anchor, columns),
     }  # fmt: skip
@@ -108,8 +111,10 @@ def fit(
         if table.is_dir():
             if segment_column is not None:
                 raise DataError("--segment-column names a column of a table; write one with sureness apply first")
+            if sampling_rate != "1.0" or relative_propensity:
+                raise DataError("--sampling-rate and --relative-propensity belong to a table, got a folder")
             known["estimand"] = estimand or ("preference" if popularity_propensity else "interaction")
-            data, n_rows = set_of_run(table, held_out, train, columns, popularity_propensity, known, bar)
+            data, n_rows = set_of_run(table, held_out, train, of_logs, popularity_propensity, known, bar)
             frame = pl.LazyFrame()
         else:
             if held_out or train or popularity_propensity:

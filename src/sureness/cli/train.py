@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.progress import Progress
 
-from sureness.cli._columns import ItemColumn, Json, UserColumn
+from sureness.cli._columns import DomainColumn, ItemColumn, Json, UserColumn
 from sureness.cli._console import out, print_json, print_table, progress_bar, steps_of
 from sureness.cli._judging import judged_run
-from sureness.cli._logs import DomainColumn, Protocol, RatingColumn, TimeColumn, named_value, read_data
+from sureness.cli._logs import Protocol, RatingColumn, TimeColumn, named_value, read_data
 from sureness.data.recipes import Recipe, prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError
@@ -28,7 +28,7 @@ def train(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, such as learning_rate=0.005; may repeat.")
     ] = None,
-    tune: Annotated[int, typer.Option(help="Try so many settings on the validation set and keep the best.")] = 0,
+    tune: Annotated[int, typer.Option(min=0, help="Try so many settings on the validation set and keep the best.")] = 0,
     seed: Annotated[int, typer.Option(help="Of training, split and search; the same seed gives the same model.")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     checkpoint_seconds: Annotated[float, typer.Option(help="Least time between two checkpoints.")] = 10.0,
@@ -51,6 +51,8 @@ def train(
     A run that was stopped goes on where it was when the same command is given again. Named data sets start from the
     best settings known for them.
     """
+    from sureness.models.runs import check_folder
+
     columns = {
         "user_id": user_column, "item_id": item_column, "rating": rating_column, "time": time_column,
         "domain": domain_column,
@@ -61,10 +63,11 @@ def train(
         split = prepare(dataset, protocol, seed=seed, positive_above=threshold, per_user=per_user)
         about = {
             "data": data, "protocol": protocol or (known.protocol if known else "ratio"), "seed": seed,
-            "positive_above": threshold,
+            "positive_above": threshold, "options": option or [],
         }  # fmt: skip
         given = _settings(model, factors, setting or [], device, seed)
-        result = {"data": about, "notes": [*dict.fromkeys((*dataset.notes, *split.notes))]}
+        check_folder(output)
+        result = {"data": about, "notes": [*dict.fromkeys((*dataset.notes, *split.notes, *_unlearned(split)))]}
         settings, trials = _chosen(model, split, given, known, tune, output, bar)
         result |= trials | _trained(model, split, settings, output, about, checkpoint_seconds, bar)
     print_json(result) if json else _print(result)
@@ -75,11 +78,14 @@ def _chosen(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings to train with: the given ones over those of a search or those known to be good; and the search."""
     from sureness.models.recommended import recommended
-    from sureness.models.tuning import tune
+    from sureness.models.tuning import SPACES, tune
 
+    good = (recommended(known.name, name) if known else {}) | given
     if not trials:
-        return (recommended(known.name, name) if known else {}) | given, {}
-    found = tune(name, split, trials, record=output / "trials.json", progress=steps_of(bar), **given)
+        return good, {}
+    start = {key: value for key, value in good.items() if key in SPACES[name] and key not in given}
+    fixed = {key: value for key, value in good.items() if key not in start}
+    found = tune(name, split, trials, start=start, record=output / "trials.json", progress=steps_of(bar), **fixed)
     return found.best, {"trials": found.trials.to_dicts()}
 
 
@@ -131,6 +137,15 @@ def _typed(key: str, value: str, default: Any) -> Any:
         return type(default)(value)
     except (KeyError, ValueError):
         raise DataError(f"{key} must be like {default!r}, got {value!r}") from None
+
+
+def _unlearned(split: Split) -> list[str]:
+    """Notes on users and items of the test that training never meets."""
+    degrees = {"users": (split.test.user_degree, split.train.user_degree),
+               "items": (split.test.item_degree, split.train.item_degree)}  # fmt: skip
+    counts = {name: int(((test > 0) & (train == 0)).sum()) for name, (test, train) in degrees.items()}
+    return [f"{n:,} {name} of the test have no training pair; nothing is known of them, but they are judged too"
+            for name, n in counts.items() if n]  # fmt: skip
 
 
 def _threshold(given: float | None, known: Recipe | None) -> float | None:

@@ -58,7 +58,7 @@ def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.Da
 def rating_numbers(ratings: pl.Series, notes: list[str]) -> pl.Series:
     """Ratings as numbers; those that are missing or not finite become NaN, and are counted."""
     numbers = ratings if ratings.dtype.is_integer() else _as_float(ratings, "ratings")
-    return _count_missing(numbers, "rating", "kept without one", notes)
+    return _count_missing(numbers, "rating", "were kept without one", notes)
 
 
 def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
@@ -118,13 +118,15 @@ def _times_of_text(times: pl.Series) -> pl.Series:
     if numbers.null_count() == times.null_count():
         return numbers
     parsed = _iso(times)
-    wrong = times.filter(times.is_not_null() & parsed.is_null())
-    if len(wrong):
-        raise DataError(
-            f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {len(wrong):,} others "
-            f"such as {wrong[0]!r}; write them in that form"
-        )
-    return parsed
+    if parsed.null_count() == times.null_count():
+        return parsed
+    wrong = times.filter(times.is_not_null() & parsed.is_null() & numbers.is_null())
+    if not len(wrong):
+        raise DataError("times must be all numbers or all dates, got both; write them in one form")
+    raise DataError(
+        f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {len(wrong):,} others "
+        f"such as {wrong[0]!r}; write them in that form"
+    )
 
 
 _ISO_FORMS = (

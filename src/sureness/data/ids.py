@@ -42,9 +42,21 @@ class IdMap:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def rows(self, values: ArrayLike | pl.Series) -> IntArray:
-        """The row of each value, -1 where it is unknown."""
+    def rows(self, values: ArrayLike | pl.Series, *, of_text: bool = False) -> IntArray:
+        """The row of each value, -1 where it is unknown.
+
+        With `of_text` the values are the words of a text file, which may be numbers or names: they take the kind of
+        the known ids. Otherwise values of another kind are refused.
+
+        Examples
+        --------
+        >>> names, numbers = IdMap.of(["007", "7"]), IdMap.of([7])
+        >>> names.rows([7], of_text=True).tolist(), numbers.rows(["007", "7"], of_text=True).tolist()
+        ([1], [-1, 0])
+        """
         wanted = id_series(values)
+        if (wanted.dtype == pl.String) != (self.ids.dtype == pl.String):
+            wanted = _of_other_kind(wanted) if of_text else wanted
         if (wanted.dtype == pl.String) != (self.ids.dtype == pl.String):
             raise DataError(
                 f"ids must be of the kind that is known, {_kind(self.ids)} such as {_first(self.ids)}, "
@@ -94,13 +106,23 @@ def id_series(values: Any) -> pl.Series:
 
 
 def as_series(values: Any) -> pl.Series:
-    """A polars series of anything that is a column: a list, an array, a series of another library."""
+    """A polars series of anything that is a column: a list, an array, a series of another library, or one value."""
     if isinstance(values, pl.Series):
         return values
+    if isinstance(values, str):  # which polars would take for the name of an empty series
+        return pl.Series([values])
     try:
         return pl.Series(values)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return pl.Series(np.asarray(values))
+
+
+def _of_other_kind(series: pl.Series) -> pl.Series:
+    """Numbers as text, or text as numbers where it is how a number is written; missing elsewhere (007 is not 7)."""
+    if series.dtype != pl.String:
+        return series.cast(pl.String)
+    numbers = series.cast(pl.Int64, strict=False)
+    return numbers.set(numbers.cast(pl.String) != series, None)
 
 
 def _kind(series: pl.Series) -> str:

@@ -224,11 +224,15 @@ class Interactions:
             item_features=None if self.item_features is None else self.item_features[items],
         )  # fmt: skip
 
-    def aligned(self, users: IdMap, items: IdMap) -> Self:
-        """The same pairs with the rows of other id maps; pairs unknown to them are dropped, and `notes` says so."""
+    def aligned(self, users: IdMap, items: IdMap, *, of_text: bool = False) -> Self:
+        """The same pairs with the rows of other id maps; pairs unknown to them are dropped, and `notes` says so.
+
+        With `of_text` the ids were read from a text file, and take the kind of those maps, see `IdMap.rows`.
+        """
         if self.users.same_as(users) and self.items.same_as(items):
             return self
-        user_of, item_of = users.rows(self.users.ids), items.rows(self.items.ids)
+        user_of = users.rows(self.users.ids, of_text=of_text)
+        item_of = items.rows(self.items.ids, of_text=of_text)
         user_rows, item_rows = user_of[self.user_rows], item_of[self.item_rows]
         known = np.flatnonzero((user_rows >= 0) & (item_rows >= 0))
         lost = len(self) - len(known)

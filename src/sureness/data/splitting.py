@@ -68,7 +68,7 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
         raise DataError(f"the held-out share must be 0 or more and below 1, got {share}")
     chosen = np.zeros(len(log), dtype=bool)
     n_held_out = int(np.floor(len(log) * share + 0.5))
-    chosen[np.random.default_rng(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
+    chosen[_generator(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
     return log.keep(~chosen), log.keep(chosen)
 
 
@@ -128,9 +128,16 @@ def by_ratio(
     return _split(noted, (from_end >= n_test) & (from_end < n_test + n_validation), in_test)
 
 
+def _generator(seed: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"seed must be a whole number of 0 or more, got {seed!r}") from error
+
+
 def _places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
     """How many pairs of its group come after each pair, in order of time and otherwise at random."""
-    rng = np.random.default_rng(seed)
+    rng = _generator(seed)
     keys: list[np.ndarray] = [rng.random(len(log))]
     if by_time and log.times is not None:
         times = log.times

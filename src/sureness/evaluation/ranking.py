@@ -38,6 +38,8 @@ class RankingQuality:
     per_user: pl.DataFrame  # user_id and one column for each metric
 
     def __getitem__(self, metric: str) -> float:
+        if metric not in self.per_user.columns:
+            raise DataError(f"{metric!r} was not measured; there are {', '.join(self.per_user.columns[1:])}")
         return float(self.per_user[metric].mean())  # type: ignore[arg-type]
 
     @property
@@ -122,6 +124,11 @@ def top_blocks(
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
     scores = np.ascontiguousarray(checked_block(source, users), dtype=np.float32)
+    if scores.size and np.isnan(scores.min()):
+        raise DataError(
+            "scores of the source must be numbers, got NaN; where it has no score, use a CandidateSource or a "
+            "PartialFunctionSource"
+        )
     return scores if scores.flags.writeable and scores.base is None else scores.copy()
 
 
@@ -208,6 +215,8 @@ def evaluate_within(
 
 def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
     """A log with the rows of the source: by id where the source has ids, else by position."""
+    if not isinstance(log, Interactions):
+        raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix or .of")
     if named(source, "users") is not None or named(source, "items") is not None:
         return log.aligned(*id_maps(source))
     if log.shape != (source.n_users, source.n_items):

@@ -97,6 +97,10 @@ class Recommender(Configurable):
         **knowledge
             What a kind of recommender knows besides, such as ``propensity`` of UBPR.
         """
+        for name, log in (("train", train), ("validation", validation)):
+            if not isinstance(log, Interactions) and not (log is None and name == "validation"):
+                raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
+                                ".from_table or .read")  # fmt: skip
         if not len(train):
             raise DataError("expected at least one interaction to learn from, got none")
         if validation is not None:

@@ -32,7 +32,8 @@ class CDAESettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.dropout < 1:
+        self.require_number("0 or more", "dropout")
+        if self.dropout >= 1:
             raise DataError(f"dropout must be 0 or more and below 1, got {self.dropout!r}")
 
 

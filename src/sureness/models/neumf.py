@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 import torch
@@ -28,8 +29,11 @@ class NeuMFSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.hidden or min(self.hidden) < 1:
+        widths = self.hidden if isinstance(self.hidden, tuple) else ()
+        if not widths or not all(isinstance(width, Integral) and width >= 1 for width in widths):
             raise DataError(f"hidden must be at least one width of at least 1, got {self.hidden!r}")
+        if any(type(width) is not int for width in widths):  # those of numpy become plain ones
+            object.__setattr__(self, "hidden", tuple(int(width) for width in widths))
 
 
 class NeuMFNetwork(Network):

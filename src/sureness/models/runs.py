@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness._artefacts import MANIFEST
+from sureness._artefacts import MANIFEST, refuse_others
 from sureness._files import replacing
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
@@ -37,6 +38,20 @@ class Run:
         """What is not shown again when the test is judged or lists are made: train and validation."""
         parts = [part for part in (self.train, self.validation) if part is not None]
         return union(parts) if parts else None
+
+
+def check_folder(folder: str | PathLike[str]) -> None:
+    """Make the folder of a run, and refuse one that could not be written to: better before training than after."""
+    place = Path(folder)
+    if place.is_file():
+        raise FileError(f"cannot write {place}: it is a file; give the name of a folder")
+    refuse_others(place / _MODEL)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise FileError(f"cannot write {place}: {error.strerror or error}") from error
 
 
 def save_split(split: Split, folder: str | PathLike[str], about: Mapping[str, Any]) -> None:
@@ -82,8 +97,9 @@ def _format(place: Path) -> object:
     try:
         manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
+        missing = f"it has no {MANIFEST}" if place.exists() else "there is no such folder"
         raise FileError(
-            f"cannot read {place}: it has no {MANIFEST}; give the folder of `sureness train`, a model or a source"
+            f"cannot read {place}: {missing}; give the folder of `sureness train`, a model or a source"
         ) from error
     except OSError as error:
         raise FileError(f"cannot read {place}: {error.strerror or error}") from error

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from sureness._artefacts import read_manifest, write_folder
+from sureness._artefacts import MANIFEST, read_manifest, write_folder
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import ArtefactError
+from sureness.errors import ArtefactError, FileError
 from sureness.models.base import HISTORY, Recommender
 from sureness.models.catalogue import RECOMMENDERS, make_recommender
 from sureness.sources.saving import read_ids, write_ids
@@ -52,6 +52,8 @@ def load_model(folder: str | PathLike[str], *, device: str = "cpu") -> Recommend
     from safetensors.torch import load_file
 
     place = Path(folder)
+    if not (place / MANIFEST).exists() and (place / "model" / MANIFEST).exists():
+        raise FileError(f"{place} is a run, not a model; give {place / 'model'}, or read the run with load_run")
     manifest = read_manifest(place, FORMAT, SCHEMA)
     if manifest.get("model") not in RECOMMENDERS:
         raise ArtefactError(f"{place} holds a model {manifest.get('model')!r}, expected one of "

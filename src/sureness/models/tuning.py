@@ -75,11 +75,12 @@ def tune(
     *,
     seed: int = 0,
     space: Space | None = None,
+    start: Mapping[str, Any] | None = None,
     record: str | PathLike[str] | None = None,
     progress: Report | None = None,
     **settings: Any,
 ) -> Tuning:
-    """Try settings drawn at random, the given ones first, and keep what ranks the validation set best.
+    """Try the defaults or `start`, then settings drawn at random, and keep what ranks the validation set best.
 
     Parameters
     ----------
@@ -92,6 +93,8 @@ def tune(
         Of the draw and of every recommender; the same seed tries the same settings with the same result.
     space : mapping from setting to values, optional
         What to choose from; by default `SPACES`.
+    start : mapping, optional
+        Values of searched settings to try first, such as those of `recommended`; by default the defaults.
     record : path, optional
         A JSON file of finished trials; those found there are not run again.
     progress : callable, optional
@@ -117,7 +120,7 @@ def tune(
     }
     notebook = _Notebook(record, {"train": fingerprint(split.train), "validation": fingerprint(split.validation)})
     rows = []
-    for number, drawn in enumerate(_candidates(free, trials, seed), start=1):
+    for number, drawn in enumerate(_candidates(free, trials, seed, dict(start or {})), start=1):
         tried = settings | drawn
         result = notebook.find(first.name, tried)
         if result is None:
@@ -146,11 +149,11 @@ def _trial(
     return {"metric": model.best_metric_, "epoch": model.best_epoch_, "seconds": seconds}
 
 
-def _candidates(space: Space, trials: int, seed: int) -> Iterator[dict[str, Any]]:
-    """The defaults, then draws without repetition while there are any."""
+def _candidates(space: Space, trials: int, seed: int, first: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The first settings, then draws without repetition while there are any."""
     rng = np.random.default_rng(seed)
-    seen: set[str] = {"{}"}
-    yield {}
+    seen: set[str] = {json.dumps(first)}
+    yield first
     for _ in range(trials - 1):
         for _attempt in range(100):
             drawn = {key: values[int(rng.integers(len(values)))] for key, values in space.items()}

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
+from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.models.batches import Batch, PairBatches
 from sureness.models.bpr import BPRNetwork
@@ -33,6 +34,13 @@ class UBPRSettings(Settings):
     seen_negatives: bool = (
         False  # draw against any item and weigh seen ones by 1 - 1/omega: without bias, with more noise
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_number("0 or more", "propensity_power")
+        self.require_number("above 0", "propensity_clip")
+        if self.propensity_clip > 1:
+            raise DataError(f"propensity_clip must be at most 1, got {self.propensity_clip!r}")
 
 
 class UBPRNetwork(BPRNetwork):

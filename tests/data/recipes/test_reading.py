@@ -355,6 +355,14 @@ def test_preference_needs_a_threshold_and_a_known_word(tmp_path):
         prepare(data, training_pairs="some")
 
 
+@pytest.mark.parametrize("protocol", ["preference", "given"])
+def test_filters_that_a_protocol_has_no_use_for_are_refused(tmp_path, protocol):
+    data = loaded(tmp_path, "coat")
+    for filters in ({"per_user": 5}, {"core": 2}):
+        with pytest.raises(DataError, match=f"the protocol {protocol} keeps the parts as they came"):
+            prepare(data, protocol, **filters)
+
+
 def test_given_pairs_that_are_in_two_parts_stay_in_the_first(tmp_path):
     data = loaded(tmp_path, "coat")
     split = prepare(data, "given", positive_above=None)

@@ -78,6 +78,9 @@ def prepare(
     }  # fmt: skip
     if chosen not in makers:
         raise DataError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
+    if chosen in ("preference", "given") and not per_user is core is None:
+        raise DataError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; leave "
+                        "them out, or choose leave-one-out or ratio")  # fmt: skip
     return makers[chosen]()
 
 
