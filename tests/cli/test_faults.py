@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -148,6 +149,7 @@ def small_files_only():
 )
 def test_a_full_disk_leaves_nothing_half_written(good, words, tmp_path):
     before = sorted(path.name for path in good.iterdir())
+    succeed(*words, cwd=shutil.copytree(good, tmp_path / "warm"))  # compiled code must be in its cache already
     environment = os.environ | {"NUMBA_CACHE_DIR": "", "MPLCONFIGDIR": str(tmp_path)}
     done = subprocess.run(
         [*COMMAND, *words], cwd=good, capture_output=True, text=True, check=False, preexec_fn=small_files_only,

@@ -83,6 +83,10 @@ def main() -> None:
             err.print("[bold red]error:[/] ", end="")
             err.print(str(error), markup=False, soft_wrap=True)
             sys.exit(1)
+        except OSError as error:  # such as a full disk while compiled code is cached
+            err.print("[bold red]error:[/] ", end="")
+            err.print(f"{error.strerror or error}: {error.filename or 'some file'}", markup=False, soft_wrap=True)
+            sys.exit(1)
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise

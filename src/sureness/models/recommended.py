@@ -1,6 +1,7 @@
 """The best settings found for the shipped data sets, so that a newcomer's first run is a good one.
 
-Each was chosen on the validation set by `sureness train --data NAME --model MODEL --tune N` (docs/recommenders.md).
+Each was chosen on the validation set by a search with `tune` (docs/recommenders.md says how many settings were tried).
+Where a data set or a model is missing, the defaults were the best of the search, or nobody has searched yet.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("coat", "lightgcn"): _COAT,
     ("citeulike-a", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
+    ("ml-1m", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
 }  # fmt: skip
 
 
