@@ -100,7 +100,8 @@ def cases() -> Iterator[Case]:
         metric = "hit@50" if data == "citeulike-bd" else "ndcg@50"
         tried, fixed = _IMPLICIT[data], {"factors": n_factors, "iterations": _ITERATIONS[data]}
         yield Case("implicit", "bpr", data, metric, tried, fixed)
-        yield Case("ours", "bpr", data, metric, tried, {"n_factors": n_factors, "metric": metric})
+        given = {"n_factors": n_factors, "metric": metric, "epochs": _ITERATIONS[data]}
+        yield Case("ours", "bpr", data, metric, tried, given)
     for data, tried in _RECBOLE.items():
         yield Case("recbole", "lightgcn", data, "ndcg@50", tried, _LIGHTGCN | {"epochs": _EPOCHS[data]})
         yield Case("ours", "lightgcn", data, "ndcg@50", tried, {"n_factors": 64, "layers": 2, "epochs": _EPOCHS[data]})
