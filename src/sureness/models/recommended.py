@@ -19,6 +19,7 @@ RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {
         "learning_rate": 0.001, "margin": 2.0, "batch_size": 512, "popularity": 0.75, "radius": 2.0, **_COAT,
     },
     ("coat", "lightgcn"): _COAT,
+    ("citeulike-a", "bpr"): {"popularity": 0.5, "epochs": 600},
     ("citeulike-a", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
     ("ml-1m", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
 }  # fmt: skip
