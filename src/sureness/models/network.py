@@ -24,7 +24,6 @@ class Network(nn.Module):
     """Scores pairs and knows its loss; an architecture overrides `score` and `loss`, and what it can do faster."""
 
     settings: Settings
-    settings_type: ClassVar[type[Settings]] = Settings
     has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
 
     def __init__(self, train: Interactions, settings: Settings) -> None:
