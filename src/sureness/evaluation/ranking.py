@@ -111,15 +111,22 @@ def evaluate_ranking(
 
 
 def top_blocks(
-    source: ScoreSource, users: IntArray, length: int, seen: Interactions | None
+    source: ScoreSource, users: IntArray, length: int, seen: Interactions | None, *, most: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
     """Blocks of users with the top unseen items of each and their scores; shape (n, length), -1 where too few."""
-    size = max(1, _BLOCK_SCORES // source.n_items)
-    for start in range(0, len(users), size):
-        block = users[start : start + size]
-        scores = _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
+    for block, scores in block_scores(source, users, most=most):
         hidden = {} if seen is None else {"rows": block, "starts": seen.row_starts, "excluded": seen.item_rows}
         yield block, *top_k(scores, length, **hidden)
+
+
+def block_scores(
+    source: ScoreSource, users: IntArray, *, most: int | None = None
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Blocks of at most so many users with their scores, free to be written to; -inf where nothing is known."""
+    size = max(1, min(_BLOCK_SCORES // source.n_items, len(users) if most is None else most))
+    for start in range(0, len(users), size):
+        block = users[start : start + size]
+        yield block, _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
 
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Pure functions on arrays: no tables, no torch, no files.
 
-The compiled loops of `_kernels` are loaded when one is first called: applying a map does not need them, and loading
-the compiler takes longer than many an application.
+The compiled loops of the `_*kernels` are loaded when one is first called: applying a map does not need them, and
+loading the compiler takes longer than many an application.
 """
 
 from importlib import import_module
@@ -9,6 +9,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_kernels":
-        return import_module("sureness.numerics._kernels")
+    if name in ("_kernels", "_counting_kernels", "_logistic_kernels"):
+        return import_module(f"sureness.numerics.{name}")
     raise AttributeError(f"module 'sureness.numerics' has no attribute {name!r}")

@@ -77,6 +77,28 @@ def check_probabilities(probabilities: ArrayLike, name: str = "probabilities") -
     return array
 
 
+def check_probability_rows(probabilities: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, bool]:
+    """Numbers in [0, 1] as a matrix with one row a user, and whether a single row came in."""
+    try:
+        array = np.asarray(probabilities)
+    except ValueError as error:
+        raise DataError(f"{name} must be a matrix, got rows of different lengths; fill them up with 0") from error
+    single = array.ndim == 1
+    rows: AnyArray = array[None] if single else array
+    if rows.ndim != 2:
+        raise DataError(f"{name} must have one row a user and one column an item, got shape {array.shape}")
+    if rows.dtype.kind not in "iufb":
+        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    if rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN makes both false
+        if np.isnan(rows).any():
+            raise DataError(f"{name} must not be missing, got {np.isnan(rows).sum():,} NaN; drop or fill them")
+        raise DataError(
+            f"{name} must lie in [0, 1], got {rows.min():.6g} to {rows.max():.6g}; calibrate the scores first"
+        )
+    return rows, single
+
+
 def check_share(value: float, name: str) -> float:
     """A number in (0, 1]."""
     if not 0 < value <= 1:

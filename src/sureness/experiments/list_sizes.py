@@ -1,0 +1,223 @@
+"""Chapter 4 on one trained recommender: every list-size policy, judged by the test items of every user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sureness._types import FloatArray
+from sureness.calibration.base import Calibrator
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
+from sureness.calibration.rescaling import SigmoidCalibrator
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.evaluation.ranking import block_scores, fitted_to
+from sureness.list_size.base import ListSizePolicy
+from sureness.list_size.comparing import compare_policies
+from sureness.list_size.lists import Lists
+from sureness.list_size.policies import (
+    BestFixedSize,
+    ExpectedUtility,
+    FixedSize,
+    Oracle,
+    RandomSize,
+    Threshold,
+    ValidationBest,
+)
+from sureness.metrics.calibration import expected_calibration_error
+from sureness.models.runs import Run
+from sureness.numerics.logistic import sigmoid
+from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline.summaries import Target
+
+UTILITIES = ("ndcg", "pdcg", "f1", "tp")
+FIXED = (1, 5, 10, 20, 50, 100)
+REFERENCE = "best fixed k"
+DEFAULT = "PerK"
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to get probabilities, and how the expected utility is computed from them."""
+
+    name: str
+    calibrator: Callable[[], PerUserCalibrator | Calibrator]
+    expected_relevant: Target = "carried"
+    method: Literal["exact", "approximate"] = "exact"
+
+
+VARIANTS = (
+    Variant(DEFAULT, PerUserPlatt),
+    Variant("PerK as published", lambda: PerUserPlatt(top=None, hidden=False, prior_width=np.inf), "fitted",
+            "approximate"),
+    Variant("PerK, one map for all", PlattCalibrator, "fitted"),
+    Variant("PerK, uncalibrated", SigmoidCalibrator, "fitted"),
+)  # fmt: skip
+"""The default; the text's map for each user on all its candidates; its two rivals in the text's ablation."""
+
+
+def study(
+    run: Run,
+    *,
+    max_size: int = 50,
+    utilities: Sequence[str] = UTILITIES,
+    variants: Sequence[Variant] = VARIANTS,
+    learned: Callable[[str, Lists], Mapping[str, ListSizePolicy]] | None = None,
+    progress: Progress | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All policies on the test items of a run.
+
+    Parameters
+    ----------
+    run : Run
+        With train, validation and test.
+    max_size : int
+    utilities : sequence of str
+    variants : sequence of Variant
+    learned : callable, optional
+        Makes further fitted policies for a utility from the validation lists: the learned competitors.
+
+    Returns
+    -------
+    values : table
+        utility, policy, user, value, size: one row for each judged user.
+    errors : table
+        variant, ece, ece_top: calibration error over all candidates, and over the longest lists.
+    """
+    if run.train is None or run.validation is None or run.test is None:
+        raise DataError("the study needs a run with train, validation and test parts; train with a ratio split")
+    rows: list[pl.DataFrame] = []
+    errors: list[dict[str, Any]] = []
+    for number, variant in enumerate(variants):
+        if progress is not None:
+            progress(variant.name, number, len(variants))
+        recommender = ConfidentRecommender(
+            run.source, variant.calibrator(), ExpectedUtility(max_size=max_size),
+            expected_relevant=variant.expected_relevant,
+        ).fit(run.train, run.validation)  # fmt: skip
+        lists = recommender.lists(labels=run.test)
+        errors.append({"variant": variant.name, **calibration_of(recommender, run.test, lists)})
+        for utility in utilities:
+            policies: dict[str, ListSizePolicy] = {
+                variant.name: ExpectedUtility(utility, max_size=max_size, method=variant.method)
+            }
+            if number == 0:
+                before = recommender.validation_lists(run.train, run.validation)
+                policies |= baselines(utility, max_size, before)
+                policies |= {} if learned is None else learned(utility, before)
+            rows.append(_long(compare_policies(policies, lists, utility)))
+    return pl.concat(rows), pl.DataFrame(errors)
+
+
+def baselines(utility: str, max_size: int, before: Lists) -> dict[str, ListSizePolicy]:
+    """The policies of the text that need no training, fitted on the validation lists."""
+    bounds = {"max_size": max_size}
+    return {
+        "Oracle": Oracle(utility, **bounds),
+        **{f"Top-{k}": FixedSize(k) for k in FIXED if k <= max_size},
+        "Rand": RandomSize(**bounds),
+        REFERENCE: BestFixedSize(utility, **bounds).fit(before),
+        "Val-k": ValidationBest(utility, **bounds).fit(before),
+        "p >= 0.2": Threshold(0.2, **bounds),
+    }
+
+
+def calibration_of(recommender: ConfidentRecommender, test: Interactions, lists: Lists) -> dict[str, float]:
+    """Calibration errors of a recommender's probabilities on test labels."""
+    hits, probabilities = np.asarray(lists.hits), np.asarray(lists.probabilities)
+    known = np.arange(lists.width) < lists.lengths[:, None]
+    shown = expected_calibration_error(hits[known], probabilities[known])
+    return {"ece": _error_of_all(recommender, fitted_to(recommender.source, test, "test")), "ece_top": float(shown)}
+
+
+def _error_of_all(recommender: ConfidentRecommender, test: Interactions, n_bins: int = 15) -> float:
+    """ECE over every candidate of every user, block by block; a map for the top is asked about all of them here."""
+    sums = np.zeros((n_bins, 3))
+    seen = recommender.seen_
+    for block, scores in block_scores(recommender.source, np.arange(recommender.source.n_users)):
+        z = recommender.maps_.log_odds(scores.astype(np.float64), block) + recommender.summaries_.shift[block][:, None]
+        p = sigmoid(z)
+        candidate = np.ones(p.shape, dtype=bool)
+        labels = np.zeros(p.shape, dtype=bool)
+        for row, user in enumerate(block):
+            candidate[row, seen.items_of(user)] = False
+            labels[row, test.items_of(user)] = True
+        bins = np.minimum((p[candidate] * n_bins).astype(np.int64), n_bins - 1)
+        for column, weights in enumerate((None, p[candidate], labels[candidate])):
+            sums[:, column] += np.bincount(bins, weights, n_bins)
+    return float(np.abs(sums[:, 1] - sums[:, 2]).sum() / sums[:, 0].sum())
+
+
+def truncation_study(
+    run: Run, terms: Sequence[int] = (5, 10, 20, 50, 100, 500, 2_000), *, utilities: Sequence[str] = ("ndcg", "f1"),
+    max_size: int = 50,
+) -> pl.DataFrame:  # fmt: skip
+    """The text's study of M: the utility reached when only so many relevant items are thought of."""
+    recommender = ConfidentRecommender(
+        run.source, PerUserPlatt(top=None, hidden=False, prior_width=np.inf), ExpectedUtility(max_size=max_size),
+        expected_relevant="fitted",
+    ).fit(run.train, run.validation)  # type: ignore[arg-type]  # fmt: skip
+    lists = recommender.lists(labels=run.test)
+    policies: dict[str, ListSizePolicy] = {}
+    rows = []
+    for utility in utilities:
+        policies = {f"M = {m:,}": _Truncated(utility, max_size=max_size, terms=m) for m in terms}
+        policies["exact"] = ExpectedUtility(utility, max_size=max_size)
+        table = compare_policies(policies, lists, utility, reference="exact").table
+        rows.append(table.rename({utility: "value"}).with_columns(utility=pl.lit(utility)))
+    return pl.concat(rows)
+
+
+class _Truncated(ExpectedUtility):
+    """The approximate form with a number of terms."""
+
+    def __init__(self, utility: str, *, min_size: int = 1, max_size: int = 50, terms: int = 2_000) -> None:
+        super().__init__(utility, min_size=min_size, max_size=max_size, method="approximate")
+        self.terms = terms
+
+    def expected(self, lists: Lists) -> FloatArray:
+        from sureness.list_size.expected_utility import expected_utility
+
+        return expected_utility(
+            np.asarray(lists.probabilities), self.utility, max_size=self.max_size, lengths=lists.lengths,
+            tail=lists.tail, method="approximate", terms=self.terms,
+        )  # fmt: skip
+
+
+def over_runs(tables: Sequence[pl.DataFrame], reference: str = REFERENCE) -> pl.DataFrame:
+    """Mean utility of each policy over runs, and a paired t-test over users against the reference.
+
+    A user's differences are averaged over the runs first: runs share users, and users are what is independent.
+    """
+    from scipy.stats import ttest_1samp
+
+    joined = pl.concat([table.with_columns(run=pl.lit(number)) for number, table in enumerate(tables)])
+    base = joined.filter(policy=reference).select("utility", "run", "user", base="value")
+    paired = joined.join(base, on=["utility", "run", "user"]).with_columns(gain=pl.col("value") - pl.col("base"))
+    rows = []
+    for (utility, policy), part in paired.group_by(["utility", "policy"], maintain_order=True):
+        gains = part.group_by("user").agg(pl.col("gain").mean())["gain"].to_numpy()
+        spread = part.group_by("run").agg(pl.col("value").mean())["value"]
+        test = ttest_1samp(gains, 0.0).pvalue if np.any(gains) else 1.0
+        rows.append(
+            {"utility": utility, "policy": policy, "value": spread.mean(), "deviation": spread.std(),
+             "mean_size": part["size"].mean(), "gain": gains.mean(), "p_value": float(test)}
+        )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _long(compared: Any) -> pl.DataFrame:
+    parts = [
+        pl.DataFrame({"user": compared.users, "value": compared.values[name], "size": compared.sizes[name]}).select(
+            utility=pl.lit(compared.utility), policy=pl.lit(name), user="user", value="value", size="size"
+        )
+        for name in compared.values
+    ]
+    return pl.concat(parts)

@@ -1,0 +1,1 @@
+"""Probabilities become list sizes: expected utility, policies, and slots shared by domains or users."""

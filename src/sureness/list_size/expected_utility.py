@@ -1,0 +1,245 @@
+"""What a list of k items is expected to be worth, for every k, out of the probabilities alone.
+
+With S the number of relevant items among all candidates and S_r the same without the item at rank r, every normalised
+utility is ``sum over m of sum over r <= k of discount(r) * p_r * P(S_r = m - 1) / scale(k, m)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness import numerics
+from sureness._types import FloatArray, IntArray
+from sureness.errors import DataError
+from sureness.metrics.utility import NORMALISERS, Utility, named_utility
+from sureness.numerics.checks import check_choice, check_probability_rows
+from sureness.numerics.poisson_binomial import poisson_binomial_pmf
+
+_KINDS = {"none": 0, "ideal": 1, "smaller": 1, "mean": 2}
+assert set(_KINDS) == set(NORMALISERS)
+
+
+def expected_utility(
+    probabilities: ArrayLike,
+    utility: str | Utility = "f1",
+    *,
+    max_size: int = 50,
+    expected_relevant: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    tail: ArrayLike | None = None,
+    method: Literal["exact", "approximate"] = "exact",
+    terms: int = 2_000,
+) -> FloatArray:
+    """The expected utility of the first k items of each user, for every k up to `max_size`.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_users, n_items)
+        Of all candidates, or of the best ones (see `expected_relevant` and `tail`), each row in the order of the list.
+    utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
+    max_size : int
+        May exceed the number of candidates: a list never gets longer than they are, and the last value is repeated.
+    expected_relevant : array-like of shape (n_users,) or float, optional
+        How many relevant items there are in all. What the given probabilities do not add up to is taken to lie among
+        many other candidates that are each unlikely.
+    lengths : array-like of shape (n_users,), optional
+        How many probabilities each row really has; what stands behind does not count.
+    tail : array-like of shape (n_users, n_powers), optional
+        What is known of the candidates that are not given, as `power_sums`. An alternative to `expected_relevant`.
+    method : {"exact", "approximate"}
+        "approximate" is the form of the text: S in the place of S_r, and no more than `terms` relevant items.
+    terms : int
+        The M of the text, for the approximate method.
+
+    Returns
+    -------
+    array of shape (n_users, max_size)
+        Column k - 1 belongs to a list of k items.
+
+    Examples
+    --------
+    >>> expected_utility([[0.9, 0.5, 0.1]], "f1", max_size=3).round(4)
+    array([[0.7275, 0.766 , 0.6365]])
+    >>> expected_utility([[0.9, 0.5, 0.1]], "pdcg", max_size=2).round(4)
+    array([[0.8, 0.8]])
+
+    A table of the best items only knows a part of what is relevant:
+
+    >>> expected_utility([[0.9, 0.5, 0.1]], "f1", max_size=3, expected_relevant=5.0).round(4)
+    array([[0.331 , 0.4173, 0.3834]])
+    """
+    return expected_utilities(
+        probabilities, [utility], max_size=max_size, expected_relevant=expected_relevant, lengths=lengths, tail=tail,
+        method=method, terms=terms,
+    )[0]  # fmt: skip
+
+
+def expected_utilities(
+    probabilities: ArrayLike,
+    utilities: Sequence[str | Utility],
+    *,
+    max_size: int = 50,
+    expected_relevant: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    tail: ArrayLike | None = None,
+    method: Literal["exact", "approximate"] = "exact",
+    terms: int = 2_000,
+) -> FloatArray:
+    """Several utilities at once, which costs little more than one; shape (n_utilities, n_users, max_size).
+
+    Parameters are those of `expected_utility`.
+
+    Examples
+    --------
+    >>> expected_utilities([[0.9, 0.5]], ["ndcg", "tp"], max_size=2).round(3)
+    array([[[0.9  , 0.932]],
+    <BLANKLINE>
+           [[0.9  , 0.95 ]]])
+    """
+    check_choice(method, "method", ("exact", "approximate"))
+    chosen = [named_utility(utility) for utility in utilities]
+    rows, _ = check_probability_rows(probabilities)
+    check_max_size(max_size)
+    counts = _lengths(lengths, rows)
+    tails = _tails(rows, counts, expected_relevant, tail)
+    if method == "approximate":
+        return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
+    result = np.empty((len(chosen), len(rows), max_size))
+    numerics._counting_kernels.expected_rows(
+        rows, counts, tails, max_size,
+        np.stack([utility.discounts(max_size) for utility in chosen]),
+        np.array([utility.gain for utility in chosen]),
+        np.array([utility.loss for utility in chosen]),
+        np.array([_KINDS[utility.normaliser] for utility in chosen]),
+        np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in chosen]),
+        result,
+    )  # fmt: skip
+    return result
+
+
+def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: ArrayLike | None = None) -> FloatArray:
+    """Multiply the odds of each user by one factor, so that the probabilities add up to a wanted number.
+
+    This carries a number of relevant items over to another period or another set of candidates, and keeps the ranking.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_users, n_items)
+    expected_relevant : array-like of shape (n_users,) or float
+        More than the number of items with p = 1, and less than that of items with p > 0 (if there is no tail).
+    tail : array-like of shape (n_users,), optional
+        Expected number of relevant items among candidates that are not given; it grows with the factor too.
+
+    Returns
+    -------
+    array of shape (n_users,)
+        The logarithm of each user's factor; `shift_log_odds` applies it.
+
+    Examples
+    --------
+    >>> shift = scale_odds([[0.5, 0.5]], 1.2)
+    >>> shift_log_odds(np.array([[0.5, 0.5]]), shift).round(3)
+    array([[0.6, 0.6]])
+    """
+    rows, _ = check_probability_rows(probabilities)
+    beyond = np.zeros(len(rows)) if tail is None else np.broadcast_to(np.asarray(tail, dtype=np.float64), len(rows))
+    wanted = np.broadcast_to(np.asarray(expected_relevant, dtype=np.float64), len(rows))
+    certain, possible = (rows == 1).sum(axis=1), (rows > 0).sum(axis=1)
+    low, high = certain, np.where(beyond > 0, np.inf, possible)
+    fixed = (certain == possible) & (beyond == 0) & (wanted == certain)  # nothing can move, and nothing has to
+    if (bad := ~(((wanted > low) & (wanted < high)) | fixed)).any():
+        first = int(np.argmax(bad))
+        raise DataError(
+            f"the target of {wanted[first]:.6g} relevant items cannot be met by user number {first}: scaled odds reach "
+            f"numbers strictly between {low[first]} (items with p = 1) and {high[first]:g} (items with p > 0); "
+            "give another target"
+        )
+    shifts = np.zeros(len(rows))
+    numerics._counting_kernels.scale_rows(rows, beyond, np.where(fixed, np.nan, wanted), shifts)
+    return shifts
+
+
+def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
+    """Probabilities whose log-odds are higher by a number for each user; 0 and 1 stay."""
+    factor = np.exp(shift)[:, None]
+    return np.asarray(probabilities * factor / (1.0 - probabilities + probabilities * factor))
+
+
+def check_max_size(max_size: int) -> None:
+    """Refuse a longest list that is not a whole number of at least 1."""
+    if not isinstance(max_size, int | np.integer) or isinstance(max_size, bool) or max_size < 1:
+        raise DataError(f"max_size must be a whole number of at least 1, got {max_size!r}")
+
+
+def _approximate(
+    rows: FloatArray, lengths: IntArray, tails: FloatArray, utility: Utility, max_size: int, terms: int
+) -> FloatArray:
+    """The text's form: the expected gain times the expected inverse scale, as if they were independent."""
+    n_items = min(max_size, rows.shape[1])
+    known = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, 0.0)
+    last = np.maximum(np.minimum(lengths, max_size), 1)[:, None] - 1
+    at = np.minimum(np.arange(max_size), last)
+    top = known[:, :n_items]
+    worth = np.cumsum(utility.discounts(max_size)[:n_items] * (utility.gain * top - utility.loss * (1 - top)), axis=1)
+    if utility.normaliser == "none" or n_items == 0:
+        return np.take_along_axis(worth, at, axis=1) * (lengths[:, None] > 0) if n_items else np.zeros_like(at * 1.0)
+    pmf = _pmf_with_tails(known, tails, terms)
+    relevant = np.arange(1, pmf.shape[1] + 1)
+    sizes = np.arange(1, n_items + 1)[:, None]
+    inverse = utility.inverse_scale(max_size, len(relevant))
+    scale = inverse[sizes + relevant if utility.normaliser == "mean" else np.minimum(sizes, relevant)]  # (k, m)
+    return np.take_along_axis(worth * (pmf @ scale.T), at, axis=1) * (lengths[:, None] > 0)
+
+
+def _pmf_with_tails(known: FloatArray, tails: FloatArray, terms: int) -> FloatArray:
+    """P(S = 0), ..., P(S = terms - 1), with the tail as a Poisson number."""
+    from scipy.stats import poisson
+
+    n_counts = terms if tails.shape[1] else min(terms, known.shape[1] + 1)
+    pmf = poisson_binomial_pmf(known, max_count=n_counts - 1)
+    if not tails.shape[1]:
+        return pmf
+    others = poisson.pmf(np.arange(n_counts), tails[:, :1])
+    return np.stack([np.convolve(own, other)[:n_counts] for own, other in zip(pmf, others, strict=True)])
+
+
+def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
+    if lengths is None:
+        return np.full(len(rows), rows.shape[1])
+    counts = np.asarray(lengths)
+    if counts.shape != (len(rows),) or counts.dtype.kind not in "iu":
+        raise DataError(f"lengths must be {len(rows):,} whole numbers, one a user, got shape {counts.shape}")
+    if len(counts) and (counts.min() < 0 or counts.max() > rows.shape[1]):
+        raise DataError(f"lengths must lie between 0 and the {rows.shape[1]} columns, got {counts.min()} to {counts.max()}")
+    return counts.astype(np.int64)
+
+
+def _tails(
+    rows: FloatArray, lengths: IntArray, expected_relevant: ArrayLike | None, tail: ArrayLike | None
+) -> FloatArray:
+    """Power sums of the candidates that are not given; shape (n_users, n_powers), of width 0 if there are none."""
+    if tail is not None:
+        if expected_relevant is not None:
+            raise DataError("give expected_relevant or tail, not both: each says how many relevant items are not listed")
+        sums = np.asarray(tail, dtype=np.float64)
+        if sums.ndim != 2 or len(sums) != len(rows) or not np.all(sums >= 0):
+            raise DataError(f"tail must hold non-negative power sums, one row for each of {len(rows):,} users")
+        return np.ascontiguousarray(sums)
+    if expected_relevant is None:
+        return np.empty((len(rows), 0))
+    wanted = np.asarray(expected_relevant, dtype=np.float64)
+    if wanted.ndim > 1 or (wanted.ndim == 1 and len(wanted) != len(rows)):
+        raise DataError(f"expected_relevant must be one number, or one for each of {len(rows):,} users")
+    listed = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, 0.0).sum(axis=1)
+    missing = np.broadcast_to(wanted, len(rows)) - listed
+    if not np.all(missing >= -1e-9 * np.maximum(listed, 1.0)):
+        first = int(np.argmax(~(missing >= -1e-9 * np.maximum(listed, 1.0))))
+        raise DataError(
+            f"expected_relevant must not be below the sum of the listed probabilities, got {missing[first] + listed[first]:.6g} "
+            f"for user number {first} whose probabilities add up to {listed[first]:.6g}; lower them with scale_odds"
+        )
+    return np.maximum(missing, 0.0)[:, None]

@@ -1,0 +1,108 @@
+"""The best candidates of some users: what every list-size policy looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import DataError
+
+EMPTY = -1
+"""Stands in `items` where a user has fewer candidates than the longest list."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Lists:
+    """Ranked candidates of a block of users, best first, and what is known about them.
+
+    Rows are as wide as the longest list that may be shown. A user with fewer candidates has a shorter `lengths`; what
+    stands behind it does not count (score -inf, probability 0, no hit).
+
+    Examples
+    --------
+    >>> lists = Lists.of(probabilities=[[0.9, 0.4], [0.2, 0.1]])
+    >>> lists.n_users, lists.width, lists.lengths
+    (2, 2, array([2, 2]))
+    """
+
+    users: IntArray  # (n,) rows of the users
+    lengths: IntArray  # (n,) how many candidates each list really has
+    scores: FloatArray | None = None  # (n, width) falling
+    probabilities: FloatArray | None = None  # (n, width) falling
+    tail: FloatArray | None = None  # (n, n_powers) power sums of the probabilities of all other candidates
+    hits: BoolArray | None = None  # (n, width) which items turned out to be relevant
+    n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        probabilities: ArrayLike | None = None,
+        scores: ArrayLike | None = None,
+        hits: ArrayLike | None = None,
+        n_relevant: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+        tail: ArrayLike | None = None,
+    ) -> Self:
+        """From arrays with one row a user; lists are full and users are counted from 0 unless said otherwise."""
+        given = [np.asarray(value) for value in (probabilities, scores, hits) if value is not None]
+        if not given:
+            raise DataError("lists need probabilities, scores or hits, got none of them")
+        shape = given[0].shape
+        if len(shape) != 2 or any(value.shape != shape for value in given):
+            raise DataError(f"lists must be matrices of one shape, one row a user, got {[v.shape for v in given]}")
+        found = None if hits is None else np.asarray(hits, dtype=bool)
+        total = n_relevant if n_relevant is not None or found is None else found.sum(axis=1)
+        return cls(
+            users=np.arange(shape[0]) if users is None else np.asarray(users, dtype=np.int64),
+            lengths=np.full(shape[0], shape[1]) if lengths is None else np.asarray(lengths, dtype=np.int64),
+            scores=None if scores is None else np.asarray(scores, dtype=np.float64),
+            probabilities=None if probabilities is None else np.asarray(probabilities, dtype=np.float64),
+            tail=None if tail is None else np.asarray(tail, dtype=np.float64),
+            hits=found,
+            n_relevant=None if total is None else np.asarray(total, dtype=np.int64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The users of several blocks, one after the other; all blocks know the same and are as wide."""
+        names = [name for name, value in vars(parts[0]).items() if value is not None]
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    @property
+    def n_users(self) -> int:
+        return len(self.users)
+
+    @property
+    def width(self) -> int:
+        """The longest list that can be cut out of these."""
+        for values in (self.probabilities, self.scores, self.hits):
+            if values is not None:
+                return int(values.shape[1])
+        raise DataError("lists need probabilities, scores or hits, got none of them")
+
+    def take(self, rows: IntArray | BoolArray) -> Self:
+        """Some of the users."""
+        columns = {name: value[rows] for name, value in vars(self).items() if value is not None}
+        return replace(self, **columns)
+
+    def needed(self, name: str, by: object) -> FloatArray:
+        """One of the columns, or a sentence that says who wanted it."""
+        values: FloatArray | None = getattr(self, name)
+        if values is None:
+            raise DataError(f"{by!r} needs the {name} of the lists, got none; {_REMEDIES[name]}")
+        return values
+
+
+_REMEDIES = {
+    "scores": "give the scores that the items were ranked by",
+    "probabilities": "calibrate the scores first",
+    "hits": "give labels of a period that is over",
+    "n_relevant": "give labels of a period that is over",
+}

@@ -1,0 +1,288 @@
+"""Ways to decide how many items a user sees."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import DataError, NotFittedError
+from sureness.list_size.base import ListSizePolicy
+from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.lists import Lists
+from sureness.metrics.utility import Utility, named_utility, utility_at_every_size
+
+_TIE = 1e-12  # utilities closer than this are the same, and the smaller list wins
+
+
+class ExpectedUtility(ListSizePolicy):
+    """As many items as maximise the expected utility (PerK).
+
+    Parameters
+    ----------
+    utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
+    min_size : int
+        At least so many items; with 0 a user may see nothing, where nothing is worth showing.
+    max_size : int
+        At most so many items.
+    unsure_below : float
+        A user whose best list is not expected to be worth more than this is `unsure`: better ask than show. The default
+        of 0 concerns only utilities with a loss, such as PDCG, which a bad list makes negative.
+    method : {"exact", "approximate"}
+        "approximate" is the form of the text, for comparison.
+
+    Examples
+    --------
+    >>> lists = Lists.of(probabilities=[[0.9, 0.8, 0.1, 0.1], [0.3, 0.1, 0.1, 0.1]])
+    >>> ExpectedUtility("f1", max_size=4).sizes(lists)
+    array([2, 1])
+    >>> ExpectedUtility("pdcg", min_size=0, max_size=4).sizes(lists)
+    array([2, 0])
+    """
+
+    kind = "expected-utility"
+
+    def __init__(
+        self,
+        utility: str | Utility = "f1",
+        *,
+        min_size: int = 1,
+        max_size: int = 50,
+        unsure_below: float = 0.0,
+        method: Literal["exact", "approximate"] = "exact",
+    ) -> None:
+        self.utility = utility
+        self.min_size = min_size
+        self.max_size = max_size
+        self.unsure_below = unsure_below
+        self.method = method
+
+    def expected(self, lists: Lists) -> FloatArray:
+        """The expected utility of the first k items for every k up to `max_size`; shape (n_users, max_size)."""
+        self._check()
+        return expected_utility(
+            lists.needed("probabilities", self), self.utility, max_size=self.max_size, lengths=_known(lists),
+            tail=lists.tail, method=self.method,
+        )  # fmt: skip
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        return best_sizes(self.expected(lists), self.min_size)
+
+    def decide(self, lists: Lists) -> tuple[IntArray, FloatArray, BoolArray]:
+        """Sizes, the expected utility of each list, and which users are unsure."""
+        expected = self.expected(lists)
+        wanted = np.clip(best_sizes(expected, self.min_size), self.min_size, self.max_size)
+        sizes = np.minimum(wanted, lists.lengths)
+        value = np.where(sizes > 0, np.take_along_axis(expected, np.maximum(sizes, 1)[:, None] - 1, axis=1)[:, 0], 0.0)
+        unsure = (expected.max(axis=1) <= self.unsure_below) | (lists.lengths == 0)
+        return sizes, value, unsure
+
+
+class FixedSize(ListSizePolicy):
+    """The same number of items for everyone (Top-k).
+
+    Examples
+    --------
+    >>> FixedSize(3).sizes(Lists.of(probabilities=[[0.5, 0.4], [0.3, 0.2]]))  # there are only two items
+    array([2, 2])
+    """
+
+    kind = "fixed"
+
+    def __init__(self, size: int = 10) -> None:
+        self.size = size
+
+    @property
+    def max_size(self) -> int:  # type: ignore[override]
+        return max(self.size, 1)
+
+    @property
+    def min_size(self) -> int:  # type: ignore[override]
+        return self.size
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        return np.full(lists.n_users, self.size)
+
+
+class BestFixedSize(ListSizePolicy):
+    """The one number of items that was best on average in the validation period.
+
+    Examples
+    --------
+    >>> lists = Lists.of(hits=[[True, True, False], [True, False, False]])
+    >>> BestFixedSize("f1", max_size=3).fit(lists).size_
+    1
+    """
+
+    kind = "best-fixed"
+
+    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
+        self.utility = utility
+        self.min_size = min_size
+        self.max_size = max_size
+
+    def fit(self, lists: Lists) -> Self:
+        values = _realised(lists, self, self.utility, self.max_size)
+        judged = lists.needed("n_relevant", self) > 0
+        if not judged.any():
+            raise DataError("no user has a relevant item in these lists, so no size is better than another")
+        self.size_ = int(best_sizes(values[judged].mean(axis=0, keepdims=True), max(self.min_size, 1))[0])
+        return self
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        return np.full(lists.n_users, _fitted(self, "size_"))
+
+    def _state(self) -> dict[str, Any]:
+        return {"size": self.size_}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.size_ = int(state["size"])
+
+
+class RandomSize(ListSizePolicy):
+    """Any number of items, each equally likely: the lower end of every comparison.
+
+    Examples
+    --------
+    >>> sizes = RandomSize(max_size=3, seed=0).sizes(Lists.of(probabilities=np.zeros((100, 3))))
+    >>> sorted(set(sizes.tolist()))
+    [1, 2, 3]
+    """
+
+    kind = "random"
+
+    def __init__(self, *, min_size: int = 1, max_size: int = 50, seed: int = 0) -> None:
+        self.min_size = min_size
+        self.max_size = max_size
+        self.seed = seed
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        """A user gets the same size in whatever block the user comes."""
+        drawn = np.random.default_rng(self.seed).random(int(lists.users.max(initial=0)) + 1)
+        width = self.max_size - self.min_size + 1
+        return np.asarray(self.min_size + (drawn[lists.users] * width).astype(np.int64))
+
+
+class ValidationBest(ListSizePolicy):
+    """Each user's own best number of items of the validation period (Val-k).
+
+    Users without a relevant item there get the size that was best on average.
+
+    Examples
+    --------
+    >>> lists = Lists.of(hits=[[True, True, False], [True, False, False]])
+    >>> ValidationBest("f1", max_size=3).fit(lists).sizes(lists)
+    array([2, 1])
+    """
+
+    kind = "validation-best"
+
+    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
+        self.utility = utility
+        self.min_size = min_size
+        self.max_size = max_size
+
+    def fit(self, lists: Lists) -> Self:
+        values = _realised(lists, self, self.utility, self.max_size)
+        judged = lists.needed("n_relevant", self) > 0
+        overall = BestFixedSize(self.utility, min_size=self.min_size, max_size=self.max_size).fit(lists).size_
+        self.size_of_user_ = np.full(int(lists.users.max(initial=0)) + 1, overall, dtype=np.int64)
+        self.size_of_user_[lists.users[judged]] = best_sizes(values[judged], max(self.min_size, 1))
+        self.size_ = overall
+        return self
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        known: IntArray = _fitted(self, "size_of_user_")
+        return np.where(lists.users < len(known), known[np.minimum(lists.users, len(known) - 1)], self.size_)
+
+    def _state(self) -> dict[str, Any]:
+        return {"size": self.size_, "size_of_user": self.size_of_user_}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.size_, self.size_of_user_ = int(state["size"]), np.asarray(state["size_of_user"])
+
+
+class Threshold(ListSizePolicy):
+    """All items that are at least this likely to be relevant.
+
+    Examples
+    --------
+    >>> Threshold(0.3).sizes(Lists.of(probabilities=[[0.9, 0.4, 0.2], [0.2, 0.1, 0.1]]))
+    array([2, 1])
+    """
+
+    kind = "threshold"
+
+    def __init__(self, probability: float = 0.5, *, min_size: int = 1, max_size: int = 50) -> None:
+        self.probability = probability
+        self.min_size = min_size
+        self.max_size = max_size
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        if not 0 <= self.probability <= 1:
+            raise DataError(f"the threshold must lie in [0, 1], got {self.probability}")
+        likely = lists.needed("probabilities", self) >= self.probability
+        return np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1))
+
+
+class Oracle(ListSizePolicy):
+    """Each user's best number of items, read off the labels: the upper end of every comparison.
+
+    Examples
+    --------
+    >>> Oracle("f1", max_size=3).sizes(Lists.of(hits=[[False, True, False], [True, False, False]]))
+    array([2, 1])
+    """
+
+    kind = "oracle"
+
+    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
+        self.utility = utility
+        self.min_size = min_size
+        self.max_size = max_size
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        return best_sizes(_realised(lists, self, self.utility, self.max_size), self.min_size)
+
+
+POLICIES: dict[str, type[ListSizePolicy]] = {
+    policy.kind: policy
+    for policy in (ExpectedUtility, FixedSize, BestFixedSize, RandomSize, ValidationBest, Threshold, Oracle)
+}
+
+
+def best_sizes(values: FloatArray, min_size: int) -> IntArray:
+    """The smallest size from `min_size` on with the highest utility; 0 items are worth 0.
+
+    Examples
+    --------
+    >>> best_sizes(np.array([[0.1, 0.4, 0.4], [-1.0, -0.5, -2.0]]), 0)
+    array([2, 0])
+    """
+    first = max(min_size, 1)
+    allowed = values[:, min(first, values.shape[1]) - 1 :]
+    best = allowed.max(axis=1, keepdims=True)
+    sizes = np.argmax(allowed >= best - _TIE, axis=1) + first
+    return np.asarray(np.where((best[:, 0] <= _TIE) & (min_size == 0), 0, sizes))
+
+
+def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_size: int) -> FloatArray:
+    """What lists of every size were worth; beyond a user's candidates the list ends."""
+    policy._check()
+    hits, n_relevant = lists.needed("hits", policy), lists.needed("n_relevant", policy)
+    width = min(max_size, lists.width)
+    values = utility_at_every_size(np.asarray(hits[:, :width], dtype=bool), n_relevant, named_utility(utility))
+    last = np.clip(lists.lengths, 1, width)[:, None] - 1
+    return np.take_along_axis(values, np.minimum(np.arange(width), last), axis=1)
+
+
+def _known(lists: Lists) -> IntArray:
+    """How many of the probabilities of each row count."""
+    return np.minimum(lists.lengths, lists.width)
+
+
+def _fitted(policy: ListSizePolicy, name: str) -> Any:
+    if not hasattr(policy, name):
+        raise NotFittedError(f"{policy!r} is not fitted yet; call fit(lists) with lists of the validation period")
+    return getattr(policy, name)

@@ -1,0 +1,211 @@
+"""Compiled row loops of many small logistic fits, nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+_MOST = 100  # Newton steps; a handful suffice
+_HALVINGS = 30
+_DONE = 1e-13  # Newton decrement, relative to the weight of a row
+
+
+@njit(cache=True, error_model="numpy")
+def _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature):
+    """The risk of a row with its prior, and its derivatives.
+
+    Every point counts as if it were no positive, and each positive takes that back for itself: softplus(z) and -z in
+    the plain form, log(1 + p) and softplus(-z) where as many positives are hidden among the points as are known. The
+    latter is not convex everywhere, so its curvature is the expected one, which is.
+    """
+    n_parameters = theta.shape[0]
+    risk = 0.0
+    for j in range(n_parameters):
+        slope[j] = 0.0
+        for k in range(n_parameters):
+            curvature[j, k] = precision[j, k]
+            slope[j] += precision[j, k] * (theta[k] - centre[k])
+            risk += 0.5 * precision[j, k] * (theta[j] - centre[j]) * (theta[k] - centre[k])
+    for point in range(features.shape[0]):
+        w = weight[point]
+        if w == 0.0:
+            continue
+        z = 0.0
+        for j in range(n_parameters):
+            z += features[point, j] * theta[j]
+        shrunk = np.exp(-abs(z))  # one exponential serves softplus and sigmoid, and cannot overflow
+        inverse = 1.0 / (1.0 + shrunk)
+        p = inverse if z >= 0 else shrunk * inverse
+        q = shrunk * inverse if z >= 0 else inverse
+        if hidden:
+            risk += w * np.log1p(p)
+            first = w * p * q / (1.0 + p)
+            second = first * q / (1.0 + p)
+        else:
+            risk += w * (max(z, 0.0) + np.log1p(shrunk))
+            first = w * p
+            second = first * q
+        for j in range(n_parameters):
+            slope[j] += first * features[point, j]
+            for k in range(j + 1):
+                curvature[j, k] += second * features[point, j] * features[point, k]
+    for point in range(positives.shape[0]):
+        z = 0.0
+        for j in range(n_parameters):
+            z += positives[point, j] * theta[j]
+        share = 1.0
+        if hidden:
+            shrunk = np.exp(-abs(z))
+            risk += max(-z, 0.0) + np.log1p(shrunk)
+            share = shrunk / (1.0 + shrunk) if z >= 0 else 1.0 / (1.0 + shrunk)
+        else:
+            risk -= z
+        for j in range(n_parameters):
+            slope[j] -= share * positives[point, j]
+    for j in range(n_parameters):
+        for k in range(j):
+            curvature[k, j] = curvature[j, k]
+    return risk
+
+
+@njit(cache=True, error_model="numpy")
+def _model_step(slope, curvature, theta, bounded, step):
+    """The step to the minimum of the quadratic model among parameters that stay non-negative where they must.
+
+    With d parameters at most 2**d choices of which are held at 0; the feasible one with the lowest value wins.
+    """
+    n_parameters = theta.shape[0]
+    lowest = np.inf
+    matrix = np.empty((n_parameters, n_parameters + 1))
+    trial = np.empty(n_parameters)
+    for held in range(2**n_parameters):
+        allowed = True
+        for j in range(n_parameters):
+            if (held >> j) & 1 and not bounded[j]:
+                allowed = False
+        if not allowed:
+            continue
+        for j in range(n_parameters):
+            if (held >> j) & 1:
+                for k in range(n_parameters):
+                    matrix[j, k] = 1.0 if j == k else 0.0
+                matrix[j, n_parameters] = -theta[j]
+            else:
+                for k in range(n_parameters):
+                    matrix[j, k] = curvature[j, k]
+                matrix[j, n_parameters] = -slope[j]
+        _eliminate(matrix, trial)
+        value = 0.0
+        feasible = True
+        for j in range(n_parameters):
+            if not np.isfinite(trial[j]) or (bounded[j] and theta[j] + trial[j] < -1e-12):
+                feasible = False
+            value += slope[j] * trial[j]
+            for k in range(n_parameters):
+                value += 0.5 * curvature[j, k] * trial[j] * trial[k]
+        if feasible and value < lowest:
+            lowest = value
+            step[:] = trial
+            if held == 0:  # nothing held: no other choice can be lower
+                break
+    return lowest
+
+
+@njit(cache=True, error_model="numpy")
+def _eliminate(matrix, result):
+    """Solve a small linear system, the right side in the last column; Gauss with row exchange."""
+    n = matrix.shape[0]
+    for column in range(n):
+        pivot = column
+        for row in range(column + 1, n):
+            if abs(matrix[row, column]) > abs(matrix[pivot, column]):
+                pivot = row
+        if pivot != column:
+            for k in range(n + 1):
+                matrix[column, k], matrix[pivot, k] = matrix[pivot, k], matrix[column, k]
+        for row in range(column + 1, n):
+            factor = matrix[row, column] / matrix[column, column]
+            for k in range(column, n + 1):
+                matrix[row, k] -= factor * matrix[column, k]
+    for row in range(n - 1, -1, -1):
+        value = matrix[row, n]
+        for k in range(row + 1, n):
+            value -= matrix[row, k] * result[k]
+        result[row] = value / matrix[row, row]
+
+
+@njit(cache=True, error_model="numpy")
+def _fit_row(features, weight, positives, hidden, centre, precision, bounded, theta, curvature):
+    """Damped Newton from the prior's centre; theta and curvature are left at the minimum."""
+    n_parameters = theta.shape[0]
+    slope, step, trial = np.empty(n_parameters), np.zeros(n_parameters), np.empty(n_parameters)
+    theta[:] = centre
+    for j in range(n_parameters):
+        if bounded[j]:
+            theta[j] = max(theta[j], 0.0)
+    risk = _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature)
+    scale = max(weight.sum(), 1.0)
+    for _ in range(_MOST):
+        promised = _model_step(slope, curvature, theta, bounded, step)
+        if -promised <= _DONE * scale:
+            break
+        share = 1.0
+        moved = False
+        for _halving in range(_HALVINGS):
+            for j in range(n_parameters):
+                trial[j] = theta[j] + share * step[j]
+                if bounded[j]:
+                    trial[j] = max(trial[j], 0.0)
+            new = _terms(features, weight, positives, hidden, centre, precision, trial, slope, curvature)
+            if new <= risk + 1e-4 * share * promised:
+                moved = True
+                break
+            share *= 0.5
+        if not moved:  # rounding is all that is left
+            _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature)
+            break
+        theta[:] = trial
+        risk = new
+
+
+@njit(cache=True, parallel=True)
+def fit_rows(features, weight, positives, starts, hidden, centre, precision, bounded, theta, curvature):
+    """Fit every row: features (n, points, d), weight (n, points), positives of row i from starts[i] on."""
+    for row in prange(features.shape[0]):
+        _fit_row(
+            features[row], weight[row], positives[starts[row] : starts[row + 1]], hidden, centre, precision, bounded,
+            theta[row], curvature[row],
+        )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def _bin_row(scores, means, counts):
+    """Counts and mean scores of equal bins between the smallest and the largest finite score of a row."""
+    low, high = np.inf, -np.inf
+    for score in scores:
+        if score > -np.inf:
+            low, high = min(low, score), max(high, score)
+    n_bins = means.shape[0]
+    means[:] = 0.0
+    counts[:] = 0.0
+    if low > high:
+        return
+    per_score = n_bins / max(np.float64(high) - np.float64(low), 1e-300)
+    if not np.isfinite(per_score):
+        per_score = 0.0
+    for score in scores:
+        if score > -np.inf:
+            place = min(int((np.float64(score) - low) * per_score), n_bins - 1)
+            counts[place] += 1.0
+            means[place] += score
+    for place in range(n_bins):
+        means[place] = means[place] / counts[place] if counts[place] > 0 else low
+
+
+@njit(cache=True, parallel=True)
+def bin_rows(block, rows, starts, excluded, means, counts):
+    """Bin each row of a block, the excluded entries of its user set to -inf first."""
+    for place in prange(block.shape[0]):
+        for at in range(starts[rows[place]], starts[rows[place] + 1]):
+            block[place, excluded[at]] = -np.inf
+        _bin_row(block[place], means[place], counts[place])

@@ -1,0 +1,116 @@
+"""How many items are relevant: the distribution of a sum of independent yes-or-no events of different chances."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness import numerics
+from sureness._types import FloatArray
+from sureness.errors import DataError
+from sureness.numerics.checks import check_choice, check_probability_rows
+
+Method = Literal["exact", "recursion", "refined_normal"]
+
+
+def poisson_binomial_pmf(
+    probabilities: ArrayLike, *, method: Method = "exact", max_count: int | None = None
+) -> FloatArray:
+    """The chance of every possible number of relevant items.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_items,) or (n_users, n_items)
+        In any order.
+    method : {"exact", "recursion", "refined_normal"}
+        "exact" takes the Fourier transform of a short window around the mean, out of which S falls with a chance of
+        1e-15; within 1e-12 of "recursion", which adds one item after the other and takes n_items * max_count steps.
+        "refined_normal" is the normal approximation with a term for the skewness, for comparison.
+    max_count : int, optional
+        The largest number that is wanted; by default n_items.
+
+    Returns
+    -------
+    array of shape (..., max_count + 1)
+
+    Examples
+    --------
+    >>> poisson_binomial_pmf([0.5, 0.5]).round(3)
+    array([0.25, 0.5 , 0.25])
+    >>> poisson_binomial_pmf([[0.1, 0.2, 1.0]], max_count=1).round(3)
+    array([[0.  , 0.72]])
+    """
+    check_choice(method, "method", ("exact", "recursion", "refined_normal"))
+    rows, single = check_probability_rows(probabilities)
+    n_counts = rows.shape[1] + 1 if max_count is None else _whole(max_count) + 1
+    result = np.empty((len(rows), n_counts))
+    if method == "refined_normal":
+        below = refined_normal_cdf(rows, np.arange(-1, n_counts))
+        result = np.diff(below, axis=1)
+    elif method == "recursion":
+        numerics._counting_kernels.recursion_rows(rows, result)
+    else:
+        numerics._counting_kernels.pmf_rows(rows, result)
+    return result[0] if single else result
+
+
+def poisson_binomial_cdf(
+    probabilities: ArrayLike, *, method: Method = "exact", max_count: int | None = None
+) -> FloatArray:
+    """The chance of at most 0, 1, 2, ... relevant items; parameters as for `poisson_binomial_pmf`.
+
+    Examples
+    --------
+    >>> poisson_binomial_cdf([0.5, 0.5]).round(3)
+    array([0.25, 0.75, 1.  ])
+    """
+    if method == "refined_normal":
+        rows, single = check_probability_rows(probabilities)
+        counts = np.arange(rows.shape[1] + 1 if max_count is None else _whole(max_count) + 1)
+        result = refined_normal_cdf(rows, counts)
+        return result[0] if single else result
+    pmf = poisson_binomial_pmf(probabilities, method=method, max_count=max_count)
+    return np.minimum(np.cumsum(pmf, axis=-1), 1.0)
+
+
+def refined_normal_cdf(probabilities: FloatArray, counts: FloatArray) -> FloatArray:
+    """The normal approximation with continuity and skewness corrections; shape (n_users, n_counts)."""
+    from scipy.special import ndtr
+
+    variance = np.sum(probabilities * (1 - probabilities), axis=1, keepdims=True)
+    third = np.sum(probabilities * (1 - probabilities) * (1 - 2 * probabilities), axis=1, keepdims=True)
+    mean = probabilities.sum(axis=1, keepdims=True)
+    spread = np.sqrt(np.maximum(variance, 1e-300))
+    x = (counts + 0.5 - mean) / spread
+    density = np.exp(-0.5 * np.minimum(x * x, 1_400.0)) / np.sqrt(2 * np.pi)
+    skewness = np.where(variance > 0, third / spread**3, 0.0)
+    return np.clip(ndtr(x) + skewness * (1 - x * x) * density / 6, 0.0, 1.0)
+
+
+def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0) -> FloatArray:
+    """Sums of p, p**2, ... over each user's candidates behind the first `skip`: enough to count the relevant among them.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n_users, n_items)
+    n_powers : int
+    skip : int
+        How many leading columns do not belong to the sums.
+
+    Examples
+    --------
+    >>> power_sums([[0.9, 0.5, 0.1]], 2, skip=1).round(3)
+    array([[0.6 , 0.26]])
+    """
+    rows, _ = check_probability_rows(probabilities)
+    result = np.empty((len(rows), n_powers))
+    numerics._counting_kernels.tail_sums(rows, skip, result)
+    return result
+
+
+def _whole(max_count: int) -> int:
+    if not isinstance(max_count, int | np.integer) or max_count < 0:
+        raise DataError(f"max_count must be a whole number, 0 or more, got {max_count!r}")
+    return int(max_count)
