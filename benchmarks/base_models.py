@@ -37,9 +37,7 @@ _ALS = tuple(product((0.01, 0.1, 1.0), (1.0, 10.0)))  # regularisation, and how 
 
 def split_for(data: str, seed: int) -> Split:
     """60/20/20 of every user with enough interactions; all interactions count, as in the text."""
-    return prepare(
-        data, "ratio", seed=seed, folder=FOLDER / data, per_user=LEAST[data], core=1, positive_above=None
-    )
+    return prepare(data, "ratio", seed=seed, folder=FOLDER / data, per_user=LEAST[data], core=1, positive_above=None)
 
 
 def train(data: str, model: str, store: Path) -> None:
@@ -54,7 +52,10 @@ def train(data: str, model: str, store: Path) -> None:
         save_split(split, folder, {"data": data, "protocol": "ratio", "seed": seed, "settings": settings})
         source = _fit(model, split, settings, seed, folder)
         value = _judged(source, split)
-        print(f"{folder.name}: validation {_METRIC} {value:.4f} {settings} {time.perf_counter() - start:.0f} s", flush=True)
+        print(
+            f"{folder.name}: validation {_METRIC} {value:.4f} {settings} {time.perf_counter() - start:.0f} s",
+            flush=True,
+        )
 
 
 def _settings(data: str, model: str, store: Path) -> dict[str, Any]:

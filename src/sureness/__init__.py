@@ -1,6 +1,7 @@
 """How sure is your recommender?
 
-`sureness` turns the ranking scores of any recommender into calibrated probabilities, without changing the ranking.
+`sureness` turns the ranking scores of any recommender into calibrated probabilities, without changing the ranking,
+and shows each user as many items as are worth showing.
 It trains six recommenders of its own, and takes the fitted ones of other libraries.
 The names below are loaded when they are first used, so importing the package stays light.
 """
@@ -16,13 +17,14 @@ _HOME = {
     "calibration.base": ["Calibrator"],
     "calibration.calibration_set": ["CalibrationSet"],
     "calibration.catalogue": ["all_calibrators", "make_calibrator"],
-    "calibration.choosing": ["Choice", "choose", "cross_validate"],
+    "calibration.choosing": ["Choice", "cross_validate"],
     "calibration.nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
     "calibration.parametric": [
         "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",
         "PlattCalibrator", "TemperatureCalibrator",
     ],
     "calibration.per_segment": ["SegmentCalibrator"],
+    "calibration.per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
     "calibration.rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
     "calibration.saving": ["load"],
     "calibration.top_n": ["TopNCalibrator"],
@@ -38,11 +40,19 @@ _HOME = {
         "SurenessError", "SurenessWarning",
     ],
     "evaluation.ranking": ["RankingQuality", "best_items", "evaluate_ranking", "evaluate_within"],
+    "list_size.base": ["ListSizePolicy"],
+    "list_size.comparing": ["PolicyComparison", "compare_policies"],
+    "list_size.expected_utility": ["expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
+    "list_size.lists": ["Lists"],
+    "list_size.policies": [
+        "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold", "ValidationBest",
+    ],
     "metrics": [
         "BrierSplit", "Interval", "ReliabilityCurve", "adaptive_calibration_error", "brier_score", "brier_split",
         "by_group", "debiased_calibration_error", "expected_calibration_error", "interval",
         "maximum_calibration_error", "negative_log_likelihood", "reliability_curve", "top_n_calibration_error",
     ],
+    "metrics.utility": ["Utility", "utility_at_every_size"],
     "models.base": ["Recommender"],
     "models.bpr": ["BPR"],
     "models.catalogue": ["make_recommender"],
@@ -56,6 +66,10 @@ _HOME = {
     "models.tuning": ["tune"],
     "models.ubpr": ["UBPR"],
     "numerics.histogram": ["ScoreHistogram"],
+    "numerics.poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],
+    "pipeline.choosing": ["choose", "choose_list_sizes", "ways_to_decide"],
+    "pipeline.maps": ["GlobalMap"],
+    "pipeline.recommender": ["ConfidentRecommender"],
     "propensity": [
         "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity", "RandomPropensity",
         "UniformPropensity", "effective_sample_size",

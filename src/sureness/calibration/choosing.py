@@ -27,10 +27,12 @@ _N_RESAMPLES = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The calibrator to use, fitted on all pairs, and why."""
+    """What to use, fitted on everything, and why."""
 
-    best: Calibrator
-    table: pl.DataFrame  # calibrator, the metric, its difference to the simple one with interval, and how sure that is
+    best: Any  # a calibrator, or a recommender where list sizes are chosen
+    table: (
+        pl.DataFrame
+    )  # each candidate, the metric, its difference to the simple one with interval, and how sure that is
     by: str
     fell_back: bool  # whether the simple one was kept although another had the better number
     reason: str

@@ -21,7 +21,6 @@ from sureness.calibration.parametric import (
     ParametricCalibrator,
     PlattCalibrator,
 )
-from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, NotFittedError
 from sureness.evaluation.ranking import block_scores, fitted_to, top_blocks
@@ -58,8 +57,8 @@ class PerUserCalibrator(Configurable):
         probability that an item is one of the held-out ones.
     prior_width : float or "auto"
         How far the log-odds of users differ from the map of all. "auto" estimates it, for level and slope and with
-        their correlation, from users with held-out items; 0 gives everyone the map of all; infinity leaves every user alone
-        (with a prior just strong enough to keep the map finite).
+        their correlation, from users with held-out items; 0 gives everyone the map of all; infinity leaves
+        every user alone (with a prior just strong enough to keep the map finite).
     prior_users : int
         How many users the map of all and the prior are learned from, at most.
     n_bins : int
@@ -83,6 +82,12 @@ class PerUserCalibrator(Configurable):
     """
 
     base: ClassVar[type[ParametricCalibrator]]
+
+    COLUMNS: ClassVar[dict[str, str]] = {
+        "location_": "location", "scale_": "scale", "intercept_": "intercept", "n_positive_": "n_positive",
+        "expected_relevant_": "expected_relevant", "beyond_": "expected_beyond",
+    }  # fmt: skip
+    """What is learned about each user, and the column it is saved in."""
 
     def __init__(
         self,
@@ -226,7 +231,9 @@ class PerUserCalibrator(Configurable):
         scale = np.where(unknown, self.scale_.mean(), self.scale_[rows])[:, None]
         known = np.isfinite(scores)
         standardised = (np.where(known, scores, location) - location) / scale
-        result = np.repeat(np.where(unknown, self.global_.intercept_, self.intercept_[rows])[:, None], scores.shape[1], 1)
+        result = np.repeat(
+            np.where(unknown, self.global_.intercept_, self.intercept_[rows])[:, None], scores.shape[1], 1
+        )
         for number, column in enumerate(self._basis(standardised)):
             coef = np.where(unknown, self.global_.coef_[number], self.coef_[rows, number])
             result += coef[:, None] * column
@@ -236,11 +243,8 @@ class PerUserCalibrator(Configurable):
         """Everything that was learned about each user, as columns."""
         self._check_fitted()
         coefs = {f"coef_{number}": self.coef_[:, number] for number in range(self.coef_.shape[1])}
-        return pl.DataFrame(
-            {"user_id": self.users_.ids, "location": self.location_, "scale": self.scale_,
-             "intercept": self.intercept_, **coefs, "n_positive": self.n_positive_,
-             "expected_relevant": self.expected_relevant_, "expected_beyond": self.beyond_}
-        )  # fmt: skip
+        learned = {column: getattr(self, name) for name, column in self.COLUMNS.items()}
+        return pl.DataFrame({"user_id": self.users_.ids, **learned, **coefs})
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write maps and settings to a folder; `sureness.load` reads it back."""
@@ -383,7 +387,7 @@ class _Block:
     @cached_property
     def location(self) -> FloatArray:
         """The mean score of each user; shape (n,)."""
-        return (self.weight * self.scores).sum(axis=1) / np.maximum(self.weight.sum(axis=1), 1e-300)
+        return np.asarray((self.weight * self.scores).sum(axis=1) / np.maximum(self.weight.sum(axis=1), 1e-300))
 
     @cached_property
     def scale(self) -> FloatArray:

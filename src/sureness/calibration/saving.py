@@ -1,4 +1,4 @@
-"""Fitted calibrators as JSON: readable, checksummed, versioned, never executable."""
+"""Fitted calibrators as JSON, maps of users as columns: readable, checksummed, versioned, never executable."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import sureness
+from sureness._artefacts import read_manifest, write_folder
 from sureness._files import replacing
 from sureness._settings import Configurable
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import CALIBRATORS
+from sureness.calibration.families import ScoreRange
 from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.per_user import PER_USER, PerUserCalibrator
 from sureness.calibration.top_n import TopNCalibrator
+from sureness.data.ids import IdMap
 from sureness.errors import ArtefactError, FileError, NotFittedError
 
 FORMAT = "sureness-calibrator"
 SCHEMA = 1
+PER_USER_FORMAT = "sureness-user-maps"
+_MAPS = "maps.parquet"
 
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*CALIBRATORS.values(), SegmentCalibrator, TopNCalibrator)
@@ -44,7 +51,7 @@ def save_calibrator(calibrator: Calibrator | SegmentCalibrator, path: str | Path
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read a calibrator that `save` wrote.
+    """Read a calibrator that `save` wrote: a file, or the folder of one with a map for each user.
 
     Examples
     --------
@@ -55,6 +62,8 @@ def load(path: str | PathLike[str]) -> Any:
     >>> bool(load(path).probability([1.5])[0] == fitted.probability([1.5])[0])
     True
     """
+    if Path(path).is_dir():
+        return load_per_user(path)
     artefact = _read(Path(path))
     if artefact.get("format") != FORMAT:
         raise ArtefactError(f"{path} is not a saved calibrator (format {artefact.get('format')!r}); save one first")
@@ -67,6 +76,48 @@ def load(path: str | PathLike[str]) -> Any:
     if artefact.get("checksum") != _checksum(body):
         raise ArtefactError(f"{path} is damaged: its checksum does not match its content; save the calibrator again")
     return restore(body)
+
+
+def save_per_user(calibrator: PerUserCalibrator, folder: str | PathLike[str]) -> None:
+    """Write the maps of users as a table, and what they have in common beside it."""
+    table = calibrator.table()
+    manifest = {
+        "format": PER_USER_FORMAT,
+        "schema": SCHEMA,
+        "kind": next(name for name, kind in PER_USER.items() if kind is type(calibrator)),
+        "settings": _plain(calibrator.get_params(deep=False)),
+        "range": list(calibrator.range_),
+        "global": describe(calibrator.global_),
+        "n_users": table.height,
+    }
+    write_folder(folder, manifest, lambda place: write_columns(table, place / _MAPS))
+
+
+def load_per_user(folder: str | PathLike[str]) -> PerUserCalibrator:
+    """Read the maps that `save_per_user` wrote."""
+    manifest = read_manifest(folder, PER_USER_FORMAT, SCHEMA)
+    try:
+        calibrator = PER_USER[manifest["kind"]](**_revived(manifest["settings"]))
+        table = pl.read_parquet(Path(folder) / _MAPS)
+        coefs = [name for name in table.columns if name.startswith("coef_")]
+        calibrator.range_ = ScoreRange(*manifest["range"])
+        calibrator.global_ = restore(manifest["global"])
+        calibrator.users_ = IdMap(table["user_id"])
+        calibrator.coef_ = table.select(coefs).to_numpy()
+        for name, column in PerUserCalibrator.COLUMNS.items():
+            setattr(calibrator, name, table[column].to_numpy())
+        calibrator.estimand_ = calibrator.global_.estimand_
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ArtefactError(f"{folder} cannot be understood ({error!r}); save the maps again") from error
+    return calibrator
+
+
+def write_columns(table: pl.DataFrame, path: Path) -> None:
+    """Write a table; a full disk is an OSError whoever notices it."""
+    try:
+        table.write_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error)) from error
 
 
 def describe(calibrator: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class ListSizePolicy(Configurable, ABC):
     max_size: int = 50
 
     def fit(self, lists: Lists) -> Self:
-        """Learn from lists with `hits`, those of the validation period; policies that learn nothing return themselves."""
+        """Learn from lists with `hits`, those of the validation period, where there is anything to learn."""
         return self
 
     def sizes(self, lists: Lists) -> IntArray:

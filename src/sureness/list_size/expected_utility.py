@@ -72,10 +72,11 @@ def expected_utility(
     >>> expected_utility([[0.9, 0.5, 0.1]], "f1", max_size=3, expected_relevant=5.0).round(4)
     array([[0.331 , 0.4173, 0.3834]])
     """
-    return expected_utilities(
+    (values,) = expected_utilities(
         probabilities, [utility], max_size=max_size, expected_relevant=expected_relevant, lengths=lengths, tail=tail,
         method=method, terms=terms,
-    )[0]  # fmt: skip
+    )  # fmt: skip
+    return np.asarray(values)
 
 
 def expected_utilities(
@@ -203,7 +204,7 @@ def _pmf_with_tails(known: FloatArray, tails: FloatArray, terms: int) -> FloatAr
     pmf = poisson_binomial_pmf(known, max_count=n_counts - 1)
     if not tails.shape[1]:
         return pmf
-    others = poisson.pmf(np.arange(n_counts), tails[:, :1])
+    others = np.asarray(poisson.pmf(np.arange(n_counts), tails[:, :1]))
     return np.stack([np.convolve(own, other)[:n_counts] for own, other in zip(pmf, others, strict=True)])
 
 
@@ -214,7 +215,9 @@ def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
     if counts.shape != (len(rows),) or counts.dtype.kind not in "iu":
         raise DataError(f"lengths must be {len(rows):,} whole numbers, one a user, got shape {counts.shape}")
     if len(counts) and (counts.min() < 0 or counts.max() > rows.shape[1]):
-        raise DataError(f"lengths must lie between 0 and the {rows.shape[1]} columns, got {counts.min()} to {counts.max()}")
+        raise DataError(
+            f"lengths must lie between 0 and the {rows.shape[1]} columns, got {counts.min()} to {counts.max()}"
+        )
     return counts.astype(np.int64)
 
 
@@ -224,7 +227,9 @@ def _tails(
     """Power sums of the candidates that are not given; shape (n_users, n_powers), of width 0 if there are none."""
     if tail is not None:
         if expected_relevant is not None:
-            raise DataError("give expected_relevant or tail, not both: each says how many relevant items are not listed")
+            raise DataError(
+                "give expected_relevant or tail, not both: each says how many relevant items are not listed"
+            )
         sums = np.asarray(tail, dtype=np.float64)
         if sums.ndim != 2 or len(sums) != len(rows) or not np.all(sums >= 0):
             raise DataError(f"tail must hold non-negative power sums, one row for each of {len(rows):,} users")
@@ -239,7 +244,8 @@ def _tails(
     if not np.all(missing >= -1e-9 * np.maximum(listed, 1.0)):
         first = int(np.argmax(~(missing >= -1e-9 * np.maximum(listed, 1.0))))
         raise DataError(
-            f"expected_relevant must not be below the sum of the listed probabilities, got {missing[first] + listed[first]:.6g} "
-            f"for user number {first} whose probabilities add up to {listed[first]:.6g}; lower them with scale_odds"
+            "expected_relevant must not be below the sum of the listed probabilities, got "
+            f"{missing[first] + listed[first]:.6g} for user number {first} whose probabilities add up to "
+            f"{listed[first]:.6g}; lower them with scale_odds"
         )
-    return np.maximum(missing, 0.0)[:, None]
+    return np.asarray(np.maximum(missing, 0.0)[:, None])

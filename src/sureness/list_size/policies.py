@@ -223,7 +223,7 @@ class Threshold(ListSizePolicy):
         if not 0 <= self.probability <= 1:
             raise DataError(f"the threshold must lie in [0, 1], got {self.probability}")
         likely = lists.needed("probabilities", self) >= self.probability
-        return np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1))
+        return np.asarray(np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1)))
 
 
 class Oracle(ListSizePolicy):

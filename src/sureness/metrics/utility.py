@@ -21,7 +21,7 @@ NORMALISERS: tuple[Normaliser, ...] = ("none", "ideal", "smaller", "mean")
 
 
 def _logarithmic(rank: IntArray) -> FloatArray:
-    return 1.0 / np.log2(1.0 + rank)
+    return np.asarray(1.0 / np.log2(1.0 + rank))
 
 
 def _even(rank: IntArray) -> FloatArray:

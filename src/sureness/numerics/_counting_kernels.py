@@ -6,6 +6,8 @@ through their power sums, larger ones as factors; one inverse Fourier transform 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 
@@ -15,7 +17,9 @@ TINY = 0.001953125  # below, N_TINY power sums do
 N_TINY = 6
 CUT = 34.5  # -log of the probability that may lie outside the window: 1e-15
 
-_FAST = {"cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_FAST: dict[str, Any] = {
+    "cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}  # fmt: skip
 
 
 @njit(**_FAST)

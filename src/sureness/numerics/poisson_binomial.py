@@ -86,11 +86,11 @@ def refined_normal_cdf(probabilities: FloatArray, counts: FloatArray) -> FloatAr
     x = (counts + 0.5 - mean) / spread
     density = np.exp(-0.5 * np.minimum(x * x, 1_400.0)) / np.sqrt(2 * np.pi)
     skewness = np.where(variance > 0, third / spread**3, 0.0)
-    return np.clip(ndtr(x) + skewness * (1 - x * x) * density / 6, 0.0, 1.0)
+    return np.asarray(np.clip(ndtr(x) + skewness * (1 - x * x) * density / 6, 0.0, 1.0))
 
 
 def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0) -> FloatArray:
-    """Sums of p, p**2, ... over each user's candidates behind the first `skip`: enough to count the relevant among them.
+    """Sums of p, p**2, ... over each user's candidates behind the first `skip`: all that counting needs.
 
     Parameters
     ----------

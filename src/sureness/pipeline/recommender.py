@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import Configurable
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
 from sureness.data.interactions import Interactions, union
@@ -26,7 +26,7 @@ from sureness.metrics.utility import Utility
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
 from sureness.pipeline.maps import GlobalMap, as_maps
-from sureness.pipeline.summaries import Summaries, Target, summarise
+from sureness.pipeline.summaries import Target, summarise
 from sureness.sources.base import ScoreSource, id_maps
 
 Progress = Callable[[str, int, int], None]
@@ -167,12 +167,16 @@ class ConfidentRecommender(Configurable):
         return self._joined(found, self.seen_, self._rows(users))
 
     def validation_lists(self, train: Interactions | None, validation: Interactions) -> Lists:
-        """The lists as they were when only `train` was hidden, with the validation items as hits: to fit policies on."""
+        """The lists as they were when only `train` was hidden, with the validation items as hits: for policies."""
         hidden = None if train is None else fitted_to(self.source, train, "train")
         return self._joined(fitted_to(self.source, validation, "validation"), hidden)
 
     def evaluate(
-        self, test: Interactions, *, utility: str | Utility | None = None, policies: dict[str, ListSizePolicy] | None = None
+        self,
+        test: Interactions,
+        *,
+        utility: str | Utility | None = None,
+        policies: dict[str, ListSizePolicy] | None = None,
     ) -> PolicyComparison:
         """Judge the lists by what came later, beside other policies on the same candidates.
 
@@ -218,20 +222,18 @@ class ConfidentRecommender(Configurable):
                 probabilities=probabilities, tail=self.summaries_.tail[block],
             )  # fmt: skip
 
-    def _joined(
-        self, labels: Interactions | None, seen: Interactions | None, rows: IntArray | None = None
-    ) -> Lists:
+    def _joined(self, labels: Interactions | None, seen: Interactions | None, rows: IntArray | None = None) -> Lists:
         """The lists of many users as one, with hits where labels are given."""
         rows = np.arange(self.source.n_users) if rows is None else rows
         parts = []
         for items, lists in self._lists(rows, seen):
             if labels is not None:
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
-                lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])  # noqa: PLW2901
+                lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
 
-    def _decide(self, lists: Lists) -> tuple[IntArray, FloatArray, FloatArray]:
+    def _decide(self, lists: Lists) -> tuple[IntArray, FloatArray, BoolArray]:
         if isinstance(self.policy_, ExpectedUtility):
             return self.policy_.decide(lists)
         return self.policy_.sizes(lists), np.full(lists.n_users, np.nan), lists.lengths == 0
@@ -267,4 +269,3 @@ class ConfidentRecommender(Configurable):
     def _check_fitted(self) -> None:
         if not hasattr(self, "summaries_"):
             raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(train, validation) first")
-

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.evaluation.ranking import block_scores
@@ -18,7 +19,7 @@ from sureness.list_size.expected_utility import scale_odds, shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import top_k
-from sureness.pipeline.maps import GlobalMap, PerUserCalibrator
+from sureness.pipeline.maps import GlobalMap
 from sureness.sources.base import ScoreSource
 
 N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
@@ -76,12 +77,10 @@ def summarise(
     for block, probabilities, beyond in _blocks(source, maps, seen, max_size):
         wanted = target[block] if target is not None else np.full(len(block), np.nan)
         reachable = _reachable(probabilities, beyond, wanted)
-        if isinstance(expected_relevant, str) is False and not reachable.all():
+        if not isinstance(expected_relevant, str) and not reachable.all():
             _refuse(block[~reachable][0], wanted[~reachable][0], probabilities[~reachable][0])
         if reachable.any():
-            shift[block[reachable]] = scale_odds(
-                probabilities[reachable], wanted[reachable], tail=beyond[reachable]
-            )
+            shift[block[reachable]] = scale_odds(probabilities[reachable], wanted[reachable], tail=beyond[reachable])
         moved = shift_log_odds(probabilities, shift[block])
         tail[block] = power_sums(moved, N_POWERS, skip=min(max_size, moved.shape[1]))
         tail[block, 0] += beyond * np.exp(shift[block])
@@ -119,7 +118,9 @@ def _targets(
         return None if expected_relevant == "fitted" else maps.expected_relevant_
     given = np.asarray(expected_relevant, dtype=np.float64)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_users):
-        raise DataError(f"expected_relevant must be one number, or one for each of {n_users:,} users, got {given.shape}")
+        raise DataError(
+            f"expected_relevant must be one number, or one for each of {n_users:,} users, got {given.shape}"
+        )
     return np.broadcast_to(given, n_users)
 
 

@@ -1,0 +1,196 @@
+"""Choose how list sizes are decided, by what each way would have been worth to users it did not learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness._settings import clone
+from sureness._types import FloatArray
+from sureness.calibration.choosing import Choice
+from sureness.calibration.choosing import choose as choose_calibrator
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.per_user import PerUserPlatt
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.evaluation.ranking import fitted_to
+from sureness.list_size.comparing import compare_policies
+from sureness.list_size.policies import BestFixedSize, ExpectedUtility
+from sureness.metrics.utility import Utility, named_utility
+from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.sources.base import ScoreSource
+
+SIMPLE = "the best fixed size"
+_N_RESAMPLES = 2_000
+
+Progress = Callable[[str, int, int], None]
+
+
+def choose(candidates: Sequence[Any], *data: Any, **options: Any) -> Choice:
+    """Compare calibrators, or ways to decide list sizes, by cross-fitting; fall back, visibly, to the simple one.
+
+    Give calibrators with a calibration set (see `sureness.calibration.choosing.choose`), or confident recommenders with
+    the training and the validation log (see `choose_list_sizes`).
+
+    Examples
+    --------
+    >>> from sureness.calibration.parametric import GaussianCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=5_000)
+    >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
+    >>> choose([PlattCalibrator(), GaussianCalibrator()], scores, labels).best
+    GaussianCalibrator()
+    """
+    if candidates and all(isinstance(candidate, ConfidentRecommender) for candidate in candidates):
+        return choose_list_sizes(candidates, *data, **options)
+    return choose_calibrator(candidates, *data, **options)
+
+
+def ways_to_decide(
+    source: ScoreSource, utility: str | Utility = "f1", max_size: int = 50
+) -> list[ConfidentRecommender]:
+    """What is worth comparing on any data: personal maps, one map where lists are made, one map of all candidates."""
+    calibrators = (
+        PerUserPlatt(), PerUserPlatt(hidden=False), PerUserPlatt(prior_width=0.0), PerUserPlatt(top=None),
+        PlattCalibrator(),
+    )  # fmt: skip
+    return [ConfidentRecommender(source, c, ExpectedUtility(utility, max_size=max_size)) for c in calibrators]
+
+
+def choose_list_sizes(
+    candidates: Sequence[ConfidentRecommender],
+    train: Interactions | None,
+    validation: Interactions,
+    *,
+    by: str | Utility | None = None,
+    sure: float = 0.9,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Choice:
+    """Take the best way to decide list sizes, or the best fixed size unless another is surely better.
+
+    Each user's validation items are halved. Everything is fitted on one half, which is then hidden, and judged on the
+    other, as it will be at deployment; then the halves change places. The winner is fitted on all validation items.
+
+    Parameters
+    ----------
+    candidates : sequence of ConfidentRecommender
+        All with one source, not fitted; `ways_to_decide` has the usual ones.
+    train, validation : Interactions
+    by : str or Utility, optional
+        What to judge by; by default the utility of the first candidate's policy.
+    sure : float
+        How often a resample of the users must favour the best one over the best fixed size.
+    seed : int
+    progress : callable, optional
+
+    Returns
+    -------
+    Choice
+        `best` is fitted; `table` has the mean utility of each and its difference to the best fixed size; after a fall
+        back `best` shows the best fixed number of items, with the probabilities of the first candidate.
+    """
+    if not candidates:
+        raise DataError("choose needs at least one recommender, got none")
+    source = candidates[0].source
+    if any(candidate.source is not source for candidate in candidates):
+        raise DataError("all recommenders must have the same source, so that only their list sizes differ")
+    utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
+    held_out = fitted_to(source, validation, "validation")
+    names = _names(candidates)
+    totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
+    times = np.zeros(source.n_users)
+    halves = _halves(held_out, seed)
+    for direction, (known, later) in enumerate((halves, halves[::-1])):
+        for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
+            if progress is not None:
+                progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
+            fitted = _unfitted(candidate).fit(train, known)
+            policies: dict[str, Any] = {name: fitted.policy_}
+            if number == 0:
+                fixed = BestFixedSize(utility, max_size=fitted.policy_.max_size)
+                policies[SIMPLE] = fixed.fit(fitted.validation_lists(train, known))
+            compared = compare_policies(policies, fitted.lists(labels=later), utility)
+            for entry, values in compared.values.items():
+                totals[entry][compared.users] += values
+            if number == 0:
+                times[compared.users] += 1
+    judged = times > 0
+    means = {name: total[judged] / times[judged] for name, total in totals.items()}
+    return _decided(means, candidates, names, train, held_out, utility, sure, seed)
+
+
+def _decided(
+    values: Mapping[str, FloatArray],
+    candidates: Sequence[ConfidentRecommender],
+    names: list[str],
+    train: Interactions | None,
+    validation: Interactions,
+    utility: Utility,
+    sure: float,
+    seed: int,
+) -> Choice:
+    """Resample the users, decide, and fit what was decided on everything."""
+    gains = {name: found - values[SIMPLE] for name, found in values.items()}
+    rng = np.random.default_rng(seed)
+    n = len(values[SIMPLE])
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
+    rows: list[dict[str, Any]] = []
+    for name, gain in gains.items():
+        resampled = weights @ gain
+        low, high = np.quantile(resampled, [0.025, 0.975])
+        rows.append({"way": name, utility.name: float(values[name].mean()), "difference": float(gain.mean()),
+                     "low": float(low), "high": float(high),
+                     "sure_better": float(np.mean(resampled > 0))})  # fmt: skip
+    table = pl.DataFrame(rows)
+    best = max(names, key=lambda name: float(values[name].mean()))
+    confidence = next(row["sure_better"] for row in rows if row["way"] == best)
+    better, certain = float(gains[best].mean()) > 0, confidence >= sure
+    if better and certain:
+        reason = f"more {utility.name} on held-out halves than {SIMPLE} in {confidence:.0%} of the resamples"
+        winner = _unfitted(candidates[names.index(best)])
+    else:
+        reason = f"nothing has more {utility.name} on held-out halves than {SIMPLE}"
+        if better:
+            reason = (f"{best} has more {utility.name}, but only {confidence:.0%} of the resamples agree "
+                      f"({sure:.0%} are asked for), so {SIMPLE} stays")  # fmt: skip
+        first = _unfitted(candidates[0])
+        size = getattr(first.policy, "max_size", 50)
+        winner = ConfidentRecommender(
+            first.source, first.calibrator, BestFixedSize(utility, max_size=size),
+            expected_relevant=first.expected_relevant,
+        )  # fmt: skip
+    return Choice(winner.fit(train, validation), table, utility.name, better and not certain, reason)
+
+
+def _unfitted(recommender: ConfidentRecommender) -> ConfidentRecommender:
+    calibrator, policy = recommender.calibrator, recommender.policy
+    return ConfidentRecommender(
+        recommender.source,
+        None if calibrator is None else clone(calibrator),
+        None if policy is None else clone(policy),
+        expected_relevant=recommender.expected_relevant,
+    )
+
+
+def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
+    """How each candidate is called in the table: its calibrator and policy."""
+    names = [f"{c.calibrator or PerUserPlatt()!r}, {c.policy or ExpectedUtility()!r}" for c in candidates]
+    if len(set(names)) < len(names):
+        raise DataError("two of the recommenders have the same calibrator and policy; leave one of them out")
+    return names
+
+
+def _halves(validation: Interactions, seed: int) -> tuple[Interactions, Interactions]:
+    """Each user's items in two random parts of the same size, or as near as it gets."""
+    rng = np.random.default_rng(seed)
+    shuffled = np.lexsort((rng.random(len(validation)), validation.user_rows))
+    place = np.empty(len(validation), dtype=np.int64)
+    place[shuffled] = np.arange(len(validation)) - validation.row_starts[validation.user_rows[shuffled]]
+    odd = (place + rng.integers(2, size=validation.n_users)[validation.user_rows]) % 2 == 1
+    bare = replace(validation, notes=())
+    return bare.keep(odd), bare.keep(~odd)
