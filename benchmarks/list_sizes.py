@@ -23,7 +23,9 @@ from sureness.list_size.lists import Lists
 from sureness.models.runs import load_run
 
 RESULTS = Path("build/list-size/results")
-TRIALS = 4  # settings tried for each learned policy on the first split; the best one is used on the others
+TRIALS = 2  # settings tried for each learned policy on CiteULike-a with BPR; the best one is used everywhere
+_TUNED_ON = "citeulike-a-bpr"
+_SCHEDULE = {"epochs": 30, "patience": 3}
 
 
 def main(
@@ -72,16 +74,18 @@ def study_default() -> Any:
 
 
 def _learned(folder: Path, results: Path, max_size: int, utility: str, before: Lists) -> Mapping[str, ListSizePolicy]:
-    """AttnCut and MtCut, their settings chosen on the first split by users held out from training."""
+    """AttnCut and MtCut, their settings chosen on one data set by users held out from training."""
     from sureness.truncation.tuning import CUTS, tune_cut
 
-    data, seed = folder.name.rsplit("-", 1)
+    seed = folder.name.rsplit("-", 1)[1]
     found: dict[str, ListSizePolicy] = {}
     for kind, label in (("attn-cut", "AttnCut"), ("mt-cut", "MtCut")):
-        file = results / f"{data}-{utility}-{kind}-{max_size}.json"
+        file = results / f"{_TUNED_ON}-{utility}-{kind}-{max_size}.json"
         if not file.exists():
-            tuned = tune_cut(kind, before, utility, trials=TRIALS, seed=0, max_size=max_size)
-            file.write_text(json.dumps(tuned.best.get_params(deep=False)) + "\n", encoding="utf-8")
+            if not folder.name.startswith(_TUNED_ON):
+                raise typer.BadParameter(f"settings are chosen on {_TUNED_ON}: study that one first")
+            tuned = tune_cut(kind, before, utility, trials=TRIALS, seed=0, max_size=max_size, **_SCHEDULE)
+            file.write_text(json.dumps(tuned.policy.get_params(deep=False)) + "\n", encoding="utf-8")
         settings = json.loads(file.read_text(encoding="utf-8")) | {"seed": int(seed)}
         found[label] = CUTS[kind](**settings).fit(before)
     return found

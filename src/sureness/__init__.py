@@ -84,6 +84,9 @@ _HOME = {
     "sources.saving": ["load_source", "save_source"],
     "sources.svd": ["svd_source"],
     "sources.torch_model": ["TorchSource"],
+    "truncation.attn_cut": ["AttnCut"],
+    "truncation.mt_cut": ["MtCut"],
+    "truncation.tuning": ["tune_cut"],
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

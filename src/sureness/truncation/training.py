@@ -1,0 +1,106 @@
+"""Training a network on lists until the users held out gain no more."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+import torch
+
+from sureness.errors import DataError
+from sureness.models.training import Report, seeded, using_threads
+from sureness.truncation.inputs import Inputs, Labels
+from sureness.truncation.network import CutNetwork
+
+HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "utility": pl.Float64, "seconds": pl.Float64}
+
+
+class DivergedError(DataError):
+    """The loss is no number any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How a network is trained."""
+
+    learning_rate: float  # of Adam
+    weight_decay: float  # added to the gradient
+    batch_size: int  # lists a step
+    epochs: int  # at most
+    patience: int  # epochs without a better utility before training stops
+    seed: int  # of dropout and of the order of the lists
+    threads: int  # of torch
+
+
+class Trained(NamedTuple):
+    """What training tells; the network itself is left at its best epoch."""
+
+    history: pl.DataFrame  # one row an epoch, columns as in HISTORY
+    best_epoch: int
+    best_utility: float
+
+
+def train_cut(
+    network: CutNetwork,
+    inputs: Inputs,
+    labels: Labels,
+    *,
+    judge: Callable[[], float],
+    schedule: Schedule,
+    report: Report | None = None,
+) -> Trained:
+    """Train until `judge` finds the network no better for some epochs, and leave it at its best.
+
+    An epoch is a function of the network, the seed and the number of the epoch alone.
+    """
+    optimiser = torch.optim.Adam(
+        network.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
+    )
+    history: list[dict[str, float]] = []
+    best_epoch, best_utility, best_weights = 0, -math.inf, network.state_dict()
+    with using_threads(schedule.threads):
+        for epoch in range(1, schedule.epochs + 1):
+            started = time.perf_counter()
+            loss = _epoch(network, inputs, labels, optimiser, schedule, epoch)
+            utility = judge()
+            if utility > best_utility:
+                best_epoch, best_utility, best_weights = epoch, utility, deepcopy(network.state_dict())
+            seconds = time.perf_counter() - started
+            history.append({"epoch": epoch, "loss": loss, "utility": utility, "seconds": seconds})
+            if report is not None:
+                text = f"epoch {epoch} loss {loss:.4f} utility {best_utility:.4f} at {best_epoch}"
+                report(text, epoch, schedule.epochs)
+            if epoch - best_epoch >= schedule.patience:
+                break
+    network.load_state_dict(best_weights)
+    network.eval()
+    return Trained(pl.DataFrame(history, schema=HISTORY), best_epoch, best_utility)
+
+
+def _epoch(
+    network: CutNetwork, inputs: Inputs, labels: Labels, optimiser: torch.optim.Optimizer, schedule: Schedule,
+    number: int,
+) -> float:  # fmt: skip
+    """One pass over the lists in a new order; returns the mean loss."""
+    order = torch.from_numpy(np.random.default_rng([schedule.seed, number]).permutation(len(inputs.lengths)))
+    total = 0.0
+    network.train()
+    with seeded(schedule.seed, number):
+        for rows in torch.split(order, schedule.batch_size):
+            loss = network.loss(inputs.rows(rows), labels.rows(rows)).mean()
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total += float(loss.detach()) * len(rows)
+    if not math.isfinite(total):
+        raise DivergedError(
+            f"training diverged: the loss of epoch {number} is {total}; lower the learning rate "
+            f"({schedule.learning_rate})"
+        )
+    return total / len(order)

@@ -1,0 +1,116 @@
+"""A small seeded search over the text's grids, judged by the users held out for selection."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from sureness.errors import DataError
+from sureness.list_size.lists import Lists
+from sureness.metrics.utility import Utility
+from sureness.models.training import Report
+from sureness.numerics.checks import check_choice
+from sureness.truncation.attn_cut import AttnCut
+from sureness.truncation.base import CutPolicy
+from sureness.truncation.mt_cut import MtCut
+from sureness.truncation.training import DivergedError
+
+CUTS: dict[str, type[CutPolicy]] = {kind.kind: kind for kind in (AttnCut, MtCut)}
+
+GRID: dict[str, tuple[Any, ...]] = {
+    "learning_rate": (1e-2, 1e-3, 1e-4),
+    "weight_decay": (0.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9),
+    "layers": (1, 2),
+    "heads": (1, 2),
+    "tau": (0.1, 0.3, 0.95, 3.0),
+}
+"""What the search chooses from. The text does not say which tau it tried; the public code that it used has 0.95."""
+
+
+class CutTuning(NamedTuple):
+    """What was tried and what was best."""
+
+    policy: CutPolicy  # the best one, fitted
+    trials: pl.DataFrame  # trial, utility, epoch, seconds, settings as JSON; the best first
+
+
+def tune_cut(
+    kind: str,
+    lists: Lists,
+    utility: str | Utility = "f1",
+    trials: int = 8,
+    *,
+    seed: int = 0,
+    grid: Mapping[str, tuple[Any, ...]] | None = None,
+    progress: Report | None = None,
+    **settings: Any,
+) -> CutTuning:
+    """Try the defaults, then settings drawn from the grid, and keep what the users held out gain most from.
+
+    Parameters
+    ----------
+    kind : {"attn-cut", "mt-cut"}
+    lists : Lists
+        With scores and labels, as for `fit`; every trial holds out the same users.
+    utility : str or Utility
+    trials : int
+        At most; fewer if the grid is smaller.
+    seed : int
+        Of the draw and of every trial.
+    grid : mapping from setting to values, optional
+        By default `GRID`.
+    progress : callable, optional
+    **settings
+        Settings that are not searched.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = -np.sort(-rng.normal(size=(60, 6)))
+    >>> lists = Lists.of(scores=scores, hits=rng.random((60, 6)) < 1 / (1 + np.exp(-scores)))
+    >>> found = tune_cut("attn-cut", lists, "f1", trials=2, n_factors=4, epochs=2)
+    >>> found.trials.height, found.policy.best_utility_ == found.trials["utility"][0]
+    (2, True)
+    """
+    if trials < 1:
+        raise DataError(f"trials must be at least 1, got {trials}")
+    cut, fixed = CUTS[check_choice(kind, "kind", tuple(CUTS))], settings | {"seed": seed}
+    best, rows = None, []
+    drawn = _drawn(cut, {name: values for name, values in (grid or GRID).items() if name not in fixed}, trials, seed)
+    for number, some in enumerate(drawn, start=1):
+        policy = cut(utility, **fixed, **some)
+        row = {"trial": number, **_tried(policy, lists, number, len(drawn), progress), "settings": json.dumps(some)}
+        rows.append(row)
+        if math.isfinite(row["utility"]) and (best is None or policy.best_utility_ > best.best_utility_):
+            best = policy
+    if best is None:
+        raise DivergedError(f"training diverged in all {len(rows)} trials; give a grid with lower learning rates")
+    return CutTuning(best, pl.DataFrame(rows).sort("utility", descending=True, maintain_order=True))
+
+
+def _tried(policy: CutPolicy, lists: Lists, number: int, trials: int, progress: Report | None) -> dict[str, Any]:
+    def told(text: str, done: int, total: int) -> None:
+        if progress is not None:
+            progress(f"trial {number} of {trials}: {text}", (number - 1) * total + done, trials * total)
+
+    try:
+        policy.fit(lists, progress=told)
+    except DivergedError:
+        return {"utility": -math.inf, "epoch": 0, "seconds": 0.0}  # the worst there is; the search goes on
+    seconds = float(policy.history_["seconds"].sum())
+    return {"utility": policy.best_utility_, "epoch": policy.best_epoch_, "seconds": seconds}
+
+
+def _drawn(cut: type[CutPolicy], grid: Mapping[str, tuple[Any, ...]], trials: int, seed: int) -> list[dict[str, Any]]:
+    """The defaults, then other points of the grid in random order."""
+    defaults = cut().get_params()
+    first = {name: defaults[name] for name in grid}
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    others = [points[place] for place in np.random.default_rng(seed).permutation(len(points)) if points[place] != first]
+    return [first, *others][:trials]

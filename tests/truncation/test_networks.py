@@ -1,0 +1,178 @@
+"""What the networks see and what they must not see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from torch import nn
+
+from sureness.list_size.lists import Lists
+from sureness.truncation.attn_cut import AttnCutNetwork
+from sureness.truncation.encoder import ListDropout, ScoreReader, real_mask
+from sureness.truncation.inputs import Inputs, Labels, ScoreScale, allowed_sizes
+from sureness.truncation.mt_cut import CUT, TASKS, MtCutNetwork
+
+
+def networks():
+    torch.manual_seed(0)
+    common = {"size": 8, "layers": 2, "heads": 2, "dropout": 0.2}
+    return [
+        AttnCutNetwork(**common).eval(),
+        MtCutNetwork(**common, experts=3, relevance_weight=0.7, rerank_weight=0.3).eval(),
+    ]
+
+
+every = pytest.mark.parametrize("network", networks(), ids=lambda network: type(network).__name__)
+
+
+def inputs_of(scores, lengths, min_size=1):
+    scores, lengths = np.asarray(scores, dtype=float), np.asarray(lengths)
+    lists = Lists.of(scores=scores, lengths=lengths)
+    return Inputs.of(lists, ScoreScale(0.0, 1.0), width=scores.shape[1], min_size=min_size, by=None)
+
+
+def some_inputs(n=6, width=5, seed=0, lengths=None):
+    scores = -np.sort(-np.random.default_rng(seed).normal(size=(n, width)), axis=1)
+    return inputs_of(scores, np.full(n, width) if lengths is None else lengths)
+
+
+def test_the_scale_is_one_for_all_users_and_keeps_their_differences():
+    scores = np.array([[3.0, 1.0], [-1.0, -3.0]])
+    scaled = ScoreScale.of(scores.ravel())(scores)
+    assert_allclose(scaled, scores / np.sqrt(5), rtol=1e-6)
+    assert scaled.dtype == np.float32
+
+
+def test_equal_scores_and_far_scores_stay_finite():
+    assert ScoreScale.of(np.full(4, 7.0))([7.0, 8.0]).tolist() == [0.0, 1.0]
+    assert np.isfinite(ScoreScale(0.0, 1e-300)([1e100, -1e100])).all()
+
+
+@given(st.integers(1, 9), st.integers(0, 9), st.integers(1, 9))
+def test_allowed_sizes_are_those_a_policy_may_return(length, min_size, width):
+    length = min(length, width)
+    allowed = allowed_sizes(np.array([length]), width, min_size)[0]
+    expected = {size for size in range(1, length + 1) if size >= min_size} or {length}
+    assert set(np.flatnonzero(allowed) + 1) == expected
+
+
+@every
+def test_what_stands_behind_the_end_of_a_list_changes_nothing(network):
+    scores = np.array([[2.0, 1.0, 0.5, -1.0], [1.0, 0.9, -np.inf, np.nan]])
+    padded = network(inputs_of(scores, [4, 2]))
+    other = network(inputs_of(np.where(np.isfinite(scores), scores, 77.0), [4, 2]))
+    assert_array_equal(padded.detach(), other.detach())
+    short = network(inputs_of(scores[1:, :2], [2]))
+    assert_allclose(padded[1, :2].detach(), short[0].detach(), atol=1e-6)
+
+
+@every
+def test_a_list_does_not_depend_on_its_neighbours(network):
+    inputs = some_inputs()
+    together = network(inputs).detach()
+    alone = torch.cat([network(inputs.rows(slice(row, row + 1))) for row in range(6)]).detach()
+    assert_allclose(together, alone, atol=1e-6)
+
+
+@every
+def test_every_rank_sees_the_whole_list(network):
+    """Both the first and the last score move the logit of every size."""
+    inputs = some_inputs(n=1)
+    scores = inputs.scores.clone().requires_grad_()
+    for size in range(5):
+        (gradient,) = torch.autograd.grad(network(inputs._replace(scores=scores))[0, size], scores)
+        assert (gradient != 0).all()
+
+
+@every
+def test_sizes_that_are_not_allowed_are_never_chosen(network):
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(1, 8, size=600)  # more than one block
+    inputs = inputs_of(-np.sort(-rng.normal(size=(600, 8))), lengths, min_size=3)
+    sizes = network.sizes(inputs)
+    assert (sizes <= lengths).all()
+    assert (sizes >= np.minimum(3, lengths)).all()
+    logits = network(inputs).detach().numpy()
+    for size, row, may in zip(sizes, logits, inputs.allowed.numpy(), strict=True):
+        assert row[size - 1] == pytest.approx(row[may].max(), abs=1e-5)
+
+
+@every
+def test_of_equal_sizes_the_smallest_is_chosen(network, monkeypatch):
+    monkeypatch.setattr(type(network), "forward", lambda _, inputs: torch.zeros_like(inputs.scores))
+    assert network.sizes(inputs_of(np.zeros((2, 4)), [4, 1], min_size=2)).tolist() == [2, 1]
+
+
+def test_the_reader_reads_short_lists_as_if_they_were_alone():
+    torch.manual_seed(1)
+    reader = ScoreReader(6, 0.0)
+    scores, lengths = torch.randn(3, 5), torch.tensor([5, 1, 3])
+    states = reader(scores, lengths)
+    for row, length in enumerate(lengths):
+        alone = reader(scores[row : row + 1, :length], lengths[row : row + 1])
+        assert_allclose(states[row, :length].detach(), alone[0].detach(), atol=1e-6)
+        assert (states[row, length:] == 0).all()
+
+
+def test_dropout_drops_the_same_parts_at_every_rank():
+    torch.manual_seed(2)
+    dropped = ListDropout(0.25)(torch.ones(400, 3, 10))
+    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.75])
+    assert (dropped == dropped[:, :1]).all()
+    assert (dropped[:, 0] != dropped[:1, 0]).any()
+    assert float(dropped.mean()) == pytest.approx(1.0, abs=0.05)
+    assert (ListDropout(0.25).eval()(torch.ones(2, 3, 4)) == 1).all()
+
+
+# --- MtCut ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_gates_of_each_task_sum_to_one_and_differ_between_lists_and_tasks():
+    network, inputs = networks()[1], some_inputs(n=5, lengths=[5, 4, 3, 2, 1])
+    states, real = network.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
+    mixing = network.mixing(states, real).detach()
+    assert mixing.shape == (5, 3, len(TASKS))
+    assert (mixing > 0).all()
+    assert_allclose(mixing.sum(dim=1), 1.0, rtol=1e-6)
+    assert (mixing[0] != mixing[1]).any()
+    assert (mixing[:, :, 0] != mixing[:, :, 1]).any()
+
+
+def test_reading_then_mixing_equals_a_tower_on_the_mixture_of_experts():
+    network, inputs = networks()[1], some_inputs()
+    states, real = network.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
+    opinions, mixing = [expert(states, real) for expert in network.experts], network.mixing(states, real)
+    for task, found in enumerate(network.outputs(inputs)):
+        mixture = sum(mixing[:, place, task, None, None] * opinion for place, opinion in enumerate(opinions))
+        expected = mixture @ network.towers.weight[task] + network.towers.bias[task]
+        assert_allclose(found.detach(), expected.detach(), atol=1e-6)
+
+
+def test_only_the_cut_decides_sizes_and_all_tasks_are_learned():
+    network, inputs = networks()[1], some_inputs()
+    before = network.sizes(inputs)
+    labels = Labels(torch.full((6, 5), 0.2), (torch.arange(30).view(6, 5) % 2).float())
+    network.loss(inputs, labels).sum().backward()
+    assert (network.towers.weight.grad.abs().sum(dim=1) > 0).all()
+    with torch.no_grad():
+        for task in range(len(TASKS)):
+            if task != CUT:
+                nn.init.normal_(network.towers.weight[task], std=9.0)
+    assert_array_equal(network.sizes(inputs), before)
+
+
+def test_the_total_loss_weighs_the_other_tasks():
+    full, inputs = networks()[1], some_inputs()
+    labels = Labels(torch.full((6, 5), 0.2), (torch.arange(30).view(6, 5) % 2).float())
+    losses = {}
+    for weights in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.7, 0.3)):
+        full.relevance_weight, full.rerank_weight = weights
+        losses[weights] = full.loss(inputs, labels).detach()
+    cut = losses[0.0, 0.0]
+    expected = cut + 0.7 * (losses[1.0, 0.0] - cut) + 0.3 * (losses[0.0, 1.0] - cut)
+    assert_allclose(losses[0.7, 0.3], expected, rtol=1e-5)
+    assert (losses[1.0, 0.0] > cut).all()
