@@ -86,7 +86,7 @@ def test_progress_counts_over_all_trials():
 
 
 def test_unknown_kinds_and_no_trials_are_refused():
-    with pytest.raises(DataError, match="kind must be one of attn_cut, mt_cut"):
+    with pytest.raises(DataError, match="kind must be one of attn-cut, mt-cut"):
         tune_cut("bi_cut", made_up(10))
     with pytest.raises(DataError, match="trials must be at least 1"):
         search(trials=0)

@@ -103,22 +103,25 @@ def expected_utilities(
     """
     check_choice(method, "method", ("exact", "approximate"))
     chosen = [named_utility(utility) for utility in utilities]
-    rows, _ = check_probability_rows(probabilities)
+    rows, _ = check_probability_rows(probabilities, in_range=method == "approximate" or expected_relevant is not None)
     check_max_size(max_size)
     counts = _lengths(lengths, rows)
     tails = _tails(rows, counts, expected_relevant, tail)
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
-    result = np.empty((len(chosen), len(rows), max_size))
-    numerics._counting_kernels.expected_rows(
-        rows, counts, tails, max_size,
+    result, valid = np.empty((len(chosen), len(rows), max_size)), np.empty(len(rows), dtype=bool)
+    kernels = numerics._counting_kernels
+    kernels.expected_rows(
+        rows, counts, tails, *kernels.ROOTS, max_size,
         np.stack([utility.discounts(max_size) for utility in chosen]),
         np.array([utility.gain for utility in chosen]),
         np.array([utility.loss for utility in chosen]),
         np.array([_KINDS[utility.normaliser] for utility in chosen]),
         np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in chosen]),
-        result,
+        result, valid,
     )  # fmt: skip
+    if not valid.all():
+        check_probability_rows(rows[~valid])
     return result
 
 

@@ -15,6 +15,8 @@ N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8
 SMALL = 0.0625
 TINY = 0.001953125  # below, N_TINY power sums do
 N_TINY = 6
+_CHUNK = 2_048
+_LONGEST = 4_096  # window for which the roots of unity are at hand
 CUT = 34.5  # -log of the probability that may lie outside the window: 1e-15
 
 _FAST: dict[str, Any] = {
@@ -46,65 +48,121 @@ def window_of(mean, variance, n_most):
 
 
 @njit(**_FAST)
-def add_power_sums(probabilities, sums, large):
-    """Add the power sums of the small probabilities of a row; the others are copied to `large` and counted."""
-    n_large = 0
-    first = second = third = fourth = fifth = sixth = 0.0
-    for p in probabilities:
+def _tiny_sums(probabilities):
+    """Power sums of the tiny probabilities and how many there are: no branches, so it runs on vector instructions."""
+    first = second = third = fourth = fifth = sixth = n_tiny = 0.0
+    for place in range(probabilities.shape[0]):
+        p = probabilities[place]
         x = p if p < TINY else 0.0
+        n_tiny += 1.0 if p < TINY else 0.0
         square = x * x
+        cube = square * x
         first += x
         second += square
-        third += square * x
+        third += cube
         fourth += square * square
-        fifth += square * square * x
-        sixth += square * square * square
-    sums[0] += first
-    sums[1] += second
-    sums[2] += third
-    sums[3] += fourth
-    sums[4] += fifth
-    sums[5] += sixth
-    for p in probabilities:
-        if p >= TINY:
-            if p < SMALL:
-                power = 1.0
-                for j in range(N_POWERS):
-                    power *= p
-                    sums[j] += power
-            else:
-                large[n_large] = p
-                n_large += 1
+        fifth += square * cube
+        sixth += cube * cube
+    return first, second, third, fourth, fifth, sixth, n_tiny
+
+
+@njit(**_FAST)
+def add_power_sums(probabilities, sums, large):
+    """Add the power sums of the small probabilities of a row; the others are copied to `large` and counted.
+
+    In a calibrated list nearly all are tiny, and a chunk of tiny ones is done in one sweep.
+    """
+    n_items = probabilities.shape[0]
+    n_large, n_small = 0, 0
+    small = np.empty(n_items)
+    for start in range(0, n_items, _CHUNK):
+        chunk = probabilities[start : min(start + _CHUNK, n_items)]
+        first, second, third, fourth, fifth, sixth, n_tiny = _tiny_sums(chunk)
+        sums[0] += first
+        sums[1] += second
+        sums[2] += third
+        sums[3] += fourth
+        sums[4] += fifth
+        sums[5] += sixth
+        if n_tiny < chunk.shape[0]:
+            for p in chunk:
+                if p >= SMALL:
+                    large[n_large] = p
+                    n_large += 1
+                elif p >= TINY:
+                    small[n_small] = p
+                    n_small += 1
+    power = np.ones(n_small)
+    for j in range(N_POWERS):
+        sums[j] += _next_powers(power, small)
     return n_large
 
 
 @njit(**_FAST)
-def _spectrum(sums, n_sums, large, n_large, real, imaginary):
-    """The characteristic function of S at the first half of the frequencies of a window."""
-    half = real.shape[0] - 1
-    for place in range(half + 1):
-        angle = np.pi * place / half
-        z = np.exp(1j * angle) - 1.0
-        series = 0.0 + 0.0j
-        for j in range(n_sums - 1, -1, -1):  # Horner's scheme of the sum over (-1)^j power sum z^(j+1) / (j+1)
-            series = (sums[j] / (j + 1.0) if j % 2 == 0 else -sums[j] / (j + 1.0)) + series * z
-        value = np.exp(series * z)
-        real[place], imaginary[place] = value.real, value.imag
-    cosine, sine = np.empty(half + 1), np.empty(half + 1)
-    for place in range(half + 1):
-        cosine[place] = np.cos(np.pi * place / half) - 1.0
-        sine[place] = np.sin(np.pi * place / half)
-    for at in range(n_large):
-        p = large[at]
-        for place in range(half + 1):
-            a, b = 1.0 + p * cosine[place], p * sine[place]
-            x, y = real[place], imaginary[place]
-            real[place] = x * a - y * b
-            imaginary[place] = x * b + y * a
+def _next_powers(power, base):
+    """Multiply powers by their base, and add them up."""
+    total = 0.0
+    for place in range(power.shape[0]):
+        power[place] *= base[place]
+        total += power[place]
+    return total
+
+
+def _table_of_roots():
+    """Cosine and sine of 2 pi j / n for j < n / 2, at n / 2 + j, for every power of two n."""
+    cosine, sine = np.ones(_LONGEST), np.zeros(_LONGEST)
+    half = 1
+    while half < _LONGEST:
+        angles = np.pi * np.arange(half) / half
+        cosine[half : 2 * half], sine[half : 2 * half] = np.cos(angles), np.sin(angles)
+        half *= 2
+    return cosine, sine
+
+
+ROOTS = _table_of_roots()
 
 
 @njit(**_FAST)
-def _transform(real, imaginary):
+def _roots(half, cosine, sine):
+    """Half of the roots of unity of a length, out of the table as far as it goes."""
+    if 2 * half <= cosine.shape[0]:
+        return cosine[half : 2 * half], sine[half : 2 * half]
+    angles = np.pi * np.arange(half) / half
+    return np.cos(angles), np.sin(angles)
+
+
+@njit(**_FAST)
+def _spectrum(sums, n_sums, large, n_large, roots, real, imaginary):
+    """The characteristic function of S at the first half of the frequencies of a window."""
+    half = real.shape[0] - 1
+    cosine, sine = np.empty(half + 1), np.empty(half + 1)  # of e^{it} - 1
+    for place in range(half):
+        cosine[place], sine[place] = roots[0][place] - 1.0, roots[1][place]
+    cosine[half], sine[half] = -2.0, 0.0
+    if n_sums == 0:
+        real[:], imaginary[:] = 1.0, 0.0
+    else:
+        a, b = np.zeros(half + 1), np.zeros(half + 1)
+        for j in range(n_sums - 1, -1, -1):  # Horner's scheme of the sum over (-1)^j power sum z^(j+1) / (j+1)
+            term = sums[j] / (j + 1.0) if j % 2 == 0 else -sums[j] / (j + 1.0)
+            for place in range(half + 1):
+                x, y = a[place] + term, b[place]
+                a[place] = x * cosine[place] - y * sine[place]
+                b[place] = x * sine[place] + y * cosine[place]
+        for place in range(half + 1):
+            size = np.exp(a[place])
+            real[place], imaginary[place] = size * np.cos(b[place]), size * np.sin(b[place])
+    for at in range(n_large):
+        p = large[at]
+        for place in range(half + 1):
+            a_, b_ = 1.0 + p * cosine[place], p * sine[place]
+            x, y = real[place], imaginary[place]
+            real[place] = x * a_ - y * b_
+            imaginary[place] = x * b_ + y * a_
+
+
+@njit(**_FAST)
+def _transform(real, imaginary, cosine, sine):
     """Fourier transform in place; the length is a power of two."""
     n = real.shape[0]
     other = 0
@@ -117,24 +175,22 @@ def _transform(real, imaginary):
         if place < other:
             real[place], real[other] = real[other], real[place]
             imaginary[place], imaginary[other] = imaginary[other], imaginary[place]
-    size = 2
-    while size <= n:
-        half = size // 2
-        for turn in range(half):
-            angle = -2.0 * np.pi * turn / size
-            cosine, sine = np.cos(angle), np.sin(angle)
-            for start in range(turn, n, size):
-                x = real[start + half] * cosine - imaginary[start + half] * sine
-                y = real[start + half] * sine + imaginary[start + half] * cosine
-                real[start + half] = real[start] - x
-                imaginary[start + half] = imaginary[start] - y
-                real[start] += x
-                imaginary[start] += y
-        size *= 2
+    half = 1
+    while half < n:
+        c, s = _roots(half, cosine, sine)
+        for start in range(0, n, 2 * half):
+            for turn in range(half):
+                low, high = start + turn, start + turn + half
+                x = real[high] * c[turn] + imaginary[high] * s[turn]
+                y = imaginary[high] * c[turn] - real[high] * s[turn]
+                real[high], imaginary[high] = real[low] - x, imaginary[low] - y
+                real[low] += x
+                imaginary[low] += y
+        half *= 2
 
 
 @njit(**_FAST)
-def _count_row(probabilities, tail):
+def _count_row(probabilities, tail, cosine, sine):
     """First count and pmf of S over its window, for a row of probabilities and the power sums of others."""
     large = np.empty(probabilities.shape[0])
     sums = np.zeros(max(N_POWERS, tail.shape[0]))
@@ -144,6 +200,8 @@ def _count_row(probabilities, tail):
         sums[j] += tail[j]
     if tail.shape[0]:
         n_sums = sums.shape[0]
+    while n_sums and sums[n_sums - 1] * 2.0**n_sums <= 1e-17:  # terms too small to matter
+        n_sums -= 1
     mean, variance = sums[0], sums[0] - sums[1]  # of the small ones
     for at in range(n_large):
         mean += large[at]
@@ -155,11 +213,12 @@ def _count_row(probabilities, tail):
         length *= 2
     real, imaginary = np.empty(length), np.empty(length)
     half = length // 2
-    _spectrum(sums, n_sums, large, n_large, real[: half + 1], imaginary[: half + 1])
+    roots = _roots(half, cosine, sine)
+    _spectrum(sums, n_sums, large, n_large, roots, real[: half + 1], imaginary[: half + 1])
     for place in range(1, half):  # a real pmf: the other frequencies are conjugate
         real[length - place], imaginary[length - place] = real[place], -imaginary[place]
     imaginary[half] = 0.0
-    _transform(real, imaginary)
+    _transform(real, imaginary, cosine, sine)
     pmf = np.empty(width)
     for at in range(width):
         pmf[at] = max(real[(first + at) % length] / length, 0.0)  # rounding may leave -1e-17
@@ -167,11 +226,11 @@ def _count_row(probabilities, tail):
 
 
 @njit(cache=True, parallel=True)
-def pmf_rows(probabilities, result):
+def pmf_rows(probabilities, cosine, sine, result):
     """The pmf of every row; counts beyond the last column are not kept."""
     no_tail = np.empty(0)
     for row in prange(probabilities.shape[0]):
-        first, pmf = _count_row(probabilities[row], no_tail)
+        first, pmf = _count_row(probabilities[row], no_tail, cosine, sine)
         result[row] = 0.0
         for at in range(pmf.shape[0]):
             if first + at < result.shape[1]:
@@ -210,22 +269,31 @@ def _without_each(probabilities, first, pmf, without):
     n_likely = 0
     while n_likely < n_items and probabilities[n_likely] >= 0.5:
         n_likely += 1
+    inverse, ratio = np.empty(n_items), np.empty(n_items)
+    for r in range(n_items):
+        p = probabilities[r]
+        inverse[r] = 1.0 / p if r < n_likely else 1.0 / (1.0 - p)
+        ratio[r] = (1.0 - p) / p if r < n_likely else p / (1.0 - p)
     for row in range(n_rows):
         mass = pmf[row - lead] if 0 <= row - lead < width else 0.0
-        for r in range(n_likely, n_items):
-            p = probabilities[r]
-            before = without[row - 1, r] if row else 0.0
-            without[row, r] = max((mass - p * before) / (1.0 - p), 0.0)
+        if row == 0:
+            for r in range(n_likely, n_items):
+                without[0, r] = mass * inverse[r]
+        else:
+            for r in range(n_likely, n_items):
+                without[row, r] = max(mass * inverse[r] - ratio[r] * without[row - 1, r], 0.0)
     for row in range(n_rows - 1, -1, -1):
         mass = pmf[row + 1 - lead] if 0 <= row + 1 - lead < width else 0.0
-        for r in range(n_likely):
-            p = probabilities[r]
-            after = without[row + 1, r] if row + 1 < n_rows else 0.0
-            without[row, r] = max((mass - (1.0 - p) * after) / p, 0.0)
+        if row + 1 == n_rows:
+            for r in range(n_likely):
+                without[row, r] = mass * inverse[r]
+        else:
+            for r in range(n_likely):
+                without[row, r] = max(mass * inverse[r] - ratio[r] * without[row + 1, r], 0.0)
 
 
 @njit(**_FAST)
-def _expected_row(probabilities, tail, max_size, discount, gain, loss, kind, inverse, result):
+def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, loss, kind, inverse, result):
     """Expected utilities of the first k items for every k, for one user; probabilities fall over the first items."""
     n_items = min(max_size, probabilities.shape[0])
     counted = False
@@ -234,20 +302,27 @@ def _expected_row(probabilities, tail, max_size, discount, gain, loss, kind, inv
             counted = True
             break
     if counted:
-        first, pmf = _count_row(probabilities, tail)
+        first, pmf = _count_row(probabilities, tail, cosine, sine)
         lowest = max(first - 1, 0)
         n_rows = first + pmf.shape[0] - lowest
-        without = np.empty((n_rows, n_items))
+        columns = np.empty((n_rows, n_items))
         top = probabilities[:n_items]
         ordered = True
         for r in range(1, n_items):
             if top[r] > top[r - 1]:
                 ordered = False
         if ordered:
-            _without_each(top, first, pmf, without)
+            _without_each(top, first, pmf, columns)
         else:  # any order is allowed; one column at a time
             for r in range(n_items):
-                _without_each(top[r : r + 1], first, pmf, without[:, r : r + 1])
+                _without_each(top[r : r + 1], first, pmf, columns[:, r : r + 1])
+        without = np.empty((n_items, n_rows))
+        for row in range(n_rows):
+            for r in range(n_items):
+                without[r, row] = columns[row, r]
+        halves = np.empty(n_items + n_rows)  # 2 / (k + m), from k = 1 and the first m on
+        for at in range(n_items + n_rows):
+            halves[at] = 2.0 / (lowest + 2.0 + at)
     for which in range(kind.shape[0]):
         if kind[which] == 0:
             total = 0.0
@@ -260,35 +335,54 @@ def _expected_row(probabilities, tail, max_size, discount, gain, loss, kind, inv
             for r in range(n_items):
                 share = discount[which, r] * gain[which] * probabilities[r]
                 for row in range(n_rows):
-                    gained[row] += share * without[row, r]
-                result[which, r] = _normalised(gained, lowest + 1, r + 1, kind[which], inverse[which])
+                    gained[row] += share * without[r, row]
+                if kind[which] == 2:
+                    result[which, r] = _weighted(gained, halves[r:])
+                else:
+                    result[which, r] = _capped(gained, lowest + 1, r + 1, inverse[which])
         for r in range(n_items, max_size):  # there is nothing more to show
             result[which, r] = result[which, n_items - 1] if n_items else 0.0
 
 
 @njit(**_FAST)
-def _normalised(gained, first, size, kind, inverse):
-    """The sum over m of what is gained with S = m, divided by the best that a list of this size could be."""
+def _weighted(gained, weights):
     total = 0.0
-    if kind == 2:
-        for row in range(gained.shape[0]):
-            total += gained[row] * 2.0 / (first + row + size)
-        return total
+    for row in range(gained.shape[0]):
+        total += gained[row] * weights[row]
+    return total
+
+
+@njit(**_FAST)
+def _capped(gained, first, size, inverse):
+    """The sum over m of what is gained with S = m, times a function of min(size, m)."""
     near = min(max(size - first, 0), gained.shape[0])
-    for row in range(near):
-        total += gained[row] * inverse[first + row]
+    total = _weighted(gained[:near], inverse[first : first + near])
     beyond = 0.0
     for row in range(near, gained.shape[0]):
         beyond += gained[row]
     return total + beyond * inverse[size]
 
 
+@njit(**_FAST)
+def _all_valid(probabilities):
+    """Whether all are numbers from 0 to 1; NaN is not."""
+    n_valid = 0.0
+    for place in range(probabilities.shape[0]):
+        n_valid += 1.0 if 0.0 <= probabilities[place] <= 1.0 else 0.0
+    return n_valid == probabilities.shape[0]
+
+
 @njit(cache=True, parallel=True)
-def expected_rows(probabilities, lengths, tails, max_size, discount, gain, loss, kind, inverse, result):
+def expected_rows(probabilities, lengths, tails, cosine, sine, max_size, discount, gain, loss, kind, inverse, result, valid):
     """Expected utilities of every user; result has the shape (n_utilities, n_users, max_size)."""
     for row in prange(probabilities.shape[0]):
         known = probabilities[row, : lengths[row]]
-        _expected_row(known, tails[row], max_size, discount, gain, loss, kind, inverse, result[:, row])
+        valid[row] = _all_valid(known)  # while the row is on its way into the cache
+        if not valid[row]:
+            continue
+        _expected_row(
+            known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row]
+        )
 
 
 @njit(cache=True, parallel=True)

@@ -77,8 +77,13 @@ def check_probabilities(probabilities: ArrayLike, name: str = "probabilities") -
     return array
 
 
-def check_probability_rows(probabilities: ArrayLike, name: str = "probabilities") -> tuple[FloatArray, bool]:
-    """Numbers in [0, 1] as a matrix with one row a user, and whether a single row came in."""
+def check_probability_rows(
+    probabilities: ArrayLike, name: str = "probabilities", *, in_range: bool = True
+) -> tuple[FloatArray, bool]:
+    """Numbers in [0, 1] as a matrix with one row a user, and whether a single row came in.
+
+    Without `in_range` it is left to the caller whether they really lie there.
+    """
     try:
         array = np.asarray(probabilities)
     except ValueError as error:
@@ -90,7 +95,7 @@ def check_probability_rows(probabilities: ArrayLike, name: str = "probabilities"
     if rows.dtype.kind not in "iufb":
         raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    if rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN makes both false
+    if in_range and rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN makes both false
         if np.isnan(rows).any():
             raise DataError(f"{name} must not be missing, got {np.isnan(rows).sum():,} NaN; drop or fill them")
         raise DataError(

@@ -52,7 +52,8 @@ def poisson_binomial_pmf(
     elif method == "recursion":
         numerics._counting_kernels.recursion_rows(rows, result)
     else:
-        numerics._counting_kernels.pmf_rows(rows, result)
+        kernels = numerics._counting_kernels
+        kernels.pmf_rows(rows, *kernels.ROOTS, result)
     return result[0] if single else result
 
 

@@ -12,6 +12,15 @@ from sureness.plots.distributions import (
     draw_score_distributions,
     prepare_score_distributions,
 )
+from sureness.plots.list_cases import ListCut, draw_list_cut, prepare_list_cut
+from sureness.plots.list_sizes import (
+    SizeByDegree,
+    SizeDistributions,
+    draw_size_by_degree,
+    draw_size_distributions,
+    prepare_size_by_degree,
+    prepare_size_distributions,
+)
 from sureness.plots.reliability import draw_reliability
 from sureness.plots.saving import figure_svg, save_figure
 
@@ -19,17 +28,26 @@ __all__ = [
     "ClassScores",
     "ConfidenceByDegree",
     "FittedCurves",
+    "ListCut",
     "MetricComparison",
     "ScoreDistributions",
+    "SizeByDegree",
+    "SizeDistributions",
     "draw_confidence_by_degree",
     "draw_fitted_curves",
+    "draw_list_cut",
     "draw_metric_comparison",
     "draw_reliability",
     "draw_score_distributions",
+    "draw_size_by_degree",
+    "draw_size_distributions",
     "figure_svg",
     "prepare_confidence_by_degree",
     "prepare_fitted_curves",
+    "prepare_list_cut",
     "prepare_metric_comparison",
     "prepare_score_distributions",
+    "prepare_size_by_degree",
+    "prepare_size_distributions",
     "save_figure",
 ]

@@ -54,6 +54,17 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def chance(p_value: float) -> str:
+    """A p-value.
+
+    Examples
+    --------
+    >>> chance(0.04321), chance(2e-9)
+    ('0.043', '< 0.001')
+    """
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
 def plain(value: Any, column: str = "") -> str:
     """A value of a table that somebody else made.
 

@@ -70,7 +70,7 @@ def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[
         .sort("user_id")
     )
     wanted = [(CONFIDENT, pl.col("mean")), (WIDE, pl.col("width")), *[(ASK, -pl.col("best"))] * N_TO_ASK]
-    named = _with_names(head, items)
+    named = with_names(head, items)
     cases = []
     for (kind, reason), key in wanted:
         if users.is_empty():
@@ -100,7 +100,8 @@ def _with_labels(top: pl.DataFrame, pairs: ScoredPairs) -> pl.DataFrame:
     return top.join(with_ids_of(known, top, keys, "the judged pairs"), on=keys, how="left")
 
 
-def _with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
+def with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
+    """The table with the name and domain of each item: its title, or its id where there is none."""
     own = pl.col("item_id").cast(pl.String)
     if items is None:
         return head.with_columns(name=own, domain=pl.lit(None, dtype=pl.String))

@@ -27,6 +27,7 @@ from sureness.plots import (
 )
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.headline import Headline, Tile, headline, tiles, uncalibrated
+from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import TOP_N, GroupRow, Method, Progress, judge_groups, judge_methods
 
 MOST_DIAGRAMS = 6
@@ -56,6 +57,7 @@ class Contents:
     tables: tuple[ExtraTable, ...]
     notes: tuple[str, ...]
     left_out: dict[str, str]  # section -> why it is not there
+    list_sizes: ListSizes | None = None  # what is shown about them, if anything
 
     @property
     def main(self) -> Method:
@@ -70,6 +72,7 @@ def gather_contents(
     user_degree: pl.DataFrame | None = None,
     groups: ArrayLike | None = None,
     candidates: pl.DataFrame | None = None,
+    list_sizes: ListSizes | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
     extra_tables: Sequence[ExtraTable] = (),
@@ -112,9 +115,10 @@ def gather_contents(
         degree=None if top is None or user_degree is None else prepare_confidence_by_degree(top, user_degree, n=TOP_N),
         groups=() if groups is None else judge_groups(pairs, probabilities[name], groups, n_resamples=n_resamples),
         cases=() if top is None else choose_cases(top, items),
-        tables=tuple(_checked_table(table) for table in extra_tables),
+        tables=tuple(checked_table(table) for table in extra_tables),
         notes=tuple(notes),
         left_out=_left_out(top, user_degree, groups),
+        list_sizes=list_sizes,
     )
 
 
@@ -150,7 +154,8 @@ def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
     )
 
 
-def _checked_table(table: ExtraTable) -> ExtraTable:
+def checked_table(table: ExtraTable) -> ExtraTable:
+    """A table for the page, cut where it is too long."""
     title, caption, frame = table
     if not isinstance(frame, pl.DataFrame):
         raise DataError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,17 @@ from sureness.metrics import ReliabilityCurve
 from sureness.plots import (
     draw_confidence_by_degree,
     draw_fitted_curves,
+    draw_list_cut,
     draw_metric_comparison,
     draw_reliability,
     draw_score_distributions,
+    draw_size_by_degree,
+    draw_size_distributions,
     figure_svg,
     save_figure,
 )
 from sureness.report.contents import Contents
+from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import Progress
 
 if TYPE_CHECKING:
@@ -37,16 +41,17 @@ class PageFigure:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
+    """A figure that is going to be drawn."""
+
     name: str
     section: str
     label: str  # for those who cannot see it
     draw: Callable[[], Axes]
 
 
-def draw_figures(contents: Contents, figures_dir: Path | None, progress: Progress) -> tuple[PageFigure, ...]:
+def draw_figures(plans: Sequence[Plan], figures_dir: Path | None, progress: Progress) -> tuple[PageFigure, ...]:
     """Draw every figure once; with a folder, also write each as PNG and SVG."""
-    plans = _plans(contents)
     figures = []
     for done, plan in enumerate(plans):
         progress("figures", done, len(plans))
@@ -59,32 +64,49 @@ def draw_figures(contents: Contents, figures_dir: Path | None, progress: Progres
     return tuple(figures)
 
 
-def _plans(contents: Contents) -> list[_Plan]:
+def page_plans(contents: Contents) -> list[Plan]:
+    """The figures about calibration, and those about list sizes where there are any."""
     main = contents.main.name
     plans = [
         *_comparison(contents),
         _diagram(contents, main, contents.diagrams[main], "reliability", "reliability"),
         _diagram(contents, main, contents.accuracy_diagram, "reliability_accuracy", "reliability"),
         *_small_diagrams(contents),
-        _Plan("scores", "scores", "Densities of the scores of positives and negatives",
+        Plan("scores", "scores", "Densities of the scores of positives and negatives",
               partial(draw_score_distributions, contents.distributions)),
-        _Plan("curves", "curves", "Probability against score for several calibrators",
+        Plan("curves", "curves", "Probability against score for several calibrators",
               partial(draw_fitted_curves, contents.curves)),
     ]  # fmt: skip
     if contents.degree is not None:
-        plans.append(_Plan("degree", "degree", "Mean probability of the top items against the degree of the user",
+        plans.append(Plan("degree", "degree", "Mean probability of the top items against the degree of the user",
                            partial(draw_confidence_by_degree, contents.degree)))  # fmt: skip
-    return plans
+    return plans if contents.list_sizes is None else plans + list_plans(contents.list_sizes)
 
 
-def _comparison(contents: Contents) -> list[_Plan]:
+def list_plans(found: ListSizes) -> list[Plan]:
+    """The figures about list sizes."""
+    cuts = [
+        Plan(f"list_case_{place}", f"list-case-{place}", f"Probabilities of user {case.user} with the cut after "
+             f"{case.size} items", partial(draw_list_cut, case.cut))
+        for place, case in enumerate(found.cases, start=1)
+    ]  # fmt: skip
+    return [
+        Plan("list_sizes", "list-sizes", "How many users have lists of each size, by policy",
+             partial(draw_size_distributions, found.distributions)),
+        Plan("list_degree", "list-degree", "Size of the list against the degree of the user",
+             partial(draw_size_by_degree, found.degree)),
+        *cuts,
+    ]  # fmt: skip
+
+
+def _comparison(contents: Contents) -> list[Plan]:
     if len(contents.methods) == 1:
         return []
     draw = partial(draw_metric_comparison, contents.comparison)
-    return [_Plan("comparison", "metrics", "ECE of every method with its interval", draw)]
+    return [Plan("comparison", "metrics", "ECE of every method with its interval", draw)]
 
 
-def _small_diagrams(contents: Contents) -> list[_Plan]:
+def _small_diagrams(contents: Contents) -> list[Plan]:
     """One small diagram for each of several methods; none for the main one alone, which is shown large."""
     if len(contents.diagrams) == 1:
         return []
@@ -96,10 +118,10 @@ def _small_diagrams(contents: Contents) -> list[_Plan]:
 
 def _diagram(
     contents: Contents, name: str, curve: ReliabilityCurve, file: str, section: str, *, compact: bool = False
-) -> _Plan:
+) -> Plan:
     error = next(method.ece.value for method in contents.methods if method.name == name)
     label = f"Reliability diagram of {name}, {curve.reading}; ECE {error:.4f}"
-    return _Plan(file, section, label, partial(draw_reliability, curve, title=name, error=error, compact=compact))
+    return Plan(file, section, label, partial(draw_reliability, curve, title=name, error=error, compact=compact))
 
 
 def _file_name(name: str) -> str:
