@@ -16,7 +16,7 @@ import psutil
 import typer
 from rich.console import Console
 
-from benchmarks import evaluating, fitting, importing, metrics, streaming, training
+from benchmarks import allocating, evaluating, fitting, importing, metrics, sizing, streaming, training
 from benchmarks.tables import FULL, QUICK, Scale, Table, summary
 
 SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
@@ -32,6 +32,10 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "time-to-quality": training.time_to_quality,
     "memory": training.memory,
     "ranking": evaluating.ranking,
+    "user-maps": sizing.user_maps,
+    "expected-utility": sizing.expected,
+    "serving": sizing.serving,
+    "allocation": allocating.allocation,
     "import": importing.importing,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

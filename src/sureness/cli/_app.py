@@ -15,7 +15,7 @@ from sureness.cli._console import err, out
 from sureness.errors import SurenessError, SurenessWarning
 
 app = typer.Typer(
-    help="How sure is your recommender? Turn ranking scores into calibrated probabilities.",
+    help="How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -49,6 +49,8 @@ _COMMANDS: dict[tuple[str, ...], str] = {
     ("fit",): "fit",
     ("apply",): "apply",
     ("report",): "report",
+    ("list-size",): "list_size",
+    ("allocate",): "allocate",
     ("data", "list"): "data_list",
     ("data", "fetch"): "data_fetch",
     ("data", "describe"): "data_describe",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,12 @@ import typer
 from sureness.calibration.base import Calibrator
 from sureness.cli._columns import Json
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
+from sureness.cli._listing import chance, print_comparison
 from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.data.tables import write_table
 from sureness.experiments.simulated import Study, compare, prepare, wide
-from sureness.report import write_report
+from sureness.experiments.simulated_lists import DomainPage, ListStudy, share_page, study_lists
+from sureness.report import gather_list_sizes, write_report
 from sureness.sources.tables import candidate_table
 
 MAIN = ("gamma", "unbiased")
@@ -32,7 +36,7 @@ def demo(
     seeds: Annotated[int, typer.Option(help="Number of worlds; tables show the mean over them.")] = 1,
     json: Json = False,
 ) -> None:
-    """Simulate a world, calibrate a recommender with every method, and show what each kind of knowledge is worth."""
+    """Simulate a world, calibrate a recommender with every method, and choose how many items each user should see."""
     with progress_bar(json) as bar:
         tables = []
         for seed in reversed(range(seeds)):  # the first world comes last: it is the one shown
@@ -40,18 +44,28 @@ def demo(
             table, fitted = compare(study, progress=steps_of(bar))
             tables.append(table.with_columns(seed=pl.lit(seed)))
         results = pl.concat(tables)
+        lists = study_lists(study.world, progress=steps_of(bar))
+        shared = share_page(study.world, lists, progress=steps_of(bar))
         page = output / "report.html"
-        summary = _write(page, study, fitted, results, bar)
+        summary = _write(page, study, fitted, results, lists, shared, bar)
         fitted[MAIN].save(output / "calibrator.json")
+        write_table(lists.recommender.recommend(), output / "lists.parquet")
     if json:
-        print_json({"report": str(page), "headline": summary.headline, "results": results.to_dicts()})
+        print_json({"report": str(page), "headline": summary.headline, "results": results.to_dicts(),
+                    "list_sizes": lists.compared.table.to_dicts(),
+                    "page": {"slots": shared.slots, **asdict(shared.compared)}})  # fmt: skip
         return
     _print(results, seeds)
+    print_comparison(lists.compared)
+    _print_page(shared)
     out.print(f"\n{summary.headline}", markup=False, soft_wrap=True)
     out.print(f"The page to look at: {page}", markup=False, soft_wrap=True)
 
 
-def _write(page: Path, study: Study, fitted: dict[tuple[str, str], Calibrator], results: pl.DataFrame, bar: Any) -> Any:
+def _write(
+    page: Path, study: Study, fitted: dict[tuple[str, str], Calibrator], results: pl.DataFrame, lists: ListStudy,
+    shared: DomainPage, bar: Any,
+) -> Any:  # fmt: skip
     world = study.world
     users, counts = pl.Series("user_id", world.train.nonzero()[0]).value_counts(sort=True).get_columns()
     domain = world.items_table()["domain"].gather(pl.Series(study.test.items))
@@ -61,14 +75,21 @@ def _write(page: Path, study: Study, fitted: dict[tuple[str, str], Calibrator], 
         user_degree=pl.DataFrame({"user_id": users, "degree": counts}),
         groups=domain.to_numpy(),
         candidates=candidate_table(study.source, world.held_out, world.train, world),
+        list_sizes=gather_list_sizes(
+            lists.recommender, test=lists.split.test, compared=lists.compared, items=world.items_table()
+        ),
         figures_dir=page.parent / "figures",
         title="How sure is this recommender?",
         notes=[
             f"A simulated world of {world.n_users:,} users and {world.n_items:,} items, {len(world.domains)} domains. "
             "The recommender learned from a log biased by popularity and taste; the pairs judged here were drawn "
             "uniformly, and pairs of the training log are left out.",
+            "For list sizes, everything the world logged is split 60/20/20 by user: the recommender learns from the "
+            "first part, its probabilities from the second, and the third judges. There a probability is the chance of "
+            "an interaction in a period like the test.",
         ],
         extra_tables=[
+            (f"One page of {shared.slots} slots for {len(shared.domains)} domains", _told(shared), shared.table),
             ("What knowledge is worth", "ECE on uniformly exposed pairs. " + _LEGEND + _LEGEND_OF_PAGE,
              rounded(wide(results, "ece"))),
             ("The same as negative log-likelihood", "Lower is better. ECE can be gamed: temperature with a base rate "
@@ -96,6 +117,20 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
         pl.col(name) if name == "method" else pl.col(name).map_elements(shown, return_dtype=pl.String).fill_null("-")
         for name in table.columns
     )
+
+
+def _told(shared: DomainPage) -> str:
+    found = shared.compared
+    return (
+        "Slots go to the domain where one more item is expected to be worth most; what gains nothing stays free. F1 "
+        f"added up over the domains: {found.value:.4f} on average, and {found.reference:.4f} with equal shares, which "
+        f"fill all slots (difference {found.difference:+.4f}, p {chance(found.p_value)}, {found.n_users:,} users)."
+    )
+
+
+def _print_page(shared: DomainPage) -> None:
+    print_table(f"One page of {shared.slots} slots for {len(shared.domains)} domains", shared.table.columns,
+                shared.table.rows(), _told(shared))  # fmt: skip
 
 
 def _print(results: pl.DataFrame, seeds: int) -> None:

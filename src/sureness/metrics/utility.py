@@ -71,6 +71,11 @@ class Utility:
             raise DataError(f"a utility with a loss cannot be normalised, got normaliser={self.normaliser!r}")
         if not (np.isfinite(self.gain) and np.isfinite(self.loss)):
             raise DataError(f"gain and loss must be finite numbers, got {self.gain} and {self.loss}")
+        if not callable(self.discount):  # as plain numbers, so that utilities can be compared and saved
+            values = np.asarray(self.discount, dtype=np.float64)
+            if values.ndim != 1:
+                raise DataError(f"the discount of {self.name} must have one value a rank, got shape {values.shape}")
+            object.__setattr__(self, "discount", tuple(values.tolist()))
 
     def discounts(self, max_size: int) -> FloatArray:
         """The discount of each rank from 1 to `max_size`."""
@@ -99,7 +104,7 @@ class Utility:
         if UTILITIES.get(self.name) == self:
             return {"name": self.name}
         discount = self.discounts(max_size).tolist()
-        return {"name": self.name, "discount": discount, "gain": self.gain, "loss": self.loss,
+        return {"name": self.name, "discount": discount, "gain": float(self.gain), "loss": float(self.loss),
                 "normaliser": self.normaliser}  # fmt: skip
 
 

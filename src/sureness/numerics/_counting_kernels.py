@@ -281,7 +281,8 @@ def _without_each(probabilities, first, pmf, without):
                 without[0, r] = mass * inverse[r]
         else:
             for r in range(n_likely, n_items):
-                without[row, r] = max(mass * inverse[r] - ratio[r] * without[row - 1, r], 0.0)
+                left = mass * inverse[r] - ratio[r] * without[row - 1, r]
+                without[row, r] = left if left > 0.0 else 0.0  # unlike max(), this becomes a vector instruction
     for row in range(n_rows - 1, -1, -1):
         mass = pmf[row + 1 - lead] if 0 <= row + 1 - lead < width else 0.0
         if row + 1 == n_rows:
@@ -289,78 +290,102 @@ def _without_each(probabilities, first, pmf, without):
                 without[row, r] = mass * inverse[r]
         else:
             for r in range(n_likely):
-                without[row, r] = max(mass * inverse[r] - ratio[r] * without[row + 1, r], 0.0)
+                left = mass * inverse[r] - ratio[r] * without[row + 1, r]
+                without[row, r] = left if left > 0.0 else 0.0
 
 
 @njit(**_FAST)
 def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, loss, kind, inverse, result):
-    """Expected utilities of the first k items for every k, for one user; probabilities fall over the first items."""
+    """Expected utilities of the first k items for every k, for one user."""
     n_items = min(max_size, probabilities.shape[0])
-    counted = False
-    for which in range(kind.shape[0]):
-        if kind[which] != 0:
-            counted = True
-            break
-    if counted:
+    top = probabilities[:n_items]
+    first, pmf, without = 0, np.empty(0), np.empty((0, 0))
+    if np.any(kind > 0):
         first, pmf = _count_row(probabilities, tail, cosine, sine)
-        lowest = max(first - 1, 0)
-        n_rows = first + pmf.shape[0] - lowest
-        columns = np.empty((n_rows, n_items))
-        top = probabilities[:n_items]
-        ordered = True
-        for r in range(1, n_items):
-            if top[r] > top[r - 1]:
-                ordered = False
-        if ordered:
-            _without_each(top, first, pmf, columns)
+        without = np.empty((pmf.shape[0] + min(first, 1), n_items))
+        if _falls(top):
+            _without_each(top, first, pmf, without)
         else:  # any order is allowed; one column at a time
             for r in range(n_items):
-                _without_each(top[r : r + 1], first, pmf, columns[:, r : r + 1])
-        without = np.empty((n_items, n_rows))
-        for row in range(n_rows):
-            for r in range(n_items):
-                without[r, row] = columns[row, r]
-        halves = np.empty(n_items + n_rows)  # 2 / (k + m), from k = 1 and the first m on
-        for at in range(n_items + n_rows):
-            halves[at] = 2.0 / (lowest + 2.0 + at)
+                _without_each(top[r : r + 1], first, pmf, without[:, r : r + 1])
+    lowest = max(first - 1, 0) + 1  # the number of relevant items, the one at hand included, in the first row
     for which in range(kind.shape[0]):
+        values = result[which]
         if kind[which] == 0:
             total = 0.0
             for r in range(n_items):
-                p = probabilities[r]
-                total += discount[which, r] * (gain[which] * p - loss[which] * (1.0 - p))
-                result[which, r] = total
+                total += discount[which, r] * (gain[which] * top[r] - loss[which] * (1.0 - top[r]))
+                values[r] = total
         else:
-            gained = np.zeros(n_rows)  # at row m - 1 - lowest: expected discounted gain together with S = m
-            for r in range(n_items):
-                share = discount[which, r] * gain[which] * probabilities[r]
-                for row in range(n_rows):
-                    gained[row] += share * without[r, row]
-                if kind[which] == 2:
-                    result[which, r] = _weighted(gained, halves[r:])
-                else:
-                    result[which, r] = _capped(gained, lowest + 1, r + 1, inverse[which])
+            shares = discount[which, :n_items] * gain[which] * top
+            if kind[which] == 2:
+                _add_by_mean(without, shares, lowest, values)
+            else:
+                _add_by_smaller(without, shares, lowest, inverse[which], values)
         for r in range(n_items, max_size):  # there is nothing more to show
-            result[which, r] = result[which, n_items - 1] if n_items else 0.0
+            values[r] = values[n_items - 1] if n_items else 0.0
 
 
 @njit(**_FAST)
-def _weighted(gained, weights):
-    total = 0.0
-    for row in range(gained.shape[0]):
-        total += gained[row] * weights[row]
-    return total
+def _falls(values):
+    for place in range(1, values.shape[0]):
+        if values[place] > values[place - 1]:
+            return False
+    return True
 
 
 @njit(**_FAST)
-def _capped(gained, first, size, inverse):
-    """The sum over m of what is gained with S = m, times a function of min(size, m)."""
-    near = min(max(size - first, 0), gained.shape[0])
-    total = _weighted(gained[:near], inverse[first : first + near])
-    beyond = 0.0
-    for row in range(near, gained.shape[0]):
-        beyond += gained[row]
-    return total + beyond * inverse[size]
+def _add_by_mean(without, shares, lowest, values):
+    """What is gained together with m relevant items in all, times 2 / (k + m), over all m.
+
+    Four rows at a time: each running sum waits for itself, four of them do not wait for each other.
+    """
+    n_rows, n_items = without.shape
+    weights = 2.0 / (lowest + 1.0 + np.arange(n_rows + n_items + 3))
+    values[:n_items] = 0.0
+    whole = n_rows - n_rows % 4
+    for row in range(0, whole, 4):
+        a = b = c = d = 0.0
+        for r in range(n_items):
+            share, at = shares[r], row + r
+            a += share * without[row, r]
+            b += share * without[row + 1, r]
+            c += share * without[row + 2, r]
+            d += share * without[row + 3, r]
+            values[r] += a * weights[at] + b * weights[at + 1] + c * weights[at + 2] + d * weights[at + 3]
+    for row in range(whole, n_rows):
+        a = 0.0
+        for r in range(n_items):
+            a += shares[r] * without[row, r]
+            values[r] += a * weights[row + r]
+
+
+@njit(**_FAST)
+def _add_by_smaller(without, shares, lowest, inverse, values):
+    """What is gained together with m relevant items in all, times a function of min(k, m), over all m."""
+    n_rows, n_items = without.shape
+    values[:n_items] = 0.0
+    whole = n_rows - n_rows % 4
+    for row in range(0, whole, 4):
+        a = b = c = d = 0.0
+        m = lowest + row
+        for r in range(n_items):
+            share, k = shares[r], r + 1
+            a += share * without[row, r]
+            b += share * without[row + 1, r]
+            c += share * without[row + 2, r]
+            d += share * without[row + 3, r]
+            if k <= m:
+                values[r] += (a + b + c + d) * inverse[k]
+            else:
+                values[r] += (
+                    a * inverse[m] + b * inverse[min(m + 1, k)] + c * inverse[min(m + 2, k)] + d * inverse[min(m + 3, k)]
+                )
+    for row in range(whole, n_rows):
+        a = 0.0
+        for r in range(n_items):
+            a += shares[r] * without[row, r]
+            values[r] += a * inverse[min(lowest + row, r + 1)]
 
 
 @njit(**_FAST)

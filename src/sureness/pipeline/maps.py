@@ -13,9 +13,9 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.per_user import PerUserCalibrator, shrunk_counts
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, NotFittedError
-from sureness.evaluation.ranking import fitted_to
-from sureness.numerics.logistic import logit
-from sureness.sources.base import ScoreSource
+from sureness.evaluation.ranking import fitted_to, top_blocks
+from sureness.numerics.logistic import logit, sigmoid
+from sureness.sources.base import PartialSource, ScoreSource
 
 
 @runtime_checkable
@@ -59,7 +59,17 @@ class GlobalMap(Configurable):
             raise NotFittedError(f"{self.calibrator!r} is not fitted yet; fit it, or leave refit as it is")
         self.expected_relevant_ = shrunk_counts(fitted_to(source, held_out, "held_out").user_degree)
         self.beyond_ = np.zeros(source.n_users)
+        if isinstance(source, PartialSource):  # the table has the best candidates only
+            listed = self._listed(source, None if seen is None else fitted_to(source, seen, "seen"))
+            self.beyond_ = np.maximum(self.expected_relevant_ - listed, 0.0)
         return self
+
+    def _listed(self, source: ScoreSource, seen: Interactions | None) -> FloatArray:
+        """How many relevant items are expected among the known candidates; shape (n_users,)."""
+        total = np.zeros(source.n_users)
+        for block, _, scores in top_blocks(source, np.arange(source.n_users), source.n_items, seen):
+            total[block] = sigmoid(self.log_odds(scores.astype(np.float64), block)).sum(axis=1)
+        return total
 
     def log_odds(self, scores: FloatArray, rows: IntArray) -> FloatArray:
         """Log-odds of each score; -inf where there is no candidate."""

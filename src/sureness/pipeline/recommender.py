@@ -16,7 +16,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
 from sureness.data.interactions import Interactions, union
-from sureness.errors import NotFittedError
+from sureness.errors import DataError, NotFittedError
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
@@ -110,10 +110,18 @@ class ConfidentRecommender(Configurable):
         validation = fitted_to(self.source, validation, "validation")
         self.maps_ = as_maps(self.calibrator if self.calibrator is not None else PerUserPlatt())
         self.policy_ = self.policy if self.policy is not None else ExpectedUtility()
+        if not isinstance(self.policy_, ListSizePolicy):
+            raise DataError(f"policy must be a list-size policy such as ExpectedUtility(), got {self.policy_!r}")
+        self.policy_._check()
         if isinstance(self.maps_, GlobalMap):
             self.maps_.fit(self.source, validation, seen=train, refit=refit)
         elif refit or not hasattr(self.maps_, "coef_"):
             self.maps_.fit(self.source, validation, seen=train, progress=progress)
+        elif not self.maps_.users_.same_as(id_maps(self.source)[0]):
+            raise DataError(
+                f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
+                "this source, or leave refit as it is"
+            )
         self.seen_ = validation if train is None else union([train, validation])
         self.summaries_ = summarise(
             self.source, self.maps_, self.seen_, max_size=self.policy_.max_size,
@@ -150,15 +158,20 @@ class ConfidentRecommender(Configurable):
             yield self._table(items, lists), lists.n_users
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
-        """One row a user: user_id, list_size, expected_utility, unsure, expected_relevant."""
+        """One row a user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
         rows = self._rows(users)
         parts = [self._decide(lists) for _, lists in self._lists(rows, self.seen_)]
         ids, _ = id_maps(self.source)
         columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(3)]
         return pl.DataFrame(
-            {"user_id": ids.at(rows), "list_size": columns[0].astype(np.int64), "expected_utility": columns[1],
-             "unsure": columns[2].astype(bool), "expected_relevant": self.summaries_.met[rows]}
-        )  # fmt: skip
+            {
+                "user_id": ids.at(rows),
+                "list_size": columns[0].astype(np.int64),
+                "expected_utility": pl.Series(columns[1]).fill_nan(None),
+                "unsure": columns[2].astype(bool),
+                "expected_relevant": self.summaries_.met[rows],
+            }
+        )
 
     def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
         """Ranked candidates with probabilities, and with hits where labels are given: what policies look at."""
@@ -188,6 +201,7 @@ class ConfidentRecommender(Configurable):
         policies : mapping, optional
             Fitted policies to compare with.
         """
+        self._check_fitted()
         chosen = utility if utility is not None else getattr(self.policy_, "utility", "f1")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)

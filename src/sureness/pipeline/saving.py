@@ -12,6 +12,7 @@ import polars as pl
 
 from sureness._artefacts import MANIFEST, read_manifest, write_folder
 from sureness.calibration.saving import describe, load_per_user, restore, save_per_user, write_columns
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, DataError, NotFittedError
 from sureness.list_size.base import ListSizePolicy
@@ -24,7 +25,7 @@ from sureness.sources.base import ScoreSource, id_maps
 
 FORMAT = "sureness-recommender"
 SCHEMA = 1
-_ABOUT, _SUMMARIES, _SEEN, _STATE = "about.json", "summaries.parquet", "seen.parquet", "policy.safetensors"
+_SUMMARIES, _SEEN, _STATE = "summaries.parquet", "seen.parquet", "policy.safetensors"
 _MAPS, _SOURCE = "maps", "source"
 
 
@@ -36,8 +37,8 @@ def save_recommender(recommender: ConfidentRecommender, folder: str | PathLike[s
     if not hasattr(recommender, "summaries_"):
         raise NotFittedError("ConfidentRecommender is not fitted yet; call fit before save")
     place = Path(folder)
+    policy, maps = _describe_policy(recommender.policy_), recommender.maps_  # before anything is written
     source_saved = _save_source(recommender.source, place / _SOURCE)
-    maps = recommender.maps_
     if not isinstance(maps, GlobalMap):
         save_per_user(maps, place / _MAPS)
     manifest = {
@@ -46,14 +47,14 @@ def save_recommender(recommender: ConfidentRecommender, folder: str | PathLike[s
         "shape": [recommender.source.n_users, recommender.source.n_items],
         "source": source_saved,
         "parts": _parts(place),
-        "policy": _describe_policy(recommender.policy_),
+        "policy": policy,
         "expected_relevant": _plain_target(recommender.expected_relevant),
         "global": describe(maps.calibrator) if isinstance(maps, GlobalMap) else None,
     }
 
     def write(inside: Path) -> None:
         write_columns(_summaries_of(recommender), inside / _SUMMARIES)
-        write_columns(recommender.seen_.table(), inside / _SEEN)
+        write_columns(recommender.seen_.table().select("user_id", "item_id"), inside / _SEEN)
         if arrays := _arrays(recommender.policy_._state()):
             _write_arrays(arrays, inside / _STATE)
 
@@ -77,35 +78,47 @@ def load_recommender(folder: str | PathLike[str], source: ScoreSource | None = N
         raise DataError(f"the source must have the shape {manifest['shape']} that it was fitted with, "
                         f"got {[source.n_users, source.n_items]}; give the same recommender")  # fmt: skip
     try:
-        summaries = pl.read_parquet(inside / _SUMMARIES)
+        summaries, hidden = pl.read_parquet(inside / _SUMMARIES), pl.read_parquet(inside / _SEEN)
         maps: Any = GlobalMap(restore(manifest["global"])) if manifest["global"] else load_per_user(place / _MAPS)
         if isinstance(maps, GlobalMap):
             maps.expected_relevant_ = summaries["expected_relevant"].to_numpy()
-            maps.beyond_ = np.zeros(source.n_users)
+            maps.beyond_ = summaries["expected_beyond"].to_numpy()
         policy = _restore_policy(manifest["policy"], inside / _STATE)
         target = manifest["expected_relevant"]
         loaded = ConfidentRecommender(
             source, maps, policy, expected_relevant=np.asarray(target) if isinstance(target, list) else target
         )
         loaded.maps_, loaded.policy_, loaded.summaries_ = maps, policy, Summaries.of_table(summaries)
-        users, items = id_maps(source)
-        loaded.seen_ = Interactions.from_table(pl.read_parquet(inside / _SEEN), users=users, items=items)
+        known_users = IdMap(summaries["user_id"])
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise ArtefactError(f"{place} cannot be understood ({error!r}); save the recommender again") from error
+    users, items = id_maps(source)
+    if not known_users.same_as(users) or np.any(items.rows(hidden["item_id"]) < 0):
+        raise DataError(f"the source must have the users and items that {place} was fitted with, in the same order of "
+                        "users; give the same recommender")  # fmt: skip
+    loaded.seen_ = Interactions.from_table(hidden, users=users, items=items)
     return loaded
 
 
 def _parts(place: Path) -> dict[str, str]:
     """The checksum of each part, which is an artefact of its own."""
     files = {name: place / name / MANIFEST for name in (_SOURCE, _MAPS)}
-    return {
-        name: json.loads(file.read_text(encoding="utf-8"))["checksum"] for name, file in files.items() if file.exists()
-    }
+    try:
+        return {
+            name: json.loads(file.read_text(encoding="utf-8"))["checksum"]
+            for name, file in files.items()
+            if file.exists()
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtefactError(f"a part of {place} is damaged ({error!r}); save the recommender again") from error
 
 
 def _summaries_of(recommender: ConfidentRecommender) -> pl.DataFrame:
-    expected = pl.Series("expected_relevant", recommender.maps_.expected_relevant_)
-    return recommender.summaries_.table().with_columns(expected)
+    users, _ = id_maps(recommender.source)
+    maps = recommender.maps_
+    return recommender.summaries_.table().with_columns(
+        user_id=users.ids, expected_relevant=pl.Series(maps.expected_relevant_), expected_beyond=pl.Series(maps.beyond_)
+    )
 
 
 def _save_source(source: ScoreSource, folder: Path) -> bool:
@@ -123,7 +136,9 @@ def _save_source(source: ScoreSource, folder: Path) -> bool:
 
 
 def _describe_policy(policy: ListSizePolicy) -> dict[str, Any]:
-    settings = dict(policy.get_params(deep=False))
+    if not _is_known(policy):
+        raise DataError(f"only the policies of sureness can be saved, got {policy!r}; fit with one of them to save")
+    settings = {name: _plain(value) for name, value in policy.get_params(deep=False).items()}
     if "utility" in settings:
         settings["utility"] = named_utility(settings["utility"]).plain(policy.max_size)
     state = {name: value for name, value in policy._state().items() if not isinstance(value, np.ndarray)}
@@ -131,7 +146,7 @@ def _describe_policy(policy: ListSizePolicy) -> dict[str, Any]:
 
 
 def _restore_policy(described: dict[str, Any], arrays: Path) -> ListSizePolicy:
-    settings = dict(described["settings"])
+    settings = {name: _revived(value) for name, value in described["settings"].items()}
     if "utility" in settings:
         utility: Utility = utility_of(settings["utility"])
         settings["utility"] = utility.name if set(settings["utility"]) == {"name"} else utility
@@ -152,6 +167,23 @@ def _kind(name: str) -> type[ListSizePolicy]:
     from sureness.truncation.tuning import CUTS
 
     return CUTS[name]
+
+
+def _is_known(policy: ListSizePolicy) -> bool:
+    try:
+        return _kind(getattr(policy, "kind", "")) is type(policy)
+    except (KeyError, ModuleNotFoundError):
+        return False
+
+
+def _plain(value: Any) -> Any:
+    """A setting as JSON knows it; infinity, which JSON does not know, in a wrapper."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return {"number": str(value)} if isinstance(value, float) and np.isinf(value) else value
+
+
+def _revived(value: Any) -> Any:
+    return float(value["number"]) if isinstance(value, dict) and value.keys() == {"number"} else value
 
 
 def _arrays(state: dict[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,8 @@ def _blocks(
         _, best = top_k(scores, width, **hidden)  # seen entries of `scores` are now -inf
         probabilities = sigmoid(maps.log_odds(best.astype(np.float64), block))
         beyond = maps.beyond_[block]
+        if maps.top is not None:  # lists that reach behind the first `top` have a part of it one by one
+            beyond = np.maximum(beyond - probabilities[:, maps.top :].sum(axis=1), 0.0)
         if every:
             whole = sigmoid(maps.log_odds(scores.astype(np.float64), block)).sum(axis=1)
             beyond = beyond + np.maximum(whole - probabilities.sum(axis=1), 0.0)

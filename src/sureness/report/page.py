@@ -106,7 +106,8 @@ def write_report(
     require_matplotlib()
     contents = gather_contents(
         pairs, calibrators, items=items, user_degree=user_degree, groups=groups, candidates=candidates,
-        list_sizes=list_sizes, title=title, notes=notes, extra_tables=extra_tables, n_resamples=n_resamples, progress=progress,
+        list_sizes=list_sizes, title=title, notes=notes, extra_tables=extra_tables, n_resamples=n_resamples,
+        progress=progress,
     )  # fmt: skip
     folder = None if figures_dir is None else Path(figures_dir)
     figures = draw_figures(page_plans(contents), folder, progress or _no_progress)
