@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
+from rich.progress import Progress
 
 from sureness.calibration.base import Calibrator
 from sureness.calibration.saving import load
@@ -14,7 +15,7 @@ from sureness.cli._columns import ItemColumn, Json, LabelColumn, ScoreColumn, Us
 from sureness.cli._console import out, print_json, progress_bar, steps_of
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import DataError
-from sureness.report import write_report
+from sureness.report import ListSizes, gather_list_sizes, write_report
 
 _MOST_ROWS = 2_000_000
 
@@ -27,6 +28,10 @@ def report(
     items: Annotated[Path | None, typer.Option(help="Table with item_id and title.")] = None,
     train: Annotated[Path | None, typer.Option(help="Training log, to count each user's interactions.")] = None,
     candidates: Annotated[Path | None, typer.Option(help="Table with user_id, item_id, score for top lists.")] = None,
+    lists: Annotated[
+        Path | None, typer.Option(help="Folder of `sureness train` or of a saved recommender: adds its list sizes.")
+    ] = None,
+    utility: Annotated[str | None, typer.Option(help="What a list is worth, for --lists.", show_default="f1")] = None,
     group_column: Annotated[str | None, typer.Option(help="Column that splits the pairs into groups.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     most_rows: Annotated[int, typer.Option(help="Judge on a sample of the users beyond so many rows.")] = _MOST_ROWS,
@@ -45,13 +50,17 @@ def report(
     rows, notes = _judged_rows(table, columns, most_rows, group_column)
     pairs = pairs_of_table(rows)
     ids = {ours: theirs for ours, theirs in columns.items() if ours in ("user_id", "item_id")}
+    titles = _optional(items, ids, ["item_id", "title"])
+    if utility is not None and lists is None:
+        raise DataError("--utility says what a list is worth, so it needs --lists; give a folder, or leave it out")
     with progress_bar(json) as bar:
         summary = write_report(
             output, pairs, fitted,
-            items=_optional(items, ids, ["item_id", "title"]),
+            items=titles,
             user_degree=_degrees(_optional(train, ids, ["user_id"])),
             groups=None if group_column is None else rows[group_column].to_numpy(),
             candidates=_optional(candidates, columns, ["user_id", "item_id", "score"]),
+            list_sizes=None if lists is None else _list_sizes(lists, utility, titles, bar),
             figures_dir=figures, title=title, notes=notes, progress=steps_of(bar),
         )  # fmt: skip
     if json:
@@ -60,6 +69,15 @@ def report(
         return
     out.print(summary.headline, markup=False, soft_wrap=True)
     out.print(f"ECE of {summary.main}: {summary.ece[summary.main]:.4f}\nwrote {output}", markup=False)
+
+
+def _list_sizes(folder: Path, utility: str | None, titles: pl.DataFrame | None, bar: Progress) -> ListSizes:
+    from sureness.cli._listing import Wanted, compare_listing, open_lists  # slow to import, and seldom needed
+
+    listing = open_lists(folder, Wanted(utility=utility), {}, {}, steps_of(bar))
+    compared = compare_listing(listing)
+    test = None if listing.run is None or compared is None else listing.run.test
+    return gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)
 
 
 def _load_all(paths: list[Path]) -> dict[str, Calibrator]:

@@ -57,6 +57,9 @@ class Lists:
         shape = given[0].shape
         if len(shape) != 2 or any(value.shape != shape for value in given):
             raise DataError(f"lists must be matrices of one shape, one row a user, got {[v.shape for v in given]}")
+        for name, value in (("users", users), ("lengths", lengths), ("n_relevant", n_relevant)):
+            if value is not None and np.shape(value) != shape[:1]:
+                raise DataError(f"{name} must have one number for each of {shape[0]:,} users, got {np.shape(value)}")
         found = None if hits is None else np.asarray(hits, dtype=bool)
         total = n_relevant if n_relevant is not None or found is None else found.sum(axis=1)
         return cls(

@@ -1,0 +1,54 @@
+"""A part of the items of another source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sureness._types import FloatArray, IntArray
+from sureness.data.ids import IdMap
+from sureness.errors import DataError
+from sureness.sources.base import FactorSource, ScoreSource, checked_block, id_maps
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSubset:
+    """Some items of a source, such as those of one domain. Use `subset_of`, which is faster for factors."""
+
+    source: ScoreSource
+    columns: IntArray  # ascending
+    users: IdMap
+    items: IdMap
+
+    @property
+    def n_users(self) -> int:
+        return self.source.n_users
+
+    @property
+    def n_items(self) -> int:
+        return len(self.columns)
+
+    def score_block(self, users: IntArray) -> FloatArray:
+        return np.asarray(checked_block(self.source, users)[:, self.columns], dtype=np.float32)
+
+
+def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
+    """A source with some of the items of another, given by ascending column numbers.
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> part = subset_of(MatrixSource(np.array([[1.0, 2.0, 3.0]])), np.array([0, 2]))
+    >>> part.score_block(np.array([0])), id_maps(part)[1].ids.to_list()
+    (array([[1., 3.]], dtype=float32), [0, 2])
+    """
+    columns = np.asarray(columns)
+    if not len(columns) or np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= source.n_items:
+        raise DataError(f"columns must be ascending numbers from 0 to {source.n_items - 1:,}, at least one of them")
+    users, items = id_maps(source)
+    kept = IdMap(items.at(columns))
+    if isinstance(source, FactorSource):
+        bias = None if source.item_bias is None else source.item_bias[columns]
+        return FactorSource(source.user_factors, source.item_factors[columns], source.user_bias, bias, users, kept)
+    return ItemSubset(source, columns, users, kept)
