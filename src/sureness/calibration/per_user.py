@@ -62,7 +62,7 @@ class PerUserCalibrator(Configurable):
     prior_users : int
         How many users the map of all and the prior are learned from, at most.
     n_bins : int
-        Bins of each user's scores when all candidates are used.
+        Bins of each user's scores when all candidates are used; a user with fewer candidates needs none.
     seed : int
         Of the draw of these users.
 
@@ -96,7 +96,7 @@ class PerUserCalibrator(Configurable):
         hidden: bool = True,
         prior_width: float | Literal["auto"] = "auto",
         prior_users: int = 5_000,
-        n_bins: int = 512,
+        n_bins: int = 256,
         seed: int = 0,
     ) -> None:
         self.top = top

@@ -65,7 +65,8 @@ def _register(words: list[str]) -> None:
     for path in called or _COMMANDS:
         module = import_module(f"sureness.cli.{_COMMANDS[path]}")
         group = data_app if path[0] == "data" else app
-        group.command(path[-1])(module.COMMAND)
+        if all(known.callback is not module.COMMAND for known in group.registered_commands):  # main may be called twice
+            group.command(path[-1])(module.COMMAND)
 
 
 def main() -> None:

@@ -97,7 +97,8 @@ def bin_scores(
 
     Parameters
     ----------
-    block : array of shape (n, n_columns)
+    block : float32 array of shape (n, n_columns)
+        -inf where there is no score.
     n_bins : int
     rows, starts, excluded : arrays
         Entries that do not count, as sparse rows; see `sureness.numerics.ranking.top_k`.
@@ -105,10 +106,12 @@ def bin_scores(
     Examples
     --------
     >>> nothing = {"rows": np.array([0]), "starts": np.array([0, 0]), "excluded": np.empty(0, dtype=np.int64)}
-    >>> means, counts = bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]]), 2, **nothing)
-    >>> means, counts
-    (array([[0.5, 9.5]]), array([[2., 2.]]))
+    >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
+    (array([[0.64516129, 9.51612903]]), array([[2., 2.]]))
     """
+    lows, highs = block.min(axis=1), block.max(axis=1)
+    if not np.isfinite(lows).all():
+        lows = np.where(np.isneginf(block), np.float32(np.inf), block).min(axis=1)
     means, counts = np.empty((len(block), n_bins)), np.empty((len(block), n_bins))
-    numerics._logistic_kernels.bin_rows(block, rows, starts, excluded, means, counts)
+    numerics._logistic_kernels.bin_rows(block, rows, starts, excluded, lows, highs, means, counts)
     return means, counts

@@ -20,7 +20,7 @@ from sureness.errors import DataError
 from sureness.evaluation.ranking import fitted_to
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility
-from sureness.metrics.utility import Utility, named_utility
+from sureness.metrics.utility import UTILITIES, Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
 
@@ -161,10 +161,15 @@ def _decided(
         first = _unfitted(candidates[0])
         size = getattr(first.policy, "max_size", 50)
         winner = ConfidentRecommender(
-            first.source, first.calibrator, BestFixedSize(utility, max_size=size),
+            first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
             expected_relevant=first.expected_relevant,
         )  # fmt: skip
     return Choice(winner.fit(train, validation), table, utility.name, better and not certain, reason)
+
+
+def _plain(utility: Utility) -> str | Utility:
+    """The name of a usual utility, which reads better than the utility itself."""
+    return utility.name if UTILITIES.get(utility.name) is utility else utility
 
 
 def _unfitted(recommender: ConfidentRecommender) -> ConfidentRecommender:
