@@ -34,11 +34,15 @@ def main(
     max_size: Annotated[int, typer.Option(help="The longest list.")] = 50,
     learned: Annotated[bool, typer.Option(help="Train AttnCut and MtCut as well.")] = False,
     terms: Annotated[bool, typer.Option(help="The study of M instead.")] = False,
+    summary: Annotated[bool, typer.Option(help="Only print what was gained over the best fixed size.")] = False,
     store: Annotated[Path, typer.Option(help="Where trained models are.")] = STORE,
     results: Annotated[Path, typer.Option(help="Where results are kept.")] = RESULTS,
 ) -> None:
     """Study what is there, and print the tables."""
     results.mkdir(parents=True, exist_ok=True)
+    if summary:
+        _print_summary(results, max_size)
+        return
     for each, name in [(d, m) for d in data for m in model]:
         for seed in SEEDS:
             folder = store / f"{each}-{name}-{seed}"
@@ -136,6 +140,41 @@ def _print_against(tables: list[pl.DataFrame]) -> None:
         against = over_runs(tables, rival).filter(policy=DEFAULT)
         cells = [f"{row['utility']} {row['gain']:+.4f} (p {row['p_value']:.2g})" for row in against.to_dicts()]
         print(f"\n{DEFAULT} against {rival}: " + ", ".join(cells))
+
+
+def _print_summary(results: Path, max_size: int) -> None:
+    """Gains of the default over its rivals in every setting, and the ablation of the calibration."""
+    for rival in (REFERENCE, "AttnCut", "MtCut"):
+        print(f"\n### {DEFAULT} against {rival}\n\n| data | model | runs | " + " | ".join(UTILITIES) + " |")
+        print("|---|---|---:|" + "---:|" * len(UTILITIES))
+        for data, model in ((d, m) for d in LEAST for m in MODELS):
+            tables = list(_tables(results, data, model, max_size, learned=rival != REFERENCE))
+            if not tables or not all(table.filter(policy=rival).height for table in tables):
+                continue
+            against, every = over_runs(tables, rival), over_runs(tables)
+            cells = []
+            for utility in UTILITIES:
+                row = against.filter(policy=DEFAULT, utility=utility).row(0, named=True)
+                base = every.filter(policy=rival, utility=utility)["value"][0]
+                cells.append(f"{base:.4f} → {row['value']:.4f}{_mark(row)}")
+            print(f"| {data} | {model} | {len(tables)} | " + " | ".join(cells) + " |")
+    print("\n### Calibration\n\n| data | model | map | ECE of all | ECE of the top | " + " | ".join(UTILITIES) + " |")
+    print("|---|---|---|---:|---:|" + "---:|" * len(UTILITIES))
+    for data, model in ((d, m) for d in LEAST for m in MODELS):
+        _print_errors(results, data, model, max_size)
+
+
+def _print_errors(results: Path, data: str, model: str, max_size: int) -> None:
+    files = [_file(results, f"{data}-{model}-{seed}-errors", max_size) for seed in SEEDS]
+    found = [pl.read_parquet(file) for file in files if file.exists()]
+    if not found:
+        return
+    errors = pl.concat(found).group_by("variant", maintain_order=True).agg(pl.col("ece", "ece_top").mean())
+    every = over_runs(list(_tables(results, data, model, max_size, learned=False)))
+    for row in errors.to_dicts():
+        name = row["variant"]
+        cells = [f"{every.filter(policy=name, utility=utility)['value'][0]:.4f}" for utility in UTILITIES]
+        print(f"| {data} | {model} | {name} | {row['ece']:.5f} | {row['ece_top']:.4f} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from sureness.sources.base import PartialSource, ScoreSource, id_maps
 Progress = Callable[[str, int, int], None]
 
 _BLOCK_POINTS = 1_000_000  # points of a block of users, each with its features
+_POINTS_PER_BIN = 4  # fewer on average, and bins would save nothing
 _WEAK = 100.0  # width of a prior that only keeps maps finite
 _FIRST_WIDTH = 0.7  # where the search for the prior's width starts
 
@@ -62,7 +63,7 @@ class PerUserCalibrator(Configurable):
     prior_users : int
         How many users the map of all and the prior are learned from, at most.
     n_bins : int
-        Bins of each user's scores when all candidates are used; a user with fewer candidates needs none.
+        Bins of each user's scores when all candidates are used; with up to four times as many items there are none.
     seed : int
         Of the draw of these users.
 
@@ -96,7 +97,7 @@ class PerUserCalibrator(Configurable):
         hidden: bool = True,
         prior_width: float | Literal["auto"] = "auto",
         prior_users: int = 5_000,
-        n_bins: int = 256,
+        n_bins: int = 512,
         seed: int = 0,
     ) -> None:
         self.top = top
@@ -425,7 +426,10 @@ class _Candidates:
 
     def blocks(self, users: IntArray) -> Iterator[_Block]:
         """The best candidates of users, or all of them in bins."""
-        return self._binned(users) if self.top is None else self._best(users, min(self.top, self.source.n_items))
+        n_items = self.source.n_items
+        if self.top is None and n_items > _POINTS_PER_BIN * self.n_bins:
+            return self._binned(users)
+        return self._best(users, n_items if self.top is None else min(self.top, n_items))
 
     def _best(self, users: IntArray, top: int) -> Iterator[_Block]:
         for block, items, scores in top_blocks(self.source, users, top, self.seen, most=_BLOCK_POINTS // top):
