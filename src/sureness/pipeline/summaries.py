@@ -107,7 +107,8 @@ def _blocks(
             beyond = np.maximum(beyond - probabilities[:, maps.top :].sum(axis=1), 0.0)
         if every:
             whole = sigmoid(maps.log_odds(scores.astype(np.float64), block)).sum(axis=1)
-            beyond = beyond + np.maximum(whole - probabilities.sum(axis=1), 0.0)
+            behind = whole - probabilities.sum(axis=1)
+            beyond = beyond + np.where(behind > 1e-9 * whole, behind, 0.0)  # rounding is not something behind the list
         yield block, probabilities, beyond
 
 

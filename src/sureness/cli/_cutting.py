@@ -1,0 +1,139 @@
+"""Lists of a table cut where the policy says: checked, put in order, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import DataError
+from sureness.list_size.lists import Lists
+from sureness.list_size.policies import ExpectedUtility
+
+_CELLS = 4_000_000  # probabilities in the matrix of a block of users
+
+
+@dataclass
+class Tally:
+    """What was decided, counted on the way."""
+
+    sizes: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # users with each list size
+    expected: float = 0.0  # sum over users with a list
+    unsure: int = 0
+    unsorted: int = 0  # users whose rows were not in the order of their probabilities
+
+    def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray) -> None:
+        """Take in the users of a block."""
+        counts = np.bincount(sizes, minlength=len(self.sizes))
+        counts[: len(self.sizes)] += self.sizes
+        self.sizes = counts
+        self.expected += float(np.nansum(expected))
+        self.unsure += int(np.count_nonzero(unsure))
+
+    def summary(self) -> dict[str, Any]:
+        """Users, list sizes and expected utility as plain numbers."""
+        n_users, every = int(self.sizes.sum()), np.repeat(np.arange(len(self.sizes)), self.sizes)
+        shares = {"smallest": 0, "median": 50, "largest": 100}
+        quantiles = {name: float(np.percentile(every, share)) if n_users else 0.0 for name, share in shares.items()}
+        return {
+            "users": n_users, "rows": int(every.sum()), "without_list": int(self.sizes[0]), "unsure": self.unsure,
+            "list_size": {"mean": float(every.mean()) if n_users else 0.0, **quantiles},
+            "expected_utility": self.expected / max(n_users, 1),
+        }  # fmt: skip
+
+
+def decide_block(
+    table: pl.DataFrame, policy: ExpectedUtility, expected_relevant: float | None, tally: Tally, *, sizes_only: bool
+) -> pl.DataFrame:
+    """Cut the lists of a block of whole users: the kept rows with rank, size and worth, or one row a user."""
+    users = table["user_id"].rle_id().to_numpy().astype(np.int64)
+    probability = _checked(table)
+    order = np.lexsort((-probability, users))  # stable: equal probabilities stay as they were
+    starts = np.flatnonzero(np.diff(users, prepend=-1))
+    lengths = np.diff(starts, append=len(users))
+    tally.unsorted += len(np.unique(users[order != np.arange(len(order))]))
+    table, probability = table[order], probability[order]
+    ranks = np.arange(len(users)) - starts[users]
+    totals = _totals(table, expected_relevant, starts)
+    step = max(1, _CELLS // int(lengths.max()))
+    parts = []
+    for first in range(0, len(starts), step):
+        own = lengths[first : first + step]
+        rows = slice(starts[first], starts[first] + own.sum())
+        matrix = np.zeros((len(own), int(own.max())))
+        matrix[users[rows] - first, ranks[rows]] = probability[rows]
+        parts.append(policy.decide(_lists(matrix, own, totals, first, table, starts)))
+    sizes, expected, unsure = (np.concatenate(values) for values in zip(*parts, strict=True))
+    tally.add(sizes, expected, unsure)
+    if sizes_only:
+        return pl.DataFrame({"user_id": table["user_id"].gather(starts), "list_size": sizes,
+                             "expected_utility": expected, "unsure": unsure})  # fmt: skip
+    added = {"rank": ranks + 1, "list_size": sizes[users], "expected_utility": expected[users]}
+    return table.with_columns(pl.Series(name, values) for name, values in added.items()).filter(ranks < sizes[users])
+
+
+def _lists(
+    matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, first: int, table: pl.DataFrame, starts: IntArray
+) -> Lists:
+    """Candidates of some users; what is expected beyond them is the tail."""
+    tail = None
+    if totals is not None:
+        listed = matrix.sum(axis=1)
+        missing = totals[first : first + len(lengths)] - listed
+        short = missing < -1e-9 * np.maximum(listed, 1.0)
+        if short.any():
+            row = int(np.argmax(short))
+            user, wanted = table["user_id"][int(starts[first + row])], missing[row] + listed[row]
+            raise DataError(
+                f"user {user} cannot have {wanted:.6g} relevant items: the listed probabilities add up to "
+                f"{listed[row]:.6g} already; give a number of at least that, or one for each user in a column "
+                "expected_relevant"
+            )
+        tail = np.maximum(missing, 0.0)[:, None]
+    return Lists.of(probabilities=matrix, lengths=lengths, tail=tail)
+
+
+def _checked(table: pl.DataFrame) -> FloatArray:
+    for name in ("item_id", "probability"):
+        if n_empty := table[name].null_count():
+            raise DataError(
+                f"column {name} has {n_empty:,} empty values; drop those rows: a user without candidates has no rows"
+            )
+    if not table["probability"].dtype.is_numeric():
+        raise DataError(f"probabilities must be numbers, got values of type {table['probability'].dtype}")
+    probability = table["probability"].cast(pl.Float64).to_numpy()
+    bad = ~((probability >= 0) & (probability <= 1))  # NaN is bad too
+    if bad.any():
+        user, item, value = table.select("user_id", "item_id", "probability").row(int(np.argmax(bad)))
+        raise DataError(
+            f"probabilities must lie in [0, 1], got {np.count_nonzero(bad):,} others, the first ({value:g}) for user "
+            f"{user} and item {item}; calibrate the scores first"
+        )
+    twice = table.select("user_id", "item_id").is_duplicated()
+    if twice.any():
+        user, item = table.select("user_id", "item_id").row(int(twice.arg_true()[0]))
+        raise DataError(
+            f"an item may stand once in a list, got item {item} several times for user {user}; drop the others"
+        )
+    return probability
+
+
+def _totals(table: pl.DataFrame, given: float | None, starts: IntArray) -> FloatArray | None:
+    """How many relevant items each user is said to have; None: nobody said."""
+    if given is not None:
+        return np.full(len(starts), given)
+    if "expected_relevant" not in table.columns:
+        return None
+    column = table["expected_relevant"]
+    if not column.dtype.is_numeric() or column.null_count():
+        raise DataError("column expected_relevant must hold a number in every row; fill it, or drop it")
+    values = column.cast(pl.Float64).to_numpy()
+    totals: FloatArray = values[starts]
+    differ = values != np.repeat(totals, np.diff(starts, append=len(values)))  # NaN differs from itself
+    if differ.any() or not np.isfinite(totals).all():
+        user = table["user_id"][int(np.argmax(differ | ~np.isfinite(values)))]
+        raise DataError(f"expected_relevant must be one finite number for each user, got others for user {user}")
+    return totals

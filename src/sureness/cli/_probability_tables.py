@@ -1,0 +1,118 @@
+"""Tables of probabilities in parts that hold whole users, in bounded memory where the rows are sorted by user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from sureness.data.tables import BATCH_ROWS, readable, write_table
+from sureness.errors import DataError, FileError
+
+_MOSTLY = 0.9  # share of the users whose tables are equally long when somebody cut them
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a table before it is read in earnest."""
+
+    n_rows: int
+    n_users: int
+    by_user: bool  # whether the rows are sorted by user, so that a user is whole once another one begins
+    longest: int  # rows of the user with the most
+    at_longest: int  # how many users have so many
+
+
+def survey(frame: pl.LazyFrame, path: Path) -> Survey:
+    """Look at the users of a table, in batches as long as they are sorted."""
+    counts: dict[int, int] = {}
+    last, n_last = None, 0
+    users = frame.select(pl.col("user_id").cast(pl.String) if _is_named(frame) else "user_id")
+    with readable(path):
+        for batch in users.collect_batches(chunk_size=BATCH_ROWS):
+            if n_empty := batch["user_id"].null_count():
+                raise DataError(f"{path}: column user_id has {n_empty:,} empty values; fill or drop those rows")
+            runs = batch["user_id"].rle().struct.unnest()
+            if last is not None:
+                runs = pl.concat([pl.DataFrame({"len": [n_last], "value": [last]}, schema=runs.schema), runs])
+                if runs["value"][0] == runs["value"][1]:
+                    runs = pl.concat([runs[1:2].with_columns(pl.col("len") + n_last), runs[2:]])
+            if not (runs["value"] > runs["value"].shift())[1:].all():
+                return _counted(users)
+            _add(counts, runs["len"][:-1])
+            last, n_last = runs["value"][-1], int(runs["len"][-1])
+    if last is None:
+        raise DataError(f"{path} has no rows; expected at least one pair")
+    _add(counts, pl.Series([n_last]))
+    return _surveyed(counts, by_user=True)
+
+
+def looks_cut(frame: pl.LazyFrame, found: Survey, path: Path) -> bool:
+    """Whether these are the first rows of longer tables: nearly all users have as many, and there are more items."""
+    if found.n_users < 2 or found.at_longest < _MOSTLY * found.n_users:
+        return False
+    with readable(path):
+        n_items = frame.select(pl.col("item_id").n_unique()).collect(engine="streaming").item()
+    return int(n_items) > found.longest
+
+
+def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterator[pl.DataFrame]:
+    """The table in parts that hold whole users; one that is not sorted by user is sorted in memory."""
+    kept: pl.DataFrame | None = None
+    with readable(path):
+        if by_user:
+            batches: Iterator[pl.DataFrame] = frame.collect_batches(chunk_size=BATCH_ROWS)
+        else:
+            batches = frame.collect().sort("user_id", maintain_order=True).iter_slices(BATCH_ROWS)
+        for batch in batches:
+            joined = batch if kept is None else pl.concat([kept, batch])
+            whole = joined["user_id"] != joined["user_id"][-1]
+            kept = joined.filter(~whole)
+            if whole.any():
+                yield joined.filter(whole)
+        if kept is not None:
+            yield kept
+
+
+def write_blocks(blocks: Iterator[pl.DataFrame], path: Path) -> None:
+    """Write tables one after the other into one file, holding one at a time; whole or not at all."""
+    first = next(blocks)
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from blocks
+
+    write_table(register_io_source(source, schema=first.schema), path)
+
+
+def check_table_name(path: Path) -> None:
+    """Refuse a name that no table can have: better before the work than after."""
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder; give the name of a file")
+    if path.suffix.lower() not in (".parquet", ".csv", ".tsv"):
+        raise FileError(f"cannot write {path}: the name must end in .parquet, .csv or .tsv")
+
+
+def _is_named(frame: pl.LazyFrame) -> bool:
+    return frame.collect_schema()["user_id"] in (pl.Categorical, pl.Enum)
+
+
+def _counted(users: pl.LazyFrame) -> Survey:
+    lengths = users.group_by("user_id").len().collect(engine="streaming")["len"]
+    counts: dict[int, int] = {}
+    _add(counts, lengths)
+    return _surveyed(counts, by_user=False)
+
+
+def _add(counts: dict[int, int], lengths: pl.Series) -> None:
+    for length, n_users in lengths.value_counts().rows():
+        counts[length] = counts.get(length, 0) + n_users
+
+
+def _surveyed(counts: dict[int, int], *, by_user: bool) -> Survey:
+    n_rows = sum(length * n_users for length, n_users in counts.items())
+    longest = max(counts)
+    return Survey(n_rows, sum(counts.values()), by_user, longest, counts[longest])

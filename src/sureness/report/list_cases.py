@@ -1,0 +1,126 @@
+"""Single users and where their lists are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.evaluation.ranking import best_items
+from sureness.list_size.lists import Lists
+from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.plots import ListCut, prepare_list_cut
+from sureness.report.cases import with_names
+from sureness.sources.base import id_maps
+
+SURE = ("Sure", "the user whose list is expected to be worth most")
+SHORT = ("Short list", "one of the users with the shortest lists: what comes behind the cut falls off most")
+LONG = ("Long list", "the longest list among the better half: many items are likely enough")
+ASK = ("Better ask", "the user whose list is expected to be worth least: ask what they like instead")
+
+_FIRST, _LAST, _BEYOND = 4, 2, 3  # items on a card: the first and last shown ones, and those behind the cut
+
+
+@dataclass(frozen=True)
+class ListItem:
+    """An item on the card of a user."""
+
+    rank: int
+    name: str  # title, or id where there is none
+    domain: str | None
+    probability: float
+    label: bool | None  # None: not known
+    shown: bool
+    skipped: int  # how many items between the one before and this one are not on the card
+
+
+@dataclass(frozen=True, eq=False)
+class ListCase:
+    """One user's list with its cut."""
+
+    kind: str
+    reason: str  # why this user is shown
+    user: str
+    size: int
+    cut: ListCut
+    items: tuple[ListItem, ...]
+
+
+def list_cases(
+    recommender: ConfidentRecommender,
+    lists: Lists,
+    sizes: IntArray,
+    expected: FloatArray,
+    *,
+    items: pl.DataFrame | None = None,
+    utility: str = "F1",
+) -> tuple[ListCase, ...]:
+    """Users with sure, short, long and doubtful lists.
+
+    Parameters
+    ----------
+    recommender : ConfidentRecommender
+    lists : Lists
+        Of all users, with hits where labels are known.
+    sizes : array of shape (n_users,)
+    expected : array of shape (n_users, max_size)
+        Expected utility of every size.
+    items : DataFrame with item_id, title and perhaps domain, optional
+    utility : str
+        What it is called.
+    """
+    probabilities = np.asarray(lists.probabilities)
+    cases = []
+    for kind, reason, row in choose_users(probabilities, lists.lengths, sizes, expected):
+        length, size = int(lists.lengths[row]), int(sizes[row])
+        hits = None if lists.hits is None else lists.hits[row, :length]
+        cut = prepare_list_cut(probabilities[row, :length], expected[row, :length], size, hits=hits, utility=utility)
+        user = id_maps(recommender.source)[0].at(lists.users[[row]])
+        ranked = best_items(recommender.source, user, length, seen=recommender.seen_)
+        card = _card(with_names(ranked, items).sort("rank"), probabilities[row], size, hits)
+        cases.append(ListCase(kind, reason, str(user[0]), size, cut, card))
+    return tuple(cases)
+
+
+def choose_users(
+    probabilities: FloatArray, lengths: IntArray, sizes: IntArray, expected: FloatArray
+) -> list[tuple[str, str, int]]:
+    """Kind, reason and row of the users to show; nobody twice, and nobody without candidates."""
+    rows = np.arange(len(sizes))
+    worth = np.where(sizes > 0, expected[rows, np.maximum(sizes, 1) - 1], 0.0)
+    padded = np.pad(probabilities, ((0, 0), (0, 1)))
+    drop = padded[rows, np.maximum(sizes, 1) - 1] - padded[rows, sizes]  # from the last shown to the first hidden item
+    left = lengths > 0
+    chosen = []
+    for (kind, reason), among, key in (
+        (SURE, left, worth),
+        (LONG, left & (worth >= _edge(worth, left, 0.5)), sizes),
+        (SHORT, left & (sizes <= _edge(sizes, left, 0.1)), drop),
+        (ASK, left, -worth),
+    ):
+        open_rows = np.flatnonzero(among & left)
+        if len(open_rows):
+            row = int(open_rows[np.argmax(key[open_rows])])
+            left[row] = False
+            chosen.append((kind, reason, row))
+    return chosen
+
+
+def _edge(values: FloatArray | IntArray, among: BoolArray, share: float) -> float:
+    return float(np.quantile(values[among], share)) if among.any() else 0.0
+
+
+def _card(ranked: pl.DataFrame, probability: FloatArray, size: int, hits: BoolArray | None) -> tuple[ListItem, ...]:
+    """The first and last shown items, and some that are not."""
+    shown = range(size) if size <= _FIRST + _LAST + 1 else [*range(_FIRST), *range(size - _LAST, size)]
+    places = [*shown, *range(size, min(size + _BEYOND, ranked.height))]
+    names, domains = ranked["name"].to_list(), ranked["domain"].to_list()
+    return tuple(
+        ListItem(
+            place + 1, names[place], domains[place], float(probability[place]),
+            None if hits is None else bool(hits[place]), place < size, place - before - 1,
+        )
+        for before, place in zip([-1, *places], places, strict=False)
+    )  # fmt: skip

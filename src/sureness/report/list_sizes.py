@@ -1,0 +1,195 @@
+"""What the list-size part of a page shows, as plain values: computed here, drawn and rendered elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness._types import FloatArray, IntArray
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.list_size.comparing import PolicyComparison, compare_policies
+from sureness.list_size.lists import Lists
+from sureness.list_size.policies import ExpectedUtility, Oracle
+from sureness.metrics import Interval, interval
+from sureness.metrics.utility import at_sizes, named_utility
+from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.plots import SizeByDegree, SizeDistributions, prepare_size_by_degree, prepare_size_distributions
+from sureness.report.list_cases import ListCase, list_cases
+
+MAIN, ORACLE = "PerK", "Oracle"
+GROUPS = ("few", "some", "many")
+
+_TITLES = {"ndcg": "NDCG", "pdcg": "PDCG", "f1": "F1", "tp": "TP", "dcg": "DCG"}
+
+
+@dataclass(frozen=True)
+class PolicyRow:
+    """What one policy was worth."""
+
+    name: str
+    value: float
+    mean_size: float
+    difference: float | None  # to the reference, user by user
+    p_value: float | None
+
+
+@dataclass(frozen=True)
+class UserGroup:
+    """Users of whom about as many interactions are known; what needs labels is None without them."""
+
+    name: str
+    degrees: str  # from, to
+    n_users: int
+    mean_size: float
+    expected: float  # mean expected utility
+    ece: Interval | None  # of the shown items
+    value: float | None  # mean utility of the users with a relevant item
+    reference: float | None  # the same of the reference
+
+
+@dataclass(frozen=True, eq=False)
+class ListSizes:
+    """The list-size part of a page before it is drawn."""
+
+    utility: str  # as it is written
+    main: str
+    reference: str | None
+    n_users: int
+    n_judged: int | None  # users with a relevant item; None without labels
+    n_empty: int  # users without a list
+    n_unsure: int
+    mean_size: float
+    max_size: int
+    policies: tuple[PolicyRow, ...]  # the main one first, then the others, the best first; none without labels
+    distributions: SizeDistributions
+    degree: SizeByDegree
+    groups: tuple[UserGroup, ...]
+    cases: tuple[ListCase, ...]
+
+    def policy(self, name: str | None) -> PolicyRow | None:
+        """The row of a policy, if it was compared."""
+        return next((row for row in self.policies if row.name == name), None)
+
+
+def gather_list_sizes(
+    recommender: ConfidentRecommender,
+    *,
+    test: Interactions | None = None,
+    compared: PolicyComparison | None = None,
+    items: pl.DataFrame | None = None,
+    n_resamples: int = 200,
+) -> ListSizes:
+    """Look at the lists of a fitted recommender, and judge them where labels are known.
+
+    Parameters
+    ----------
+    recommender : ConfidentRecommender
+    test : Interactions, optional
+        What came later. Users without a relevant item in it count in calibration errors, not in utilities.
+    compared : PolicyComparison, optional
+        The recommender's policy, which comes first, beside others, judged by the same test; by default beside the
+        Oracle only.
+    items : DataFrame with item_id, title and perhaps domain, optional
+    n_resamples : int
+        Bootstrap samples for the intervals.
+
+    Examples
+    --------
+    >>> from sureness.data.simulator import SimulatorSettings, simulate
+    >>> from sureness.data.splitting import by_ratio
+    >>> from sureness.sources.svd import svd_source
+    >>> world = simulate(SimulatorSettings(n_users=150, n_items=80, seed=0))
+    >>> split = by_ratio(Interactions.from_matrix(world.train), seed=0)
+    >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
+    >>> found = gather_list_sizes(recommender, test=split.test)
+    >>> [row.name for row in found.policies], [group.name for group in found.groups]
+    (['PerK', 'Oracle'], ['few', 'some', 'many'])
+    """
+    policy = recommender.policy_
+    utility = named_utility(getattr(policy, "utility", "f1"))
+    lists = recommender.lists(labels=test)
+    if not lists.n_users:
+        raise DataError("the recommender has no users, so there are no lists to show")
+    looking = policy if isinstance(policy, ExpectedUtility) else ExpectedUtility(utility, max_size=policy.max_size)
+    sizes, expected = policy.sizes(lists), looking.expected(lists)
+    if test is not None and compared is None:
+        oracle = Oracle(utility, max_size=policy.max_size)
+        compared = compare_policies({MAIN: policy, ORACLE: oracle}, lists, utility)
+    main = MAIN if compared is None else next(iter(compared.values))
+    degree = recommender.seen_.user_degree
+    title = _TITLES.get(utility.name, utility.name)
+    return ListSizes(
+        utility=title, main=main, reference=None if compared is None else compared.reference,
+        n_users=lists.n_users, n_judged=None if compared is None else len(compared.users),
+        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(np.count_nonzero(_unsure(policy, lists))),
+        mean_size=float(sizes.mean()), max_size=policy.max_size, policies=_policies(compared, main),
+        distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
+        degree=prepare_size_by_degree(sizes, degree),
+        groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
+        cases=list_cases(recommender, lists, sizes, expected, items=items, utility=title),
+    )  # fmt: skip
+
+
+def _unsure(policy: Any, lists: Lists) -> Any:
+    return policy.decide(lists)[2] if isinstance(policy, ExpectedUtility) else lists.lengths == 0
+
+
+def _policies(compared: PolicyComparison | None, main: str) -> tuple[PolicyRow, ...]:
+    if compared is None:
+        return ()
+    rows = [
+        PolicyRow(row["policy"], row[compared.utility], row["mean_size"], row.get("difference"), row.get("p_value"))
+        for row in compared.table.iter_rows(named=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.name != main, -row.value)))
+
+
+def _drawn(compared: PolicyComparison | None, main: str, sizes: IntArray) -> dict[str, IntArray]:
+    """Whose sizes are drawn: those of the same users beside Oracle's where labels are known."""
+    if compared is None:
+        return {main: sizes}
+    return {name: compared.sizes[name] for name in (main, ORACLE) if name in compared.sizes}
+
+
+def _groups(
+    lists: Lists, sizes: IntArray, expected: FloatArray, degree: IntArray, compared: PolicyComparison | None, main: str,
+    n_resamples: int,
+) -> tuple[UserGroup, ...]:  # fmt: skip
+    """Thirds of the users by degree; users with the same degree are in the same group."""
+    edges = np.quantile(degree, [1 / 3, 2 / 3], method="lower")
+    codes = np.searchsorted(edges, degree, side="left")
+    reference = None if compared is None else compared.reference
+    groups = []
+    for code, name in enumerate(GROUPS):
+        inside = codes == code
+        if not inside.any():
+            continue
+        judged = None if compared is None else inside[compared.users]
+        group = UserGroup(
+            name=name, degrees=f"{degree[inside].min():,} to {degree[inside].max():,}", n_users=int(inside.sum()),
+            mean_size=float(sizes[inside].mean()), expected=float(expected[inside].mean()),
+            ece=_error(lists.take(inside), sizes[inside], n_resamples), value=_mean(compared, main, judged),
+            reference=_mean(compared, reference, judged),
+        )  # fmt: skip
+        groups.append(group)
+    return tuple(groups) if len(groups) > 1 else (replace(groups[0], name="all"),)
+
+
+def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
+    """Calibration error of the shown items, with users resampled."""
+    if lists.hits is None or not sizes.any():
+        return None
+    shown = np.arange(lists.width) < sizes[:, None]
+    users = np.broadcast_to(lists.users[:, None], shown.shape)[shown]
+    return interval("ece", lists.hits[shown], np.asarray(lists.probabilities)[shown], users=users,
+                    n_resamples=n_resamples)  # fmt: skip
+
+
+def _mean(compared: PolicyComparison | None, name: str | None, judged: Any) -> float | None:
+    if compared is None or name is None or not judged.any():
+        return None
+    return float(compared.values[name][judged].mean())

@@ -1,0 +1,179 @@
+"""`sureness allocate` agrees with the library, and refuses what makes no sense."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from sureness.list_size.allocation import allocate_budget, allocate_domains, equal_shares, evaluate_allocation
+from sureness.list_size.expected_utility import expected_utility
+from tests.cli.runner import run, succeed
+
+N_USERS, N_ITEMS = 40, 15
+DOMAINS = ["books", "films", "music"]
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Probabilities (users, domains, items) that fall within a list, labels drawn from them, and costs."""
+    rng = np.random.default_rng(0)
+    level = rng.normal(-1.5, 1.5, (N_USERS, len(DOMAINS), 1))
+    p = -np.sort(-1 / (1 + np.exp(-level - rng.normal(size=(N_USERS, len(DOMAINS), N_ITEMS)))), axis=2)
+    return p, (rng.random(p.shape) < p).astype(int), rng.integers(1, 4, p.shape)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, world):
+    """The same as files, with rows in any order."""
+    p, labels, costs = world
+    user, domain, item = (index.ravel() for index in np.indices(p.shape))
+    table = pl.DataFrame(
+        {
+            "user_id": [f"u{number:02}" for number in user], "domain": np.array(DOMAINS)[domain],
+            "item_id": item, "probability": p.ravel(), "label": labels.ravel(), "cost": costs.ravel(),
+        }
+    ).sample(fraction=1.0, shuffle=True, seed=1)  # fmt: skip
+    folder = tmp_path_factory.mktemp("allocate")
+    table.write_parquet(folder / "pairs.parquet")
+    table.write_csv(folder / "pairs.csv")
+    table.filter(pl.col("domain") == "books").write_parquet(folder / "books.parquet")
+    table.rename({"user_id": "who", "item_id": "what", "domain": "kind", "probability": "p"}).write_csv(
+        folder / "other.tsv", separator="\t"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(world):
+    p, labels, _ = world
+    expected = expected_utility(p.reshape(-1, N_ITEMS), "f1", max_size=10).reshape(N_USERS, len(DOMAINS), 10)
+    shares = equal_shares(10, np.full((N_USERS, len(DOMAINS)), N_ITEMS), max_size=10)
+    found = allocate_domains(expected, 10)
+    return found, evaluate_allocation(found.sizes, shares, labels[:, :, :10], labels.sum(axis=2), utility="f1")
+
+
+@pytest.mark.parametrize("name", ["pairs.parquet", "pairs.csv"])
+def test_a_page_agrees_with_the_library(folder, tmp_path, page, name):
+    told = json.loads(succeed("allocate", folder / name, "--slots", 10, "-o", "sizes.csv", "--json", cwd=tmp_path))
+    found, judged = page
+    sizes = pl.read_csv(tmp_path / "sizes.csv")
+    assert sizes.columns == ["user_id", "domain", "list_size", "expected_utility"]
+    assert sizes["domain"].to_list() == DOMAINS * N_USERS
+    assert sizes["list_size"].to_list() == found.sizes.ravel().tolist()
+    assert_allclose(sizes["expected_utility"], found.values.ravel())
+    assert told["expected_utility"] == pytest.approx(found.value.mean())
+    assert told["expected_utility"] > told["expected_utility_of_equal_shares"]
+    for what in ("value", "reference", "difference", "standard_error", "p_value"):
+        assert told["held_out"][what] == pytest.approx(getattr(judged, what))
+
+
+def test_the_shown_items_are_the_best_ones(folder, tmp_path, page):
+    succeed("allocate", folder / "pairs.csv", "--slots", "10", "--items", "-o", "items.parquet", cwd=tmp_path)
+    items = pl.read_parquet(tmp_path / "items.parquet")
+    assert items.columns == ["user_id", "domain", "rank", "item_id", "probability"]
+    expected = [
+        (f"u{user:02}", DOMAINS[domain], rank + 1, rank)
+        for (user, domain), size in np.ndenumerate(page[0].sizes)
+        for rank in range(size)
+    ]
+    assert items.drop("probability").rows() == expected
+
+
+def test_a_budget_agrees_with_the_library(folder, tmp_path, world):
+    command = ("allocate", folder / "books.parquet", "--budget", "90", "--utility", "dcg", "--max-size", "8")
+    told = json.loads(succeed(*command, "-o", "sizes.parquet", "--json", cwd=tmp_path))
+    p, _, costs = world
+    found = allocate_budget(expected_utility(p[:, 0], "dcg", max_size=8), 90, cost=costs[:, 0, :8])
+    sizes = pl.read_parquet(tmp_path / "sizes.parquet")
+    assert sizes.columns == ["user_id", "list_size", "expected_utility"]
+    assert sizes["list_size"].to_list() == found.sizes.tolist()
+    assert (told["spent"], told["price"], told["bound"]) == pytest.approx((found.spent, found.price, found.bound))
+    assert told["shown"] == found.sizes.sum()
+
+
+def test_lists_of_a_budget_run_over_all_domains(folder, tmp_path):
+    succeed("allocate", folder / "pairs.parquet", "--budget", "200", "--items", "-o", "i.parquet", cwd=tmp_path)
+    items = pl.read_parquet(tmp_path / "i.parquet")
+    assert items.columns == ["user_id", "rank", "domain", "item_id", "probability"]
+    assert items["domain"].n_unique() == len(DOMAINS)
+    falling = items.group_by("user_id", maintain_order=True).agg((pl.col("probability").diff() <= 0).all())
+    assert falling["probability"].all()
+
+
+def test_columns_can_have_other_names(folder, tmp_path, page):
+    names = ("--user-column", "who", "--item-column", "what", "--domain-column", "kind", "--probability-column", "p")
+    told = json.loads(
+        succeed("allocate", folder / "other.tsv", "--slots", "10", *names, "-o", "s.csv", "--json", cwd=tmp_path)
+    )
+    assert told["held_out"]["difference"] == pytest.approx(page[1].difference)
+
+
+def test_short_lists_and_absent_domains_show_what_there_is(tmp_path):
+    pl.DataFrame(
+        {"user_id": ["a", "a", "b"], "domain": ["x", "y", "y"], "item_id": [1, 2, 2], "probability": [0.9, 0.8, 0.7]}
+    ).write_csv(tmp_path / "few.csv")
+    told = succeed("allocate", "few.csv", "--slots", "9", "--min-size", "2", "-o", "sizes.csv", cwd=tmp_path)
+    assert pl.read_csv(tmp_path / "sizes.csv")["list_size"].to_list() == [1, 1, 0, 1]
+    assert "held-out" not in told
+
+
+def test_an_endless_budget_shows_the_best_lists(folder, tmp_path):
+    told = json.loads(succeed("allocate", folder / "books.parquet", "--budget", "inf", "-o", "s.csv", "--json",
+                              cwd=tmp_path))  # fmt: skip
+    assert (told["budget"], told["price"], told["bound"]) == (None, 0, 0)
+
+
+def test_people_are_told_how_it_compares(folder, tmp_path):
+    told = succeed("allocate", folder / "books.parquet", "--budget", "90", "-o", "sizes.csv", cwd=tmp_path)
+    for words in ("items shown", "spent", "below the best by at most", "held-out F1", "with equal shares", "wrote"):
+        assert words in told
+
+
+def test_one_user_has_no_standard_error(tmp_path):
+    pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2], "probability": [0.9, 0.2], "label": [1, 0]}).write_csv(
+        tmp_path / "one.csv"
+    )
+    told = json.loads(succeed("allocate", "one.csv", "--budget", "1", "-o", "s.csv", "--json", cwd=tmp_path))
+    assert (told["held_out"]["value"], told["held_out"]["standard_error"]) == (1, None)
+
+
+PAIRS = {"user_id": [1, 1], "domain": ["x", "x"], "item_id": [1, 2], "probability": [0.9, 0.2]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "message"),
+    [
+        ({}, [], "give either --slots, for domains on one page, or --budget, over all users"),
+        ({}, ["--slots", "3", "--budget", "3"], "give either --slots"),
+        ({}, ["--budget", "-3"], "budget must be a number, 0 or more, got -3.0"),
+        ({}, ["--budget", "nan"], "budget must be a number, 0 or more, got nan"),
+        ({}, ["--budget", "1", "--min-size", "2"], "they cost 2 of 1; lower min_size or raise the budget"),
+        ({}, ["--slots", "1", "--min-size", "2"], "they need 2 of 1 slots for user number 0"),
+        ({}, ["--slots", "9", "--min-size", "3", "--max-size", "2"], "--max-size must be at least --min-size"),
+        ({"domain": None}, ["--slots", "3"], "has no column domain; it has user_id, item_id, probability"),
+        ({"probability": None}, ["--slots", "3"], "has no column probability"),
+        ({"probability": [0.9, 1.2]}, ["--slots", "3"], "must lie in [0, 1], got 0.9 to 1.2; calibrate"),
+        ({"probability": [0.9, None]}, ["--slots", "3"], "column probability has 1 empty values"),
+        ({"item_id": [1, 1]}, ["--slots", "3"], "must occur once, got 1 rows again; drop them"),
+        ({"label": [0, 7]}, ["--slots", "3"], "labels must be 0 or 1"),
+        ({"cost": [1.0, -1.0]}, ["--budget", "3"], "costs must be finite and not negative, got -1.0"),
+        ({name: [] for name in PAIRS}, ["--slots", "3"], "has no rows"),
+    ],
+)
+def test_bad_input_gets_a_sentence(tmp_path, changes, options, message):
+    columns = {name: column for name, column in (PAIRS | changes).items() if column is not None}
+    pl.DataFrame(columns).write_parquet(tmp_path / "pairs.parquet")
+    done = run("allocate", "pairs.parquet", *options, "-o", "sizes.csv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "sizes.csv").exists()
+
+
+def test_the_input_is_not_overwritten(folder):
+    done = run("allocate", "pairs.csv", "--slots", "3", "-o", "pairs.csv", cwd=folder)
+    assert done.returncode == 1
+    assert "the output must be another file" in done.stderr

@@ -1,0 +1,503 @@
+"""sureness list-size as a user runs it: on tables of probabilities, and on folders with a recommender."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import sureness as sn
+from sureness.cli import _probability_tables
+from sureness.cli._cutting import Tally, decide_block
+from sureness.data.interactions import Interactions
+from sureness.data.splitting import by_ratio
+from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.policies import ExpectedUtility
+from sureness.models.runs import save_split
+from sureness.pipeline.recommender import ConfidentRecommender
+from tests.cli.runner import run, succeed
+
+
+def refused(done, message, code=1):
+    assert done.returncode == code, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
+
+
+def told(*words, cwd):
+    return json.loads(succeed("list-size", *words, "--json", cwd=cwd))
+
+
+def candidates(n_users=30, n_items=40, seed=0):
+    """All candidates of some users, the best first; everyone has seen another number of items."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for user in range(n_users):
+        length = n_items - user % 7
+        p = np.sort(rng.beta(0.6, 5, length))[::-1]
+        parts.append(pl.DataFrame({"user_id": user, "item_id": rng.permutation(n_items)[:length], "probability": p}))
+    return pl.concat(parts)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    table = candidates().with_columns(title=pl.format("item {}", "item_id"))
+    table.write_parquet(folder / "p.parquet")
+    table.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(folder / "shuffled.parquet")
+    table.write_csv(folder / "p.csv")
+    table.filter(pl.col("probability").rank("ordinal", descending=True).over("user_id") <= 10).write_parquet(
+        folder / "top10.parquet"
+    )
+    return folder
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_lists_are_those_of_the_library(folder, tmp_path):
+    result = told(folder / "p.parquet", "-o", "lists.parquet", "--max-size", "20", cwd=tmp_path)
+    lists = pl.read_parquet(tmp_path / "lists.parquet")
+    assert lists.columns == ["user_id", "item_id", "probability", "title", "rank", "list_size", "expected_utility"]
+    for (user,), mine in pl.read_parquet(folder / "p.parquet").group_by("user_id"):
+        worth = expected_utility(mine["probability"].to_numpy()[None], "f1", max_size=20)[0]
+        found = lists.filter(user_id=user)
+        assert found.height == np.argmax(worth) + 1
+        assert found["item_id"].to_list() == mine["item_id"].to_list()[: found.height]
+        assert found["rank"].to_list() == list(range(1, found.height + 1))
+        assert_allclose(found["expected_utility"], worth.max())
+    assert result["users"] == 30
+    assert result["rows"] == lists.height
+    assert_allclose(result["list_size"]["mean"], lists.height / 30)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 50, 100_000])
+def test_a_sorted_table_is_read_in_batches_whatever_their_size(folder, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr(_probability_tables, "BATCH_ROWS", batch)
+    result = told(folder / "p.parquet", "-o", "lists.parquet", cwd=tmp_path)
+    assert result["read"] == "in batches"
+    monkeypatch.undo()
+    told(folder / "p.parquet", "-o", "whole.parquet", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "lists.parquet").equals(pl.read_parquet(tmp_path / "whole.parquet"))
+
+
+def test_a_shuffled_table_gives_the_same_lists_and_it_is_said(folder, tmp_path):
+    succeed("list-size", folder / "p.parquet", "-o", "a.parquet", cwd=tmp_path)
+    done = run("list-size", folder / "shuffled.parquet", "-o", "b.parquet", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "30 users were not in the order of their probabilities; they were sorted" in " ".join(done.stderr.split())
+    assert "read into memory: the rows are not sorted by user" in " ".join(done.stdout.split())
+    assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
+
+
+def test_equal_probabilities_stay_in_the_order_of_the_file(tmp_path):
+    table = pl.DataFrame({"user_id": ["u"] * 3, "item_id": ["c", "a", "b"], "probability": [0.5, 0.5, 0.9]})
+    table.write_csv(tmp_path / "t.csv")
+    succeed("list-size", "t.csv", "-o", "o.csv", "--min-size", "3", cwd=tmp_path)
+    assert pl.read_csv(tmp_path / "o.csv")["item_id"].to_list() == ["b", "c", "a"]
+
+
+def test_columns_keep_their_names(folder, tmp_path):
+    table = pl.read_parquet(folder / "p.parquet").rename({"user_id": "who", "item_id": "what", "probability": "p"})
+    table.write_csv(tmp_path / "t.tsv", separator="\t")
+    columns = ("--user-column", "who", "--item-column", "what", "--probability-column", "p")
+    succeed("list-size", "t.tsv", *columns, "-o", "o.parquet", cwd=tmp_path)
+    succeed("list-size", folder / "p.csv", "-o", "same.parquet", cwd=tmp_path)
+    mine, same = pl.read_parquet(tmp_path / "o.parquet"), pl.read_parquet(tmp_path / "same.parquet")
+    assert mine.columns[:3] == ["who", "what", "p"]
+    assert mine.rows() == same.rows()
+    succeed("list-size", "t.tsv", *columns, "-o", "s.parquet", "--sizes-only", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "s.parquet").columns == ["who", "list_size", "expected_utility", "unsure"]
+
+
+def test_nobody_is_missing_from_the_sizes_and_users_not_worth_it_are_unsure(folder, tmp_path):
+    words = (folder / "p.parquet", "--utility", "pdcg", "--min-size", "0")
+    result = told(*words, "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    sizes = pl.read_csv(tmp_path / "sizes.csv")
+    assert sizes["user_id"].to_list() == list(range(30))
+    none = sizes.filter(list_size=0)
+    assert 0 < none.height < 30
+    assert none["unsure"].all()
+    assert none["expected_utility"].to_list() == [0.0] * none.height
+    told(*words, "-o", "lists.csv", cwd=tmp_path)
+    shown = pl.read_csv(tmp_path / "lists.csv")["user_id"].unique()
+    assert set(shown) == set(sizes.filter(pl.col("list_size") > 0)["user_id"])
+    assert result["without_list"] == result["unsure"] == none.height
+
+
+def test_lists_end_where_the_candidates_end(tmp_path):
+    pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2], "probability": [0.9, 0.8]}).write_parquet(
+        tmp_path / "t.parquet"
+    )
+    result = told("t.parquet", "-o", "o.parquet", "--min-size", "5", "--max-size", "500", cwd=tmp_path)
+    assert result["list_size"] == {"mean": 2.0, "smallest": 2.0, "median": 2.0, "largest": 2.0}
+
+
+def test_a_number_of_relevant_items_and_a_column_of_them_are_the_same(folder, tmp_path):
+    told(folder / "top10.parquet", "-o", "bare.parquet", cwd=tmp_path)
+    told(folder / "top10.parquet", "-o", "option.parquet", "--expected-relevant", "12", cwd=tmp_path)
+    table = pl.read_parquet(folder / "top10.parquet").with_columns(expected_relevant=pl.lit(12))
+    table.write_parquet(tmp_path / "t.parquet")
+    told("t.parquet", "-o", "column.parquet", cwd=tmp_path)
+    bare, option, column = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("bare", "option", "column"))
+    assert option.equals(column.drop("expected_relevant"))
+    assert option.height > bare.height  # the more there is to find, the longer the lists
+    told("t.parquet", "-o", "over.parquet", "--expected-relevant", "50", cwd=tmp_path)  # the option wins
+    assert pl.read_parquet(tmp_path / "over.parquet").height > column.height
+
+
+def test_a_table_whose_tail_is_missing_gets_a_note(folder, tmp_path):
+    def note(*words):
+        return " ".join(run("list-size", *words, "-o", "o.parquet", cwd=tmp_path).stderr.split())
+
+    assert "looks like the best 10 items of each user" in note(folder / "top10.parquet")
+    assert note(folder / "top10.parquet", "--utility", "pdcg") == ""  # PDCG does not ask what is missed
+    assert note(folder / "top10.parquet", "--expected-relevant", "20") == ""
+    assert note(folder / "p.parquet") == ""
+    whole = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 1, 2], "probability": [0.5, 0.4, 0.3, 0.2]})
+    whole.write_parquet(tmp_path / "whole.parquet")  # everybody has every item: nothing is missing
+    assert note("whole.parquet") == ""
+
+
+# --- a slow reference -----------------------------------------------------------------------------------------------
+
+
+def slow_f1(probabilities):
+    """Expected F1 of every size, over all outcomes."""
+    worth = np.zeros(len(probabilities))
+    for outcome in itertools.product([0, 1], repeat=len(probabilities)):
+        chance = np.prod([p if hit else 1 - p for p, hit in zip(probabilities, outcome, strict=True)])
+        n_relevant = sum(outcome)
+        for size in range(1, len(probabilities) + 1):
+            worth[size - 1] += chance * (2 * sum(outcome[:size]) / (size + n_relevant) if n_relevant else 0.0)
+    return worth
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.floats(0.01, 0.99), min_size=1, max_size=5), min_size=1, max_size=4), st.randoms())
+def test_every_user_gets_the_best_size_whatever_the_order(rows, random):
+    pairs = [(user, item, p) for user, own in enumerate(rows) for item, p in enumerate(own)]
+    by_user = [[pair for pair in pairs if pair[0] == user] for user in range(len(rows))]
+    for own in by_user:
+        random.shuffle(own)
+    table = pl.DataFrame([*itertools.chain(*by_user)], schema=["user_id", "item_id", "probability"], orient="row")
+    tally = Tally()
+    found = decide_block(table, ExpectedUtility("f1", max_size=4), None, tally, sizes_only=False)
+    for user, own in enumerate(rows):
+        ranked = sorted(own, reverse=True)
+        worth = slow_f1(ranked)[:4]
+        mine = found.filter(user_id=user)
+        assert_allclose(mine["expected_utility"], worth.max(), atol=1e-9)
+        assert_allclose(worth[mine.height - 1], worth.max(), atol=1e-9)
+        assert_allclose(mine["probability"], ranked[: mine.height])
+    assert tally.summary()["users"] == len(rows)
+    assert tally.summary()["rows"] == found.height
+
+
+# --- bad tables -----------------------------------------------------------------------------------------------------
+
+
+def spoiled(**changes):
+    return pl.DataFrame({"user_id": ["a", "a", "b"], "item_id": [1, 2, 1], "probability": [0.5, 0.4, 0.3]} | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"probability": [0.5, 1.5, 0.3]}, "must lie in [0, 1], got 1 others, the first (1.5) for user a and item 2"),
+        ({"probability": [0.5, 0.4, -0.1]}, "the first (-0.1) for user b and item 1; calibrate the scores first"),
+        ({"probability": [0.5, np.nan, 0.3]}, "the first (nan) for user a and item 2"),
+        ({"probability": [0.5, None, 0.3]}, "column probability has 1 empty values"),
+        ({"probability": ["x", "y", "z"]}, "probabilities must be numbers"),
+        ({"item_id": [1, 1, 1]}, "an item may stand once in a list, got item 1 several times for user a"),
+        ({"item_id": [1, 2, None]}, "column item_id has 1 empty values; drop those rows: a user without candidates"),
+        ({"user_id": ["a", "a", None]}, "column user_id has 1 empty values"),
+        ({"expected_relevant": [0.5, 0.5, 5.0]}, "user a cannot have 0.5 relevant items: the listed probabilities add"),
+        ({"expected_relevant": [5.0, 6.0, 5.0]}, "must be one finite number for each user, got others for user a"),
+        ({"expected_relevant": [5.0, 5.0, np.inf]}, "must be one finite number for each user, got others for user b"),
+        ({"expected_relevant": [5.0, 5.0, None]}, "column expected_relevant must hold a number in every row"),
+    ],
+)
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]], ids=["sorted", "not sorted"])
+def test_bad_columns(tmp_path, changes, message, order):
+    spoiled(**changes)[order].write_parquet(tmp_path / "t.parquet")
+    refused(run("list-size", "t.parquet", "-o", "o.parquet", cwd=tmp_path), message)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--utility", "happiness"),
+            "utility must be one of ndcg, pdcg, f1, tp, dcg or a Utility of your own, got 'hap",
+        ),
+        (("--min-size", "5", "--max-size", "3"), "got min_size=5 and max_size=3"),
+        (("--max-size", "0"), "max_size must be at least 1"),
+        (("--min-size", "-1"), "min_size must be a whole number, 0 or more, got -1"),
+        (
+            ("--expected-relevant", "0.2"),
+            "user a cannot have 0.2 relevant items: the listed probabilities add up to 0.9",
+        ),
+        (("--expected-relevant", "nan"), "--expected-relevant must be a number for a table, got 'nan'"),
+        (("--expected-relevant", "carried"), "--expected-relevant must be a number for a table, got 'carried'"),
+        (("--calibrate", "platt"), "--calibrate belongs to a model, got a table of probabilities"),
+        (("--report", "page.html"), "--report belongs to a model"),
+        (("--user-column", "who"), "has no column 'who' for user_id"),
+        (("--model", "run"), "give either a table of probabilities, or with --model the folder"),
+    ],
+)
+def test_bad_options(tmp_path, words, message):
+    spoiled().write_parquet(tmp_path / "t.parquet")
+    refused(run("list-size", "t.parquet", *words, "-o", "o.parquet", cwd=tmp_path), message)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_bad_files(tmp_path):
+    spoiled().write_parquet(tmp_path / "t.parquet")
+    before = (tmp_path / "t.parquet").read_bytes()
+    spoiled().drop("probability").write_parquet(tmp_path / "bare.parquet")
+    spoiled().clear().write_parquet(tmp_path / "none.parquet")
+    (tmp_path / "cut.parquet").write_bytes(before[:200])
+    for words, message in {
+        ("t.parquet", "-o", "t.parquet"): "the output must be another file than the input t.parquet",
+        ("t.parquet", "-o", "o.xlsx"): "the name must end in .parquet, .csv or .tsv",
+        ("t.parquet", "-o", "."): "it is a folder",
+        (
+            "bare.parquet",
+            "-o",
+            "o.csv",
+        ): "has no column probability; it has user_id, item_id; name it with --probability",
+        ("none.parquet", "-o", "o.csv"): "none.parquet has no rows",
+        ("cut.parquet", "-o", "o.csv"): "cannot read cut.parquet",
+        ("missing.parquet", "-o", "o.csv"): "there is no such file",
+        ("-o", "o.csv"): "give either a table of probabilities",
+    }.items():
+        refused(run("list-size", *words, cwd=tmp_path), message)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bare.parquet",
+        "cut.parquet",
+        "none.parquet",
+        "t.parquet",
+    ]
+    assert (tmp_path / "t.parquet").read_bytes() == before
+
+
+def test_a_bad_value_late_in_a_table_leaves_the_old_output(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_probability_tables, "BATCH_ROWS", 50)
+    table = pl.read_parquet(folder / "p.parquet")
+    table[-1, "probability"] = 2.0
+    table.write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "o.csv").write_text("old")
+    refused(run("list-size", "t.parquet", "-o", "o.csv", cwd=tmp_path), "t.parquet: probabilities must lie in [0, 1]")
+    assert (tmp_path / "o.csv").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o.csv", "t.parquet"]
+
+
+# --- folders --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def split():
+    world = sn.simulate(sn.SimulatorSettings(n_users=250, n_items=60, preference_rate=0.3, seed=3))
+    matrix = (world.train + world.held_out).tolil()
+    matrix[7] = 1  # this user has seen everything before the test
+    return by_ratio(Interactions.from_matrix(matrix.tocsr()), (0.6, 0.2, 0.2), seed=0)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, split):
+    """A folder as `sureness train` leaves it; user 7 has no candidates once the test is known too."""
+    folder = tmp_path_factory.mktemp("runs")
+    source = sn.svd_source(split.train, n_factors=4)
+    sn.save_source(source, folder / "run" / "model")
+    save_split(split, folder / "run", {"protocol": "ratio"})
+    sn.save_source(source, folder / "alone")
+    return folder
+
+
+def fitted(runs, split, **settings):
+    source = sn.load_source(runs / "run" / "model")
+    return ConfidentRecommender(source, **settings).fit(split.train, split.validation)
+
+
+def test_a_run_gets_the_lists_of_the_library_and_a_comparison(runs, split, tmp_path):
+    result = told("--model", runs / "run", "-o", "lists.parquet", cwd=tmp_path)
+    recommender = fitted(runs, split)
+    assert pl.read_parquet(tmp_path / "lists.parquet").equals(recommender.recommend())
+    rows = {row["policy"]: row for row in result["comparison"]}
+    assert {"PerK", "best fixed k", "Val-k", "Top-1", "Top-50", "Rand", "Oracle"} <= set(rows)
+    assert rows["best fixed k"]["p_value"] == 1.0
+    assert all(rows["Oracle"]["f1"] >= row["f1"] for row in rows.values())
+    values = recommender.evaluate(split.test).values["this"]
+    assert_allclose(rows["PerK"]["f1"], values.mean())
+    assert result["users"] == 250
+    assert result["rows"] == recommender.sizes()["list_size"].sum()
+
+
+def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
+    shown = succeed("list-size", runs / "run", "-o", "lists.csv", "--utility", "ndcg", "--max-size", "10", cwd=tmp_path)
+    assert "difference to best fixed k" in shown
+    assert "< 0.001" in shown
+    assert "Top-10" in shown
+    assert "Top-20" not in shown
+
+
+def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
+    result = told("--model", runs / "run", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    sizes = pl.read_csv(tmp_path / "sizes.csv")
+    assert sizes.columns == ["user_id", "list_size", "expected_utility", "unsure", "expected_relevant"]
+    assert sizes["list_size"].to_list() == fitted(runs, split).sizes()["list_size"].to_list()
+    assert result["rows"] == sizes["list_size"].sum()
+
+
+def test_users_without_candidates_get_no_list(runs, split, tmp_path):
+    seen = pl.concat([split.train.table(), split.test.table()]).unique(["user_id", "item_id"])
+    seen.write_parquet(tmp_path / "seen.parquet")
+    result = told("--model", runs / "run", "--train", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
+    assert result["without_list"] >= 1
+    assert 7 not in pl.read_parquet(tmp_path / "lists.parquet")["user_id"].to_list()
+    told("--model", runs / "run", "--train", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    lost = pl.read_csv(tmp_path / "sizes.csv").filter(user_id=7)
+    assert lost.select("list_size", "unsure").row(0) == (0, True)
+
+
+def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
+    words = ("--utility", "tp", "--max-size", "9", "--calibrate", "per-user-gamma", "--save", "saved")
+    told("--model", runs / "run", *words, "-o", "a.parquet", cwd=tmp_path)
+    result = told("--model", "saved", "-o", "b.parquet", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
+    assert result["utility"] == "tp"
+    assert "comparison" not in result
+    for extra in (("--utility", "f1"), ("--calibrate", "platt"), ("--expected-relevant", "3")):
+        refused(
+            run("list-size", "--model", "saved", *extra, "-o", "c.csv", cwd=tmp_path), f"so {extra[0]} has no meaning"
+        )
+    done = run("list-size", "--model", "saved", "--test", "a.parquet", "-o", "c.csv", cwd=tmp_path)
+    refused(done, "logs have no meaning")
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
+    recommender = fitted(runs, split, calibrator=sn.PerUserPlatt(prior_width=0.0))
+    recommender.maps_.save(tmp_path / "maps")
+    told("--model", runs / "run", "--calibrator", "maps", "-o", "maps.parquet", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
+    succeed("fit", runs / "run", "--method", "platt", "-o", "map.json", cwd=tmp_path)
+    told("--model", runs / "run", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
+    told("--model", runs / "run", "--calibrate", "platt", "-o", "fitted.parquet", cwd=tmp_path)
+    mine, theirs = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("file", "fitted"))
+    assert_allclose(mine["probability"], theirs["probability"])
+
+
+@pytest.mark.parametrize("target", ["fitted", "2.5"])
+def test_the_number_of_relevant_items_is_a_choice(runs, split, tmp_path, target):
+    told("--model", runs / "run", "--expected-relevant", target, "-o", "s.csv", "--sizes-only", cwd=tmp_path)
+    number = target if target == "fitted" else float(target)
+    expected = fitted(runs, split, expected_relevant=number).sizes()
+    assert_allclose(pl.read_csv(tmp_path / "s.csv")["expected_relevant"], expected["expected_relevant"])
+
+
+def test_auto_says_why(runs, tmp_path):
+    result = told("--model", runs / "run", "--calibrate", "auto", "-o", "lists.parquet", cwd=tmp_path)
+    assert "best fixed size" in result["chosen_because"]
+    refused(
+        run("list-size", runs / "run", "--calibrate", "auto", "--min-size", "2", "-o", "o.csv", cwd=tmp_path),
+        "--calibrate auto decides alone",
+    )
+
+
+def test_a_source_alone_takes_its_logs_from_files(runs, split, tmp_path):
+    for name, part in split.parts.items():
+        part.table().write_csv(tmp_path / f"{name}.csv")
+    logs = ("--train", "train.csv", "--held-out", "validation.csv")
+    alone = told("--model", runs / "alone", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
+    whole = told("--model", runs / "run", "-o", "b.parquet", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
+    assert alone["comparison"] == whole["comparison"]
+    assert "comparison" not in told("--model", runs / "alone", *logs, "-o", "c.parquet", cwd=tmp_path)
+
+
+def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
+    sn.save_source(sn.load_source(runs / "run" / "model"), tmp_path / "run" / "model")
+    save_split(split, tmp_path / "run", {"protocol": "preference", "positive_above": 3})
+    done = run("list-size", "--model", "run", "-o", "lists.parquet", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "knows the shown items only" in " ".join(done.stderr.split())
+    assert "difference to best fixed k" not in done.stdout
+
+
+def test_the_page_has_every_section(runs, split, tmp_path):
+    items = pl.DataFrame({"item_id": np.arange(60), "title": [f"Title {number}" for number in range(60)]})
+    items.write_csv(tmp_path / "items.csv")
+    words = ("--report", "page.html", "--figures", "figures", "--items", "items.csv")
+    result = told("--model", runs / "run", *words, "-o", "lists.parquet", cwd=tmp_path)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for section in ("list-sizes", "list-policies", "list-groups", "list-cases"):
+        assert f'<section id="{section}">' in page
+    assert result["headline"] in page
+    assert "Title " in page
+    assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"list_sizes.png", "list_degree.svg"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--calibrate", "magic"), "--calibrate must be one of per-user-platt, per-user-gaussian, per-user-gamma,"),
+        (
+            ("--calibrate", "platt", "--calibrator", "map.json"),
+            "give --calibrator for one that is fitted, or --calibrate",
+        ),
+        (("--calibrator", "missing.json"), "cannot read missing.json"),
+        (("--expected-relevant", "many"), "must be carried, fitted or a number, got 'many'"),
+        (("--expected-relevant", "0"), "expected_relevant=0 cannot be met"),
+        (("--min-size", "5", "--max-size", "3"), "got min_size=5 and max_size=3"),
+        (("--utility", "happiness"), "utility must be one of ndcg, pdcg, f1, tp, dcg"),
+        (("--test", "missing.csv"), "there is no such file"),
+    ],
+)
+def test_bad_options_of_a_model(runs, tmp_path, words, message):
+    refused(run("list-size", "--model", runs / "run", *words, "-o", "o.parquet", cwd=tmp_path), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_folders(runs, tmp_path):
+    refused(run("list-size", "--model", "nowhere", "-o", "o.csv", cwd=tmp_path), "there is no such folder")
+    refused(run("list-size", "--model", runs / "alone", "-o", "o.csv", cwd=tmp_path), "has no validation part")
+    told("--model", runs / "run", "-o", "a.parquet", "--save", "saved", cwd=tmp_path)
+    manifest = tmp_path / "saved" / "recommender" / "manifest.json"
+    manifest.write_text(manifest.read_text()[:100])
+    refused(run("list-size", "--model", "saved", "-o", "o.csv", cwd=tmp_path), "is damaged")
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_a_calibrator_of_segments_has_no_lists(runs, tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=400)
+    table = pl.DataFrame({"score": scores, "label": (rng.random(400) < 0.4).astype(int), "domain": ["a", "b"] * 200})
+    table.write_parquet(tmp_path / "pairs.parquet")
+    succeed("fit", "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
+    done = run("list-size", "--model", runs / "run", "--calibrator", "map.json", "-o", "o.csv", cwd=tmp_path)
+    refused(done, "map.json has one map for each segment")
+
+
+def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=500)
+    labels = (rng.random(500) < 1 / (1 + np.exp(-scores))).astype(int)
+    pl.DataFrame({"score": scores, "label": labels}).write_parquet(tmp_path / "pairs.parquet")
+    succeed("fit", "pairs.parquet", "-o", "map.json", cwd=tmp_path)
+    succeed(
+        "report", "pairs.parquet", "map.json", "--lists", runs / "run", "--utility", "tp", "-o", "p.html", cwd=tmp_path
+    )
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert page.index('<section id="metrics">') < page.index('<section id="list-policies">')
+    assert "Mean TP over the same" in page
+    done = run("report", "pairs.parquet", "map.json", "--utility", "tp", "-o", "q.html", cwd=tmp_path)
+    refused(done, "--utility says what a list is worth, so it needs --lists")

@@ -1,0 +1,179 @@
+"""Utilities of lists against sums written out, and what may be asked of a utility."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sureness.errors import DataError
+from sureness.metrics.utility import (
+    NORMALISERS,
+    UTILITIES,
+    Utility,
+    at_sizes,
+    named_utility,
+    utility_at_every_size,
+    utility_of,
+)
+
+OWN = Utility("own", discount=lambda rank: 0.8**rank, gain=2.0, loss=0.3)
+EVERY = [*UTILITIES.values(), OWN, Utility("shares", discount=(1.0, 0.7, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1), gain=3.0,
+                                           normaliser="ideal")]  # fmt: skip
+ALL = pytest.mark.parametrize("utility", EVERY, ids=lambda u: u.name)
+HITS = st.lists(st.booleans(), min_size=1, max_size=8)
+
+
+def dcg(hits):
+    return sum(hit / np.log2(1 + rank) for rank, hit in enumerate(hits, start=1))
+
+
+BY_HAND = {  # of a list of k items with m relevant ones in all
+    "ndcg": lambda hits, k, m: dcg(hits) / dcg([1] * min(k, m)) if m else 0.0,
+    "pdcg": lambda hits, k, m: sum((1 if hit else -1) / np.log2(1 + rank) for rank, hit in enumerate(hits, start=1)),
+    "f1": lambda hits, k, m: 2 * sum(hits) / (k + m) if m else 0.0,
+    "tp": lambda hits, k, m: sum(hits) / min(k, m) if m else 0.0,
+    "dcg": lambda hits, k, m: dcg(hits),
+}
+
+
+@given(hits=HITS, missed=st.integers(0, 5))
+@example(hits=[False, False], missed=0)
+@example(hits=[True] * 8, missed=0)
+def test_every_utility_is_what_its_name_says(hits, missed):
+    m = sum(hits) + missed
+    for name, value in BY_HAND.items():
+        found = utility_at_every_size([hits], [m], name)
+        assert_allclose(found[0], [value(hits[:k], k, m) for k in range(1, len(hits) + 1)], atol=1e-12)
+
+
+def test_all_the_usual_utilities_are_written_out_here():
+    assert set(BY_HAND) == set(UTILITIES)
+
+
+@given(hits=HITS)
+def test_an_own_utility_adds_gains_and_takes_losses_away(hits):
+    expected = np.cumsum([0.8**rank * (2.0 if hit else -0.3) for rank, hit in enumerate(hits, start=1)])
+    assert_allclose(utility_at_every_size([hits], [sum(hits)], OWN)[0], expected, atol=1e-12)
+
+
+@given(hits=HITS, missed=st.integers(0, 5))
+def test_normalised_utilities_lie_between_nothing_and_the_best_that_is_possible(hits, missed):
+    for utility in EVERY:
+        if utility.normaliser != "none":
+            values = utility_at_every_size([hits], [sum(hits) + missed], utility)
+            assert np.all((values >= 0) & (values <= 1 + 1e-12)), utility.name
+
+
+@pytest.mark.parametrize("name", ["ndcg", "f1", "tp"])
+def test_a_list_of_exactly_the_relevant_items_is_worth_one(name):
+    assert utility_at_every_size([[True, True, True, False]], [3], name)[0, 2] == pytest.approx(1.0)
+
+
+@ALL
+def test_users_do_not_touch_each_other(utility):
+    hits = np.array([[True, False, True], [False, False, False], [True, True, True]])
+    n_relevant = np.array([2, 0, 7])
+    together = utility_at_every_size(hits, n_relevant, utility)
+    for row in range(3):
+        assert_array_equal(utility_at_every_size(hits[[row]], n_relevant[[row]], utility)[0], together[row])
+
+
+@ALL
+def test_without_users_there_are_no_values(utility):
+    assert utility_at_every_size(np.empty((0, 4)), np.empty(0, dtype=int), utility).shape == (0, 4)
+
+
+def test_at_sizes_takes_each_users_own_column_and_nothing_for_an_empty_list():
+    values = np.array([[-1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [-7.0, 8.0, 9.0]])
+    assert at_sizes(values, np.array([1, 3, 0])).tolist() == [-1.0, 6.0, 0.0]
+
+
+class TestNames:
+    def test_names_may_be_written_in_capitals(self):
+        assert named_utility("NDCG") is UTILITIES["ndcg"]
+
+    def test_a_utility_is_itself(self):
+        assert named_utility(OWN) is OWN
+
+    @pytest.mark.parametrize("wrong", ["map", "", None, 3, ["f1"]])
+    def test_others_are_refused_with_those_that_exist(self, wrong):
+        with pytest.raises(DataError, match="utility must be one of ndcg, pdcg, f1, tp, dcg or a Utility of your own"):
+            named_utility(wrong)
+
+
+class TestPlainValues:
+    @ALL
+    def test_a_utility_comes_back_with_the_same_values(self, utility):
+        back = utility_of(utility.plain(8))
+        hits = np.random.default_rng(0).random((20, 8)) < 0.4
+        n_relevant = hits.sum(axis=1) + 1
+        assert back.name == utility.name
+        assert_array_equal(
+            utility_at_every_size(hits, n_relevant, back), utility_at_every_size(hits, n_relevant, utility)
+        )
+
+    @pytest.mark.parametrize("name", UTILITIES)
+    def test_the_usual_ones_are_known_by_their_name_alone(self, name):
+        assert UTILITIES[name].plain(5) == {"name": name}
+        assert utility_of({"name": name}) is UTILITIES[name]
+
+    def test_another_utility_under_a_usual_name_is_not_taken_for_the_usual_one(self):
+        doubled = Utility("f1", gain=2.0, normaliser="mean")
+        assert utility_of(doubled.plain(5)).gain == 2.0
+        listed = Utility("f1", discount=np.array([1.0, 0.5]), normaliser="mean")
+        assert utility_of(listed.plain(2)).discounts(2).tolist() == [1.0, 0.5]
+
+    def test_it_is_what_json_can_hold(self):
+        plain = Utility("own", discount=np.array([1.0, 0.5]), gain=np.float32(2.0)).plain(2)
+        assert plain == {"name": "own", "discount": [1.0, 0.5], "gain": 2.0, "loss": 0.0, "normaliser": "none"}
+        assert [type(value) for value in plain.values()] == [str, list, float, float, str]
+
+    def test_a_list_of_discounts_makes_equal_utilities(self):
+        assert Utility("own", discount=[1, 0.5]) == Utility("own", discount=np.array([1.0, 0.5]))
+        assert hash(Utility("own", discount=[1, 0.5])) == hash(Utility("own", discount=(1.0, 0.5)))
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"normaliser": "most"}, f"normaliser must be one of {', '.join(NORMALISERS)}, got 'most'"),
+            ({"loss": 0.5, "normaliser": "mean"}, "a utility with a loss cannot be normalised"),
+            ({"gain": np.inf}, "gain and loss must be finite"),
+            ({"loss": np.nan}, "gain and loss must be finite"),
+            ({"discount": [[1.0, 0.5]]}, r"the discount of wrong must have one value a rank, got shape \(1, 2\)"),
+            ({"discount": 0.5}, "the discount of wrong must have one value a rank"),
+        ],
+    )
+    def test_a_utility_is_checked_when_it_is_made(self, settings, message):
+        with pytest.raises(DataError, match=message):
+            Utility("wrong", **settings)
+
+    @pytest.mark.parametrize(
+        ("discount", "message"),
+        [
+            ((1.0, 0.5), "must have 3 values, one a rank"),
+            (lambda rank: 1.0, "must have 3 values, one a rank"),
+            (lambda rank: np.where(rank > 2, np.inf, 1.0), "must be finite at every rank"),
+        ],
+    )
+    def test_a_discount_is_checked_as_far_as_it_is_used(self, discount, message):
+        with pytest.raises(DataError, match=message):
+            utility_at_every_size([[True, False, True]], [2], Utility("wrong", discount=discount))
+
+    @pytest.mark.parametrize(
+        ("hits", "n_relevant", "message"),
+        [
+            ([True, False], [1], "one row a user and at least one rank"),
+            (np.empty((2, 0)), [1, 1], "at least one rank"),
+            ([[True, False]], [1, 1], "n_relevant must be 1 whole numbers"),
+            ([[True, False]], [1.5], "whole numbers"),
+            ([[True, True]], [1], "got fewer than are in it"),
+        ],
+    )
+    def test_hits_and_counts_are_checked(self, hits, n_relevant, message):
+        with pytest.raises(DataError, match=message):
+            utility_at_every_size(hits, n_relevant, "f1")

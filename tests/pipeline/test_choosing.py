@@ -1,0 +1,185 @@
+"""Choosing how list sizes are decided: personal ways win where users differ, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sureness as sn
+from sureness.calibration.choosing import choose as choose_calibrator
+from sureness.data.interactions import union
+from sureness.pipeline.choosing import SIMPLE, _halves
+from tests.pipeline.worlds import shop
+
+
+def ways(source, max_size=15, utility="f1"):
+    """Two ways that differ in whether users have their own maps."""
+    return [
+        sn.ConfidentRecommender(source, calibrator, sn.ExpectedUtility(utility, max_size=max_size))
+        for calibrator in (sn.PerUserPlatt(top=None), sn.PlattCalibrator())
+    ]
+
+
+@pytest.fixture(scope="module")
+def differing():
+    """Some users take a dozen items, others hardly any."""
+    return shop(250, 60, level=-1.0, spread=2.0, slope=2.0)
+
+
+@pytest.fixture(scope="module")
+def choice(differing):
+    return sn.choose(ways(differing.source), differing.train, differing.validation)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    """Scores that say nothing, and users who are all alike."""
+    return shop(120, 40, level=-2.0, spread=0.0, slope=0.0, seed=3)
+
+
+class TestWhereUsersDiffer:
+    def test_the_personal_way_is_taken_and_fitted_on_everything(self, differing, choice):
+        assert not choice.fell_back
+        assert isinstance(choice.best.policy_, sn.ExpectedUtility)
+        assert "more f1 on held-out halves than the best fixed size in" in choice.reason
+        winner = choice.table.sort("f1")["way"][-1]
+        assert repr(choice.best.maps_.calibrator if isinstance(choice.best.maps_, sn.GlobalMap)
+                    else choice.best.maps_) in winner  # fmt: skip
+        assert len(choice.best.seen_) == len(union([differing.train, differing.validation]))
+
+    def test_it_is_better_later_too(self, differing, choice):
+        fixed = sn.BestFixedSize(max_size=15)
+        fixed.fit(choice.best.validation_lists(differing.train, differing.validation))
+        compared = choice.best.evaluate(differing.test, policies={"fixed": fixed})
+        assert compared.difference("this", "fixed")[0] > 0.01
+
+    def test_the_table_says_how_sure_that_is(self, choice):
+        assert choice.table.columns == ["way", "f1", "difference", "low", "high", "sure_better"]
+        assert choice.table["way"][0] == SIMPLE
+        simple, *others = choice.table.rows(named=True)
+        assert (simple["difference"], simple["sure_better"]) == (0.0, 0.0)
+        for row in others:
+            assert row["difference"] == pytest.approx(row["f1"] - simple["f1"])
+            assert row["low"] < row["difference"] < row["high"]
+        assert max(row["sure_better"] for row in others) > 0.95
+
+    def test_a_seed_gives_the_same_choice_and_another_other_halves(self, differing, choice):
+        again = sn.choose(ways(differing.source), differing.train, differing.validation)
+        assert again.table.equals(choice.table)
+        assert again.best.recommend().equals(choice.best.recommend())
+        other = sn.choose(ways(differing.source), differing.train, differing.validation, seed=1)
+        assert not other.table.equals(choice.table)
+
+    def test_the_candidates_are_left_as_they_were(self, differing):
+        candidates = ways(differing.source)
+        sn.choose(candidates, differing.train, differing.validation)
+        assert not any(hasattr(candidate, "maps_") for candidate in candidates)
+        assert not hasattr(candidates[0].calibrator, "coef_")
+
+
+class TestFallingBack:
+    def test_where_labels_are_noise_the_best_fixed_size_stays_and_says_why(self, noise):
+        choice = sn.choose(ways(noise.source, max_size=30), noise.train, noise.validation)
+        assert choice.fell_back
+        assert choice.table["difference"].max() > 0
+        assert choice.table["sure_better"].max() < 0.9
+        assert "of the resamples agree (90% are asked for), so the best fixed size stays" in choice.reason
+        assert repr(choice.best.policy_) == "BestFixedSize(max_size=30)"
+        assert repr(choice.best.maps_) == "PerUserPlatt(top=None)", "with the probabilities of the first candidate"
+        assert choice.best.recommend()["list_size"].n_unique() == 1
+
+    def test_more_certainty_can_be_asked_for_than_there_is(self, differing, choice):
+        found = choice.table["sure_better"].max()
+        small = shop(40, 60, level=-1.0, spread=2.0, slope=2.0, seed=2)
+        unsure = sn.choose(ways(small.source), small.train, small.validation, sure=1.01)
+        assert unsure.fell_back
+        assert isinstance(unsure.best.policy_, sn.BestFixedSize)
+        assert "has more f1, but only" in unsure.reason
+        assert "(101% are asked for), so the best fixed size stays" in unsure.reason
+        assert found <= 1
+
+    def test_a_way_that_is_worse_than_any_fixed_size_is_no_reason_to_leave_it(self, differing):
+        bad = [sn.ConfidentRecommender(differing.source, sn.PlattCalibrator(), sn.RandomSize(max_size=15))]
+        choice = sn.choose(bad, differing.train, differing.validation)
+        assert not choice.fell_back
+        assert choice.reason == "nothing has more f1 on held-out halves than the best fixed size"
+        assert repr(choice.best.policy_) == "BestFixedSize(max_size=15)"
+        assert choice.table["sure_better"][1] < 0.1
+
+
+class TestJudging:
+    def test_the_utility_is_that_of_the_first_candidate_unless_another_is_asked_for(self, differing):
+        few = ways(differing.source, utility="ndcg")[1:]
+        assert sn.choose(few, differing.train, differing.validation).by == "ndcg"
+        chosen = sn.choose(few, differing.train, differing.validation, by="tp")
+        assert chosen.by == "tp"
+        assert "tp" in chosen.table.columns
+
+    def test_halves_share_out_each_users_items_and_lose_none(self, differing):
+        first, second = _halves(differing.validation, seed=0)
+        assert len(first) + len(second) == len(differing.validation)
+        assert np.all(np.abs(first.user_degree - second.user_degree) <= 1)
+        joined = union([first, second])
+        assert np.array_equal(joined.user_rows, differing.validation.user_rows)
+        assert np.array_equal(joined.item_rows, differing.validation.item_rows)
+        odd = differing.validation.user_degree % 2 == 1
+        assert 0.3 < np.mean(first.user_degree[odd] > second.user_degree[odd]) < 0.7, "neither half gets the odd ones"
+        again, _ = _halves(differing.validation, seed=0)
+        other, _ = _halves(differing.validation, seed=1)
+        assert np.array_equal(first.item_rows, again.item_rows)
+        assert not np.array_equal(first.item_rows, other.item_rows)
+
+    def test_values_are_those_of_fits_on_one_half_judged_on_the_other(self, differing):
+        candidate = ways(differing.source)[1]
+        choice = sn.choose([candidate], differing.train, differing.validation)
+        halves = _halves(differing.validation, seed=0)
+        total, simple, times = np.zeros(250), np.zeros(250), np.zeros(250)
+        for known, later in (halves, halves[::-1]):
+            fitted = ways(differing.source)[1].fit(differing.train, known)
+            fixed = sn.BestFixedSize(max_size=15).fit(fitted.validation_lists(differing.train, known))
+            compared = fitted.evaluate(later, policies={"fixed": fixed})
+            total[compared.users] += compared.values["this"]
+            simple[compared.users] += compared.values["fixed"]
+            times[compared.users] += 1
+        judged = times > 0
+        assert choice.table["f1"][0] == pytest.approx(np.mean(simple[judged] / times[judged]))
+        assert choice.table["f1"][1] == pytest.approx(np.mean(total[judged] / times[judged]))
+
+    def test_progress_is_told_for_every_fit(self, noise):
+        told = []
+        sn.choose(ways(noise.source), noise.train, noise.validation, progress=lambda *step: told.append(step))
+        assert [(done, total) for _, done, total in told] == [(0, 4), (1, 4), (2, 4), (3, 4)]
+
+    def test_a_training_log_is_not_needed(self, noise):
+        choice = sn.choose(ways(noise.source)[1:], None, noise.validation)
+        assert len(choice.best.seen_) == len(noise.validation)
+
+
+class TestOneNameForBoth:
+    def test_calibrators_are_chosen_by_the_same_function(self):
+        rng = np.random.default_rng(0)
+        scores = rng.normal(size=2_000)
+        labels = (rng.random(2_000) < 1 / (1 + np.exp(1 - scores))).astype(int)
+        candidates = [sn.PlattCalibrator(), sn.IsotonicCalibrator()]
+        both = [choose(candidates, scores, labels, by="brier") for choose in (sn.choose, choose_calibrator)]
+        assert both[0].table.equals(both[1].table)
+        assert both[0].by == "brier"
+
+    def test_the_usual_ways_are_all_different(self, noise):
+        usual = sn.ways_to_decide(noise.source, "ndcg", max_size=7)
+        assert len({repr(way.calibrator) for way in usual}) == len(usual) == 5
+        assert {repr(way.policy) for way in usual} == {"ExpectedUtility(utility='ndcg', max_size=7)"}
+        assert all(way.source is noise.source for way in usual)
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda world: [], "choose needs at least one recommender, got none"),
+            (lambda world: [*ways(world.source), *ways(shop(120, 40).source)], "must have the same source"),
+            (lambda world: ways(world.source) * 2, "two of the recommenders have the same calibrator and policy"),
+        ],
+        ids=["none", "two sources", "twice"],
+    )
+    def test_what_cannot_be_compared_is_refused(self, noise, make, message):
+        with pytest.raises(sn.DataError, match=message):
+            sn.choose_list_sizes(make(noise), noise.train, noise.validation)

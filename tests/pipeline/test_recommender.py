@@ -1,0 +1,415 @@
+"""Lists as long as they are good: what is shown, how sizes come from stored summaries, and what is expected."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+
+import sureness as sn
+from sureness._settings import clone
+from sureness.evaluation import ranking
+from sureness.list_size.expected_utility import expected_utility, shift_log_odds
+from sureness.list_size.policies import best_sizes
+from sureness.pipeline import summaries
+from sureness.pipeline.maps import as_maps
+from tests.pipeline.worlds import shop
+
+CALIBRATORS = {
+    "per user, all": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserPlatt(top=15),
+    "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(),
+}  # fmt: skip
+EVERY = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
+COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure"]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return shop(names=True)
+
+
+def fitted(world, calibrator=None, policy=None, **settings):
+    calibrator = clone(calibrator) if calibrator is not None else sn.PerUserPlatt(top=None)
+    policy = policy if policy is not None else sn.ExpectedUtility(max_size=10)
+    return sn.ConfidentRecommender(world.source, calibrator, policy, **settings).fit(world.train, world.validation)
+
+
+def candidates_of(recommender):
+    """Scores of all unseen items, falling, -inf behind them; and how many there are."""
+    scores = recommender.source.score_block(np.arange(recommender.source.n_users)).astype(np.float64)
+    scores[recommender.seen_.user_rows, recommender.seen_.item_rows] = -np.inf
+    return -np.sort(-scores, axis=1), np.isfinite(scores).sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def table(small):
+    return fitted(small).recommend()
+
+
+class TestLists:
+    def test_the_table_has_the_agreed_columns(self, table):
+        assert table.columns == COLUMNS
+        assert table.schema["user_id"] == pl.String
+        assert table.schema["score"] == pl.Float32
+
+    def test_each_list_is_ranked_from_one_to_its_size(self, small, table):
+        sizes = dict(fitted(small).sizes().select("user_id", "list_size").iter_rows())
+        assert set(table["user_id"]) == {user for user, size in sizes.items() if size}
+        for (user,), part in table.group_by("user_id", maintain_order=True):
+            assert part["rank"].to_list() == list(range(1, sizes[user] + 1))
+            assert part["list_size"].unique().to_list() == [sizes[user]]
+            assert part["score"].is_sorted(descending=True)
+            assert part["probability"].is_sorted(descending=True)
+            assert part["item_id"].n_unique() == part.height
+
+    def test_nobody_sees_again_what_was_seen(self, small, table):
+        for log in (small.train, small.validation):
+            assert table.join(log.table(), on=["user_id", "item_id"]).height == 0
+
+    def test_the_best_unseen_items_are_shown_with_their_scores(self, small, table):
+        recommender = fitted(small)
+        best, _ = candidates_of(recommender)
+        rows = small.source.users.rows(table["user_id"])
+        assert_array_equal(table["score"].to_numpy(), best[rows, table["rank"].to_numpy() - 1].astype(np.float32))
+        columns = small.source.items.rows(table["item_id"])
+        assert_array_equal(table["score"].to_numpy(), small.source.matrix[rows, columns])
+
+    @EVERY
+    def test_sizes_agree_with_lists(self, small, calibrator):
+        recommender = fitted(small, calibrator)
+        table, sizes = recommender.recommend(), recommender.sizes()
+        firsts = table.filter(rank=1).select("user_id", "list_size", "expected_utility", "unsure")
+        shown = sizes.filter(pl.col("list_size") > 0)
+        assert firsts.equals(shown.select("user_id", "list_size", "expected_utility", "unsure"))
+
+    def test_some_users_can_be_asked_for_in_any_order(self, small):
+        recommender = fitted(small)
+        asked = ["user 007", "user 002", "user 007"]
+        sizes = recommender.sizes(asked)
+        assert sizes["user_id"].to_list() == asked
+        whole = recommender.recommend()
+        expected = pl.concat([whole.filter(user_id=user) for user in asked])
+        assert recommender.recommend(asked).equals(expected)
+
+    def test_nobody_may_be_asked_for(self):
+        recommender = fitted(shop())
+        nobody = recommender.recommend([])
+        assert (nobody.height, nobody.columns) == (0, COLUMNS)
+        assert recommender.sizes([]).height == 0
+
+    def test_unknown_users_are_named(self, small):
+        with pytest.raises(sn.DataError, match="users must be among the 60 known ones, got 1 others.*'user 999'"):
+            fitted(small).recommend(["user 999"])
+
+    def test_the_size_of_a_block_does_not_matter(self, small, monkeypatch):
+        whole = fitted(small)
+        monkeypatch.setattr(ranking, "_BLOCK_SCORES", 7 * 40)
+        blocks = fitted(small)
+        assert blocks.recommend().equals(whole.recommend())
+        assert blocks.sizes().equals(whole.sizes())
+        told = []
+        blocks.recommend(progress=lambda *step: told.append(step))
+        assert [done for _, done, _ in told] == [*range(7, 57, 7), 60]
+
+    def test_a_user_who_has_seen_everything_gets_nothing(self, small):
+        taken = small.train.matrix.toarray()
+        taken[5] = 1
+        train = sn.Interactions.from_matrix(taken, small.source.users, small.source.items)
+        recommender = sn.ConfidentRecommender(small.source).fit(train, small.validation)
+        row = recommender.sizes().row(5, named=True)
+        assert (row["list_size"], row["unsure"]) == (0, True)
+        assert recommender.recommend(["user 005"]).height == 0
+
+    def test_an_empty_list_may_be_the_best(self, small):
+        recommender = fitted(small, policy=sn.ExpectedUtility("pdcg", min_size=0, max_size=10))
+        sizes = recommender.sizes()
+        empty = sizes.filter(list_size=0)
+        assert 0 < empty.height < 60
+        assert empty["unsure"].all()
+        assert set(recommender.recommend()["user_id"]) == set(sizes["user_id"]) - set(empty["user_id"])
+
+    @pytest.mark.parametrize(
+        "policy",
+        [sn.FixedSize(3), sn.BestFixedSize(max_size=10), sn.Threshold(0.3, max_size=10), sn.RandomSize(max_size=10),
+         sn.ValidationBest(max_size=10)],
+        ids=repr,
+    )  # fmt: skip
+    def test_other_policies_have_no_expected_utility(self, small, policy):
+        recommender = fitted(small, policy=policy)
+        assert recommender.recommend()["expected_utility"].null_count() == recommender.recommend().height
+        assert recommender.sizes()["expected_utility"].null_count() == 60
+        assert_array_equal(recommender.sizes()["list_size"].to_numpy(), policy.sizes(recommender.lists()))
+
+    def test_a_policy_that_learns_learns_from_lists_that_still_have_the_validation_items(self, small):
+        recommender = fitted(small, policy=sn.BestFixedSize(max_size=10))
+        before = recommender.validation_lists(small.train, small.validation)
+        found = [set(row[hits]) for row, hits in zip(before.scores, before.hits, strict=True)]
+        validation = small.validation
+        held_out = [set(small.source.matrix[user, validation.items_of(user)].tolist()) for user in range(60)]
+        assert all(some <= all_ for some, all_ in zip(found, held_out, strict=True))
+        assert before.hits.sum() > 100
+        assert recommender.policy_.size_ == sn.BestFixedSize(max_size=10).fit(before).size_
+
+    def test_the_oracle_cannot_recommend(self, small):
+        with pytest.raises(sn.DataError, match="needs the hits of the lists, got none"):
+            fitted(small, policy=sn.Oracle(max_size=10)).recommend()
+
+
+class TestSummaries:
+    @EVERY
+    @pytest.mark.parametrize("utility", ["ndcg", "pdcg", "f1", "tp"])
+    @pytest.mark.parametrize("target", ["carried", "fitted"])
+    def test_sizes_are_those_of_all_candidates_one_by_one(self, small, calibrator, utility, target):
+        recommender = fitted(small, calibrator, sn.ExpectedUtility(utility, max_size=5), expected_relevant=target)
+        scores, lengths = candidates_of(recommender)
+        every = expit(recommender.maps_.log_odds(scores, np.arange(60)))
+        top = recommender.maps_.top or 40
+        p = shift_log_odds(every[:, :top], recommender.summaries_.shift)
+        behind = recommender.maps_.beyond_ * np.exp(recommender.summaries_.shift)
+        assert p[:, 5:].max() < 0.5, "otherwise power sums do not suffice"
+        expected = expected_utility(p, utility, max_size=5, lengths=np.minimum(lengths, top), tail=behind[:, None])
+        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=2e-6)
+        sizes = np.minimum(best_sizes(expected, 1), lengths)
+        assert_array_equal(recommender.sizes()["list_size"].to_numpy(), sizes)
+        assert_allclose(recommender.sizes()["expected_utility"], expected[np.arange(60), sizes - 1], atol=2e-6)
+        assert_allclose(recommender.sizes()["expected_relevant"], p.sum(axis=1) + behind)
+
+    def test_many_candidates_are_summed_up_by_a_number(self, monkeypatch):
+        world = shop(20, 120, level=-2.0)
+        whole = fitted(world, sn.PlattCalibrator())
+        monkeypatch.setattr(summaries, "_SURELY", 60)
+        shorter = fitted(world, sn.PlattCalibrator())
+        assert_allclose(shorter.sizes()["expected_relevant"], whole.sizes()["expected_relevant"], rtol=1e-9)
+        assert_allclose(shorter.sizes()["expected_utility"], whole.sizes()["expected_utility"], atol=1e-3)
+        assert np.any(shorter.summaries_.tail != whole.summaries_.tail)
+
+    def test_lists_longer_than_the_range_of_the_fit_count_nothing_twice(self):
+        world = shop(300, 120, level=-2.0, seed=1)
+        totals = []
+        for max_size in (10, 60):
+            policy = sn.ExpectedUtility(max_size=max_size)
+            found = fitted(world, sn.PerUserPlatt(top=15), policy, expected_relevant="fitted").sizes()
+            totals.append(found["expected_relevant"].mean())
+        assert totals[1] == pytest.approx(totals[0], rel=0.15)
+
+    @pytest.mark.xfail(reason="power sums do not count items that are likelier than not", strict=True)
+    def test_likely_items_behind_a_short_list_count_as_well(self):
+        world = shop(level=3.0)
+        recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=3), expected_relevant="fitted")
+        scores, lengths = candidates_of(recommender)
+        p = expit(recommender.maps_.log_odds(scores, np.arange(60)))
+        assert np.mean(p[:, 3] > 0.6) > 0.5
+        expected = expected_utility(p, "f1", max_size=3, lengths=lengths)
+        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=1e-4)
+
+
+class TestHowManyAreRelevant:
+    @EVERY
+    def test_carried_is_as_many_as_in_the_validation_period(self, small, calibrator):
+        recommender = fitted(small, calibrator)
+        assert_allclose(recommender.sizes()["expected_relevant"], recommender.maps_.expected_relevant_, rtol=1e-9)
+
+    @EVERY
+    def test_fitted_takes_the_probabilities_as_they_are(self, small, calibrator):
+        recommender = fitted(small, calibrator, expected_relevant="fitted")
+        assert recommender.summaries_.shift.tolist() == [0.0] * 60
+        lists = recommender.lists()
+        expected = expit(recommender.maps_.log_odds(lists.scores, lists.users))
+        assert_allclose(lists.probabilities, expected, rtol=1e-12)
+
+    @EVERY
+    def test_a_number_or_one_for_each_user_is_met(self, small, calibrator):
+        assert_allclose(fitted(small, calibrator, expected_relevant=2.5).sizes()["expected_relevant"], 2.5)
+        numbers = np.linspace(0.5, 6.0, 60)
+        found = fitted(small, calibrator, expected_relevant=numbers)
+        assert_allclose(found.sizes()["expected_relevant"], numbers)
+        assert_allclose(found.sizes(["user 050"])["expected_relevant"], numbers[50])
+
+    def test_more_relevant_items_make_longer_lists_and_higher_probabilities(self, small):
+        few, many = (fitted(small, expected_relevant=number) for number in (1.0, 6.0))
+        assert np.all(many.lists().probabilities >= few.lists().probabilities)
+        assert many.sizes()["list_size"].sum() > few.sizes()["list_size"].sum()
+
+    @pytest.mark.parametrize("target", [0.0, -1.0, 40.0, 1e6, np.nan, np.inf])
+    def test_a_number_that_cannot_be_met_is_refused_with_those_that_can(self, small, target):
+        with pytest.raises(sn.DataError, match="cannot be met by the user in row 0: scaled odds reach numbers strictly "
+                                               "between 0 .* and .*; give another number, or 'fitted'"):  # fmt: skip
+            fitted(small, expected_relevant=target)
+
+    @pytest.mark.parametrize(
+        ("target", "message"),
+        [("guessed", "'fitted', 'carried' or numbers, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
+         (np.ones((60, 1)), "one for each of 60 users")],
+    )  # fmt: skip
+    def test_other_wishes_are_refused(self, small, target, message):
+        with pytest.raises(sn.DataError, match=message):
+            fitted(small, expected_relevant=target)
+
+    def test_held_out_items_were_candidates_and_are_gone_so_fewer_remain_unless_they_are_carried_over(self):
+        world = shop(200, 60, seed=2)
+        plain = sn.PerUserPlatt(top=None, hidden=False)
+        found = {target: fitted(world, plain, expected_relevant=target).sizes()["expected_relevant"].mean()
+                 for target in ("fitted", "carried")}  # fmt: skip
+        later = world.test.user_degree.mean()
+        assert found["fitted"] < 0.85 * later
+        assert found["carried"] == pytest.approx(later, rel=0.1)
+
+
+class TestMaps:
+    def test_a_plain_calibrator_is_fitted_on_all_candidates(self, small):
+        recommender = fitted(small, sn.PlattCalibrator())
+        data = sn.CalibrationSet.from_source(small.source, small.validation, train=small.train)
+        alone = sn.PlattCalibrator().fit(data)
+        assert isinstance(recommender.maps_, sn.GlobalMap)
+        assert_array_equal(recommender.maps_.calibrator.probability([0.1, 1.0]), alone.probability([0.1, 1.0]))
+        shown = fitted(small, sn.PlattCalibrator(), expected_relevant="fitted").recommend()
+        assert_allclose(shown["probability"], alone.probability(shown["score"].to_numpy()))
+
+    def test_a_fitted_calibrator_can_be_kept(self, small):
+        scores = np.linspace(-3, 3, 200)
+        calibrator = sn.PlattCalibrator().fit(scores, np.arange(200) % 2)
+        before = calibrator.probability([0.5])[0]
+        recommender = sn.ConfidentRecommender(small.source, calibrator, sn.ExpectedUtility(max_size=10),
+                                              expected_relevant="fitted")  # fmt: skip
+        recommender.fit(small.train, small.validation, refit=False)
+        assert calibrator.probability([0.5])[0] == before
+        shown = recommender.recommend()
+        assert_allclose(shown["probability"], calibrator.probability(shown["score"].to_numpy()))
+        recommender.fit(small.train, small.validation)
+        assert calibrator.probability([0.5])[0] != before
+
+    def test_fitted_maps_of_users_can_be_kept(self, small):
+        maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
+        coef = maps.coef_.copy()
+        sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
+        assert_array_equal(maps.coef_, coef)
+        sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation)
+        assert np.any(maps.coef_ != coef)
+
+    def test_maps_that_are_not_fitted_are_fitted_in_any_case(self, small):
+        recommender = sn.ConfidentRecommender(small.source, sn.PerUserPlatt(top=None), sn.ExpectedUtility(max_size=10))
+        recommender.fit(small.train, small.validation, refit=False)
+        assert recommender.recommend().equals(fitted(small).recommend())
+
+    def test_maps_of_other_users_cannot_be_kept(self, small):
+        other = shop(30, 40)
+        maps = sn.PerUserPlatt().fit(other.source, other.validation)
+        with pytest.raises(sn.DataError, match="fitted to other users than the 60 of the source"):
+            sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
+
+    def test_a_plain_calibrator_that_is_not_fitted_cannot_be_kept(self, small):
+        with pytest.raises(sn.NotFittedError, match=r"PlattCalibrator\(\) is not fitted yet"):
+            sn.ConfidentRecommender(small.source, sn.PlattCalibrator()).fit(None, small.validation, refit=False)
+
+    def test_whatever_is_no_calibrator_is_refused(self):
+        maps = sn.GlobalMap(sn.PlattCalibrator())
+        assert as_maps(maps) is maps
+        with pytest.raises(sn.DataError, match="calibrator must be a per-user or a plain calibrator.*got 'platt'"):
+            as_maps("platt")
+
+
+class TestTopTables:
+    """A table of the best items: what it does not list is expected behind it."""
+
+    @EVERY
+    def test_the_probabilities_of_a_list_add_up_to_what_is_in_it(self, calibrator):
+        world = shop(300, 150, level=-3.0, names=True, seed=3)
+        matrix = world.source.matrix
+        best = np.argsort(-matrix, axis=1, kind="stable")[:, :50]
+        table = pl.DataFrame({"user_id": world.source.users.at(np.repeat(np.arange(300), 50)),
+                              "item_id": world.source.items.at(best.ravel()),
+                              "score": np.take_along_axis(matrix, best, 1).ravel()})  # fmt: skip
+        source = sn.CandidateSource.from_table(table, users=world.source.users, items=world.source.items)
+        recommender = sn.ConfidentRecommender(source, clone(calibrator), sn.ExpectedUtility(max_size=20))
+        recommender.fit(world.train, world.validation)
+        lists = recommender.lists(labels=world.test)
+        assert lists.probabilities.sum() == pytest.approx(lists.hits.sum(), rel=0.25)
+        assert recommender.maps_.beyond_.sum() > 50
+        assert recommender.sizes()["expected_relevant"].mean() == pytest.approx(world.test.user_degree.mean(), rel=0.1)
+        known = set(zip(table["user_id"], table["item_id"], strict=True))
+        assert known.issuperset(zip(*recommender.recommend().select("user_id", "item_id"), strict=True))
+
+
+class TestEvaluating:
+    def test_lists_are_judged_beside_other_policies(self, small):
+        recommender = fitted(small)
+        others = {"three": sn.FixedSize(3), "oracle": sn.Oracle(max_size=10)}
+        compared = recommender.evaluate(small.test, policies=others)
+        assert compared.utility == "f1"
+        assert compared.table["policy"].to_list() == ["this", "three", "oracle"]
+        judged = small.test.user_degree > 0
+        assert_array_equal(compared.users, np.flatnonzero(judged))
+        assert_array_equal(compared.sizes["this"], recommender.sizes()["list_size"].to_numpy()[judged])
+        shown = recommender.recommend().join(small.test.table(), on=["user_id", "item_id"], how="left", coalesce=False)
+        hits = shown.group_by("user_id").agg(found=pl.col("item_id_right").count(), size=pl.col("list_size").first())
+        for user, found, size in hits.iter_rows():
+            row = small.source.users.rows([user])[0]
+            if judged[row]:
+                value = compared.values["this"][np.searchsorted(compared.users, row)]
+                assert value == pytest.approx(2 * found / (size + small.test.user_degree[row]))
+
+    def test_the_utility_is_that_of_the_policy_unless_another_is_asked_for(self, small):
+        recommender = fitted(small, policy=sn.ExpectedUtility("ndcg", max_size=10))
+        assert recommender.evaluate(small.test).utility == "ndcg"
+        assert recommender.evaluate(small.test, utility="tp").utility == "tp"
+        assert fitted(small, policy=sn.FixedSize(3)).evaluate(small.test).utility == "f1"
+
+
+class TestManners:
+    def test_personal_maps_are_the_default(self, small):
+        recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
+        assert repr(recommender.maps_) == "PerUserPlatt()"
+        assert repr(recommender.policy_) == "ExpectedUtility()"
+        assert (recommender.calibrator, recommender.policy) == (None, None)
+
+    def test_without_a_training_log_only_validation_items_are_hidden(self, small):
+        recommender = sn.ConfidentRecommender(small.source).fit(None, small.validation)
+        assert len(recommender.seen_) == len(small.validation)
+
+    def test_logs_are_matched_to_the_source_by_name(self, small):
+        users, items = small.validation.table().sample(fraction=1.0, shuffle=True, seed=1)
+        shuffled = sn.Interactions.of([*users, "stranger"], [*items, items[0]])
+        found = sn.ConfidentRecommender(small.source, sn.PerUserPlatt(top=None), sn.ExpectedUtility(max_size=10))
+        assert found.fit(small.train, shuffled).recommend().equals(fitted(small).recommend())
+
+    def test_settings_can_be_read_and_cloned(self, small):
+        recommender = fitted(small, policy=sn.FixedSize(3))
+        copied = clone(recommender)
+        assert copied.source is small.source
+        assert copied.policy is not recommender.policy
+        assert repr(copied.policy) == "FixedSize(size=3)"
+        assert recommender.get_params()["policy__size"] == 3
+        assert not hasattr(copied, "maps_")
+
+    def test_before_fitting_there_is_nothing_to_use(self, small, tmp_path):
+        new = sn.ConfidentRecommender(small.source)
+        for use in (
+            new.recommend, new.sizes, new.lists, lambda: new.evaluate(small.test),
+            lambda: new.validation_lists(None, small.validation), lambda: new.save(tmp_path / "x"),
+        ):  # fmt: skip
+            with pytest.raises(sn.NotFittedError, match="ConfidentRecommender is not fitted yet"):
+                use()
+        assert not (tmp_path / "x").exists()
+
+    @pytest.mark.parametrize(
+        ("policy", "message"),
+        [("f1", "policy must be a list-size policy such as ExpectedUtility"),
+         (sn.ExpectedUtility(max_size=0), "max_size must be at least 1"),
+         (sn.ExpectedUtility(min_size=9, max_size=3), "at least min_size")],
+    )  # fmt: skip
+    def test_a_policy_that_cannot_work_is_refused_before_anything_is_fitted(self, small, policy, message):
+        maps = sn.PerUserPlatt()
+        with pytest.raises(sn.DataError, match=message):
+            sn.ConfidentRecommender(small.source, maps, policy).fit(small.train, small.validation)
+        assert not hasattr(maps, "coef_")
+
+    def test_logs_of_another_shape_are_refused(self):
+        world, other = shop(), shop(30, 40)
+        with pytest.raises(sn.DataError, match="validation must have the shape of the source"):
+            sn.ConfidentRecommender(world.source).fit(world.train, other.validation)
+        with pytest.raises(sn.DataError, match="train must have the shape of the source"):
+            sn.ConfidentRecommender(world.source).fit(other.train, world.validation)
+        with pytest.raises(sn.DataError, match="validation must be Interactions, got NoneType"):
+            sn.ConfidentRecommender(world.source).fit(world.train, None)
