@@ -77,14 +77,17 @@ def _simulated(seed: int) -> tuple[ScoreSource, Split, np.ndarray]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    print("\n| domains | slots | users | equal shares | shared, may stay free | p | items shown | shared, all filled | p |")
+    header = ("domains", "slots", "users", "equal shares", "shared, may stay free", "p", "items shown",
+              "shared, all filled", "p")  # fmt: skip
+    print("\n| " + " | ".join(header) + " |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name, slots in dict.fromkeys((row["pair"], row["slots"]) for row in rows):
         some = [row for row in rows if (row["pair"], row["slots"]) == (name, slots)]
         cells = [f"{mean(row[key] for row in some):.4f}" for key in ("equal_f1", "free_f1", "filled_f1")]
         worst = [f"{max(row[key] for row in some):.1g}" for key in ("free_p", "filled_p")]
         shown = f"{mean(row['free_shown'] for row in some):.1f}"
-        print(f"| {name} | {slots} | {some[0]['users']:,} | {cells[0]} | {cells[1]} | {worst[0]} | {shown} | {cells[2]} | {worst[1]} |")
+        row = (name, str(slots), f"{some[0]['users']:,}", cells[0], cells[1], worst[0], shown, cells[2], worst[1])
+        print("| " + " | ".join(row) + " |")
 
 
 if __name__ == "__main__":

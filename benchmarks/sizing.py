@@ -116,7 +116,7 @@ def expected(scale: Scale) -> Table:
         with one_thread():
             runs = take_turns(
                 {
-                    "exact": _each(source.n_users, lambda p=probabilities: expected_utilities(p, _UTILITIES, max_size=_K)),
+                    "exact": _each(len(probabilities), lambda p=probabilities: _exact(p)),
                     "top-50": _each(source.n_users, lambda s=source, t=train: _plain(s, t)),
                     "refined normal": _each(len(few), lambda p=few: by_refined_normal(p, _K)),
                 },
@@ -213,6 +213,10 @@ def _probabilities(n_users: int, n_items: int) -> np.ndarray:
 def _plain(source: FactorSource, seen: Interactions) -> None:
     for _ in top_blocks(source, np.arange(source.n_users), _K, seen):
         pass
+
+
+def _exact(probabilities: np.ndarray) -> np.ndarray:
+    return expected_utilities(probabilities, _UTILITIES, max_size=_K)
 
 
 def _cut(recommender: ConfidentRecommender, rows: np.ndarray) -> None:

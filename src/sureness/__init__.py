@@ -40,6 +40,10 @@ _HOME = {
         "SurenessError", "SurenessWarning",
     ],
     "evaluation.ranking": ["RankingQuality", "best_items", "evaluate_ranking", "evaluate_within"],
+    "list_size.allocation": [
+        "allocate_budget", "allocate_domains", "equal_budget", "equal_shares", "evaluate_allocation",
+        "fill_with_trending",
+    ],
     "list_size.base": ["ListSizePolicy"],
     "list_size.comparing": ["PolicyComparison", "compare_policies"],
     "list_size.expected_utility": ["expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
@@ -74,7 +78,7 @@ _HOME = {
         "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity", "RandomPropensity",
         "UniformPropensity", "effective_sample_size",
     ],
-    "report": ["write_report"],
+    "report": ["gather_list_sizes", "write_list_size_report", "write_report"],
     "sources.adapters": [
         "from_cornac", "from_implicit", "from_lenskit", "from_lightfm", "from_recbole", "from_surprise", "source_of",
     ],
@@ -82,6 +86,7 @@ _HOME = {
     "sources.candidates": ["CandidateSource"],
     "sources.function": ["FunctionSource", "PartialFunctionSource"],
     "sources.saving": ["load_source", "save_source"],
+    "sources.subset": ["subset_of"],
     "sources.svd": ["svd_source"],
     "sources.torch_model": ["TorchSource"],
     "truncation.attn_cut": ["AttnCut"],

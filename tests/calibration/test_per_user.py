@@ -87,7 +87,7 @@ class TestAgainstOtherSolvers:
     @pytest.mark.parametrize("top", [25, None])
     def test_every_map_minimises_the_penalised_risk_of_its_user(self, small, hidden, width, top):
         scores, held_out = small
-        fitted = fit(sn.PerUserPlatt(top=top, hidden=hidden, prior_width=width, n_bins=20_000), scores, held_out)
+        fitted = fit(sn.PerUserPlatt(top=top, hidden=hidden, prior_width=width), scores, held_out)
         best, labels = scores[:, :top], held_out[:, :top]
         z = standardised(best)
         learners = held_out.any(axis=1)
@@ -270,19 +270,25 @@ class TestRangeOfTheFit:
     @KINDS
     @FORMS
     def test_bins_are_nearly_as_good_as_every_candidate(self, kind, hidden):
-        scores, held_out, _ = draw(30, 1_500, level=-4.0, seed=7, decimals=6)
-        every = fit(kind(top=1_500, hidden=hidden, prior_width=0.7), scores, held_out)
+        scores, held_out, _ = draw(20, 2_100, level=-4.0, seed=7, decimals=6)
+        every = fit(kind(top=2_100, hidden=hidden, prior_width=0.7), scores, held_out)
         binned = fit(kind(top=None, hidden=hidden, prior_width=0.7), scores, held_out)
         assert_allclose(probabilities(binned, scores), probabilities(every, scores), atol=5e-4)
         coarse = fit(kind(top=None, hidden=hidden, prior_width=0.7, n_bins=8), scores, held_out)
         assert np.abs(probabilities(coarse, scores) - probabilities(every, scores)).max() > 1e-3
+        assert np.all(binned.location_ != every.location_)
 
-    @pytest.mark.parametrize(("top", "within"), [(40, 1e-12), (None, 2e-3)])
-    def test_training_pairs_are_no_candidates_and_no_positives(self, top, within):
-        scores, held_out, _ = draw(30, 40, level=-1.0, seed=8)
+    def test_few_items_need_no_bins(self, small):
+        every, unbinned = fit(sn.PerUserPlatt(top=60), *small), fit(sn.PerUserPlatt(top=None, n_bins=15), *small)
+        binned = fit(sn.PerUserPlatt(top=None, n_bins=14), *small)
+        assert_array_equal(unbinned.coef_, every.coef_)
+        assert np.all(binned.location_ != every.location_)
+
+    @pytest.mark.parametrize(("top", "n_bins", "within"), [(200, 512, 1e-12), (None, 512, 1e-12), (None, 45, 0.01)])
+    def test_training_pairs_are_no_candidates_and_no_positives(self, top, n_bins, within):
+        scores, held_out, _ = draw(30, 200, level=-2.0, seed=8)
         seen = np.random.default_rng(8).random(scores.shape) < 0.3
-        seen[:3, :10] = True
-        settings_ = {"top": top, "prior_width": 0.7}
+        settings_ = {"top": top, "prior_width": 0.7, "n_bins": n_bins}
         clean = fit(sn.PerUserPlatt(**settings_), scores, held_out & ~seen, seen)
         assert np.all((held_out & ~seen).any(axis=1)), "all users teach the map of all in both cases"
         found = fit(sn.PerUserPlatt(**settings_), np.where(seen, 9.0, scores), held_out, seen)
@@ -311,11 +317,12 @@ class TestBlocks:
     @KINDS
     @pytest.mark.parametrize("top", [25, None])
     def test_the_size_of_a_block_does_not_matter(self, kind, top, small, monkeypatch):
-        whole = fit(kind(top=top), *small)
-        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or 512))
-        by_sevens = fit(kind(top=top), *small)
+        calibrator = kind(top=top, n_bins=12)
+        whole = fit(clone(calibrator), *small)
+        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or 12))
+        by_sevens = fit(clone(calibrator), *small)
         monkeypatch.setattr(ranking, "_BLOCK_SCORES", 60)  # one user at a time
-        by_ones = fit(kind(top=top), *small)
+        by_ones = fit(clone(calibrator), *small)
         for name in LEARNED:
             assert_array_equal(getattr(by_sevens, name), getattr(whole, name))
             assert_array_equal(getattr(by_ones, name), getattr(whole, name))
@@ -356,10 +363,13 @@ def tables():
 
 
 class TestTopTables:
-    @pytest.mark.parametrize(("top", "within"), [(30, 0.0), (200, 1e-9), (None, 1e-3)])
-    def test_a_table_of_the_best_is_as_good_as_all_scores(self, tables, top, within):
+    @pytest.mark.parametrize(("top", "n_bins", "within"), [(30, 512, 0), (200, 512, 1e-9), (None, 512, 1e-9),
+                                                           (None, 22, 0.1)])  # fmt: skip
+    def test_a_table_of_the_best_is_as_good_as_all_scores(self, tables, top, n_bins, within):
         matrix, candidates, log = tables
-        expected, found = sn.PerUserPlatt(top=30).fit(matrix, log), sn.PerUserPlatt(top=top).fit(candidates, log)
+        expected = sn.PerUserPlatt(top=30).fit(matrix, log)
+        found = sn.PerUserPlatt(top=top, n_bins=n_bins).fit(candidates, log)
+        assert_array_equal(found.n_positive_, expected.n_positive_)
         for name in LEARNED:
             assert_allclose(getattr(found, name), getattr(expected, name), rtol=within, atol=within)
 
@@ -434,7 +444,7 @@ class TestOddUsers:
     @settings(max_examples=25)
     @given(data=st.data())
     def test_no_map_is_ever_infinite_or_decreasing(self, kind, hidden, data):
-        n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 6))
+        n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 10))
         row = st.one_of(
             st.lists(st.floats(-1e6, 1e6, width=32), min_size=n_items, max_size=n_items),
             st.sampled_from([0.0, 0.1, 1e6, -3.5]).map(lambda value: [value] * n_items),  # constant
@@ -445,7 +455,7 @@ class TestOddUsers:
         labels = np.reshape(data.draw(st.lists(st.booleans(), **shape)), scores.shape)
         seen = np.reshape(data.draw(st.lists(st.integers(0, 3).map(lambda v: v == 3), **shape)), scores.shape)
         calibrator = kind(
-            top=data.draw(st.sampled_from([None, 2, 200])), hidden=hidden,
+            top=data.draw(st.sampled_from([None, 2, 200])), hidden=hidden, n_bins=data.draw(st.sampled_from([2, 512])),
             prior_width=data.draw(st.sampled_from(["auto", 0.0, 0.5, np.inf])),
         )  # fmt: skip
         try:

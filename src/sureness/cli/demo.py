@@ -15,8 +15,9 @@ from sureness.cli._console import out, print_json, print_table, progress_bar, sh
 from sureness.cli._listing import chance, print_comparison
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.tables import write_table
+from sureness.experiments.shared_pages import DomainPage
 from sureness.experiments.simulated import Study, compare, prepare, wide
-from sureness.experiments.simulated_lists import DomainPage, ListStudy, share_page, study_lists
+from sureness.experiments.simulated_lists import ListStudy, share_page_of, study_lists
 from sureness.report import gather_list_sizes, write_report
 from sureness.sources.tables import candidate_table
 
@@ -45,7 +46,7 @@ def demo(
             tables.append(table.with_columns(seed=pl.lit(seed)))
         results = pl.concat(tables)
         lists = study_lists(study.world, progress=steps_of(bar))
-        shared = share_page(study.world, lists, progress=steps_of(bar))
+        shared = share_page_of(study.world, lists, progress=steps_of(bar))
         page = output / "report.html"
         summary = _write(page, study, fitted, results, lists, shared, bar)
         fitted[MAIN].save(output / "calibrator.json")

@@ -72,7 +72,7 @@ def check_limits(
 def check_lengths(lengths: ArrayLike | None, shape: tuple[int | str, ...], width: int | None = None) -> IntArray:
     """Numbers of candidates, at most `width`, which they are if not given; a side of the shape may be just a name."""
     if lengths is None:
-        return np.full(shape, width, dtype=np.int64)
+        return np.full(shape, width, dtype=np.int64)  # type: ignore[arg-type]
     counts = np.asarray(lengths)
     fits = len(shape) == counts.ndim and all(
         isinstance(wanted, str) or own == wanted for own, wanted in zip(counts.shape, shape, strict=True)

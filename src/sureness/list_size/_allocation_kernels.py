@@ -294,8 +294,8 @@ def pay(cost, sizes, paid):
 def _envelope(row, costs, low, high, sizes, paid, worth, price):
     """Corners of the concave envelope of (cost, utility) over the sizes from `low` to `high`; returns their number.
 
-    `paid` counts from the smallest size, `price` is the gain per cost on the way to a corner and never rises. Items
-    that cost nothing are in the first corner where they gain, and corners on one line are all kept.
+    `paid` counts from the smallest size, `price` is the gain per cost on the way to a corner and never rises; it is
+    infinite where nothing is paid. Corners on one line are all kept.
     """
     sizes[0], paid[0], price[0] = low, 0.0, np.inf
     worth[0] = 0.0 if low == 0 else np.float64(row[low - 1])
@@ -305,14 +305,10 @@ def _envelope(row, costs, low, high, sizes, paid, worth, price):
         value = np.float64(row[size - 1])
         if value <= worth[count - 1]:
             continue
-        if total == paid[count - 1]:
+        rate = (value - worth[count - 1]) / (total - paid[count - 1])
+        while rate > price[count - 1]:
             count -= 1
-        rate = np.inf
-        while count > 0:
             rate = (value - worth[count - 1]) / (total - paid[count - 1])
-            if rate <= price[count - 1]:
-                break
-            count -= 1
         sizes[count], paid[count], worth[count], price[count] = size, total, value, rate
         count += 1
     return count

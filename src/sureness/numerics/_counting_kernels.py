@@ -328,10 +328,10 @@ def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, l
 
 @njit(**_FAST)
 def _falls(values):
+    n_rises = 0
     for place in range(1, values.shape[0]):
-        if values[place] > values[place - 1]:
-            return False
-    return True
+        n_rises += values[place] > values[place - 1]
+    return n_rises == 0
 
 
 @njit(**_FAST)
@@ -378,9 +378,8 @@ def _add_by_smaller(without, shares, lowest, inverse, values):
             if k <= m:
                 values[r] += (a + b + c + d) * inverse[k]
             else:
-                values[r] += (
-                    a * inverse[m] + b * inverse[min(m + 1, k)] + c * inverse[min(m + 2, k)] + d * inverse[min(m + 3, k)]
-                )
+                values[r] += a * inverse[m] + b * inverse[min(m + 1, k)]
+                values[r] += c * inverse[min(m + 2, k)] + d * inverse[min(m + 3, k)]
     for row in range(whole, n_rows):
         a = 0.0
         for r in range(n_items):
@@ -398,16 +397,16 @@ def _all_valid(probabilities):
 
 
 @njit(cache=True, parallel=True)
-def expected_rows(probabilities, lengths, tails, cosine, sine, max_size, discount, gain, loss, kind, inverse, result, valid):
+def expected_rows(
+    probabilities, lengths, tails, cosine, sine, max_size, discount, gain, loss, kind, inverse, result, valid
+):
     """Expected utilities of every user; result has the shape (n_utilities, n_users, max_size)."""
     for row in prange(probabilities.shape[0]):
         known = probabilities[row, : lengths[row]]
         valid[row] = _all_valid(known)  # while the row is on its way into the cache
         if not valid[row]:
             continue
-        _expected_row(
-            known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row]
-        )
+        _expected_row(known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row])
 
 
 @njit(cache=True, parallel=True)
