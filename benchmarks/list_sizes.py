@@ -17,7 +17,7 @@ import polars as pl
 import typer
 
 from benchmarks.base_models import LEAST, MODELS, SEEDS, STORE
-from sureness.experiments.list_sizes import DEFAULT, REFERENCE, UTILITIES, over_runs, study, truncation_study
+from sureness.experiments.list_sizes import DEFAULT, REFERENCE, UTILITIES, VARIANTS, over_runs, study, truncation_study
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
 from sureness.models.runs import load_run
@@ -33,6 +33,9 @@ def main(
     model: Annotated[list[str], typer.Option(help="Recommender; may repeat.")] = [*MODELS],  # noqa: B006
     max_size: Annotated[int, typer.Option(help="The longest list.")] = 50,
     learned: Annotated[bool, typer.Option(help="Train AttnCut and MtCut as well.")] = False,
+    quick: Annotated[
+        bool, typer.Option(help="The default and plain policies, no calibration errors.")
+    ] = False,
     terms: Annotated[bool, typer.Option(help="The study of M instead.")] = False,
     summary: Annotated[bool, typer.Option(help="Only print what was gained over the best fixed size.")] = False,
     store: Annotated[Path, typer.Option(help="Where trained models are.")] = STORE,
@@ -47,11 +50,11 @@ def main(
         for seed in SEEDS:
             folder = store / f"{each}-{name}-{seed}"
             if (folder / "model").exists():
-                _study(folder, results, max_size, terms=terms, learned=learned)
+                _study(folder, results, max_size, terms=terms, learned=learned, quick=quick)
         _print(results, each, name, max_size, learned=learned)
 
 
-def _study(folder: Path, results: Path, max_size: int, *, terms: bool, learned: bool) -> None:
+def _study(folder: Path, results: Path, max_size: int, *, terms: bool, learned: bool, quick: bool) -> None:
     run, start = load_run(folder), time.perf_counter()
     if terms:
         file = results / f"{folder.name}-terms.parquet"
@@ -59,22 +62,17 @@ def _study(folder: Path, results: Path, max_size: int, *, terms: bool, learned: 
             truncation_study(run).write_parquet(file)
         return
     if not (file := _file(results, folder.name, max_size)).exists():
-        values, errors = study(run, max_size=max_size)
-        errors.write_parquet(_file(results, f"{folder.name}-errors", max_size))
+        variants = VARIANTS[:1] if quick else VARIANTS
+        values, errors = study(run, max_size=max_size, variants=variants, with_errors=not quick)
+        if not quick:
+            errors.write_parquet(_file(results, f"{folder.name}-errors", max_size))
         values.write_parquet(file)
         print(f"{folder.name} with up to {max_size} items: {time.perf_counter() - start:.0f} s", flush=True)
     if learned and not (file := _file(results, f"{folder.name}-learned", max_size)).exists():
         make = partial(_learned, folder, results, max_size)
-        values, _ = study(run, max_size=max_size, variants=study_default(), learned=make)
+        values, _ = study(run, max_size=max_size, variants=VARIANTS[:1], learned=make, with_errors=False)
         values.filter(pl.col("policy").is_in(["AttnCut", "MtCut"])).write_parquet(file)
         print(f"{folder.name} learned policies: {time.perf_counter() - start:.0f} s", flush=True)
-
-
-def study_default() -> Any:
-    """The default variant alone."""
-    from sureness.experiments.list_sizes import VARIANTS
-
-    return VARIANTS[:1]
 
 
 def _learned(folder: Path, results: Path, max_size: int, utility: str, before: Lists) -> Mapping[str, ListSizePolicy]:

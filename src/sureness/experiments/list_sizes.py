@@ -70,6 +70,7 @@ def study(
     utilities: Sequence[str] = UTILITIES,
     variants: Sequence[Variant] = VARIANTS,
     learned: Callable[[str, Lists], Mapping[str, ListSizePolicy]] | None = None,
+    with_errors: bool = True,
     progress: Progress | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All policies on the test items of a run.
@@ -83,6 +84,8 @@ def study(
     variants : sequence of Variant
     learned : callable, optional
         Makes further fitted policies for a utility from the validation lists: the learned competitors.
+    with_errors : bool
+        Whether to measure calibration errors, which looks at every candidate of every user.
 
     Returns
     -------
@@ -103,7 +106,8 @@ def study(
             expected_relevant=variant.expected_relevant,
         ).fit(run.train, run.validation)  # fmt: skip
         lists = recommender.lists(labels=run.test)
-        errors.append({"variant": variant.name, **calibration_of(recommender, run.test, lists)})
+        if with_errors:
+            errors.append({"variant": variant.name, **calibration_of(recommender, run.test, lists)})
         for utility in utilities:
             policies: dict[str, ListSizePolicy] = {
                 variant.name: ExpectedUtility(utility, max_size=max_size, method=variant.method)
