@@ -25,6 +25,7 @@ from sureness.models.runs import Run, load_run
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.report._format import chance
 
 Progress = Callable[[str, int, int], None]
 
@@ -130,17 +131,6 @@ def print_comparison(compared: PolicyComparison) -> None:
         "Oracle knows the answers."
     )
     print_table("What list sizes are worth", header, rows, caption)
-
-
-def chance(p_value: float) -> str:
-    """A p-value as people read it.
-
-    Examples
-    --------
-    >>> chance(0.04321), chance(2e-9)
-    ('0.043', '< 0.001')
-    """
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def number(text: str, expected: str) -> float:

@@ -12,13 +12,14 @@ import typer
 from sureness.calibration.base import Calibrator
 from sureness.cli._columns import Json
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
-from sureness.cli._listing import chance, print_comparison
+from sureness.cli._listing import print_comparison
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.tables import write_table
 from sureness.experiments.shared_pages import DomainPage
 from sureness.experiments.simulated import Study, compare, prepare, wide
 from sureness.experiments.simulated_lists import ListStudy, share_page_of, study_lists
 from sureness.report import gather_list_sizes, write_report
+from sureness.report._format import chance
 from sureness.sources.tables import candidate_table
 
 MAIN = ("gamma", "unbiased")

@@ -36,5 +36,5 @@ def compare_with_baselines(
     utility = named_utility(getattr(policy, "utility", "f1"))
     before = recommender.validation_lists(train, validation)
     name = DEFAULT if isinstance(policy, ExpectedUtility) else "this policy"
-    policies: dict[str, ListSizePolicy] = {name: policy, **baselines(utility.name, policy.max_size, before)}
+    policies: dict[str, ListSizePolicy] = {name: policy, **baselines(utility, policy.max_size, before)}
     return compare_policies(policies, recommender.lists(labels=test), utility, reference=REFERENCE)

@@ -30,6 +30,7 @@ from sureness.list_size.policies import (
     ValidationBest,
 )
 from sureness.metrics.calibration import expected_calibration_error
+from sureness.metrics.utility import Utility
 from sureness.models.runs import Run
 from sureness.numerics.logistic import sigmoid
 from sureness.pipeline.recommender import ConfidentRecommender
@@ -120,7 +121,7 @@ def study(
     return pl.concat(rows), pl.DataFrame(errors)
 
 
-def baselines(utility: str, max_size: int, before: Lists) -> dict[str, ListSizePolicy]:
+def baselines(utility: str | Utility, max_size: int, before: Lists) -> dict[str, ListSizePolicy]:
     """The policies of the text that need no training, fitted on the validation lists."""
     bounds = {"max_size": max_size}
     return {

@@ -79,6 +79,22 @@ class ExpectedUtility(ListSizePolicy):
         return sizes, value, unsure
 
 
+class JudgingPolicy(ListSizePolicy):
+    """A policy that looks at what lists were worth in a period that is over.
+
+    Parameters
+    ----------
+    utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
+    min_size, max_size : int
+        At least and at most so many items.
+    """
+
+    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
+        self.utility = utility
+        self.min_size = min_size
+        self.max_size = max_size
+
+
 class FixedSize(ListSizePolicy):
     """The same number of items for everyone (Top-k).
 
@@ -105,7 +121,7 @@ class FixedSize(ListSizePolicy):
         return np.full(lists.n_users, self.size)
 
 
-class BestFixedSize(ListSizePolicy):
+class BestFixedSize(JudgingPolicy):
     """The one number of items that was best on average in the validation period.
 
     Examples
@@ -116,11 +132,6 @@ class BestFixedSize(ListSizePolicy):
     """
 
     kind = "best-fixed"
-
-    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
-        self.utility = utility
-        self.min_size = min_size
-        self.max_size = max_size
 
     def fit(self, lists: Lists) -> Self:
         values = _realised(lists, self, self.utility, self.max_size)
@@ -164,7 +175,7 @@ class RandomSize(ListSizePolicy):
         return np.asarray(self.min_size + (drawn[lists.users] * width).astype(np.int64))
 
 
-class ValidationBest(ListSizePolicy):
+class ValidationBest(JudgingPolicy):
     """Each user's own best number of items of the validation period (Val-k).
 
     Users without a relevant item there get the size that was best on average.
@@ -177,11 +188,6 @@ class ValidationBest(ListSizePolicy):
     """
 
     kind = "validation-best"
-
-    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
-        self.utility = utility
-        self.min_size = min_size
-        self.max_size = max_size
 
     def fit(self, lists: Lists) -> Self:
         values = _realised(lists, self, self.utility, self.max_size)
@@ -226,7 +232,7 @@ class Threshold(ListSizePolicy):
         return np.asarray(np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1)))
 
 
-class Oracle(ListSizePolicy):
+class Oracle(JudgingPolicy):
     """Each user's best number of items, read off the labels: the upper end of every comparison.
 
     Examples
@@ -236,11 +242,6 @@ class Oracle(ListSizePolicy):
     """
 
     kind = "oracle"
-
-    def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
-        self.utility = utility
-        self.min_size = min_size
-        self.max_size = max_size
 
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(_realised(lists, self, self.utility, self.max_size), self.min_size)
