@@ -33,9 +33,7 @@ def main(
     model: Annotated[list[str], typer.Option(help="Recommender; may repeat.")] = [*MODELS],  # noqa: B006
     max_size: Annotated[int, typer.Option(help="The longest list.")] = 50,
     learned: Annotated[bool, typer.Option(help="Train AttnCut and MtCut as well.")] = False,
-    quick: Annotated[
-        bool, typer.Option(help="The default and plain policies, no calibration errors.")
-    ] = False,
+    quick: Annotated[bool, typer.Option(help="The default and plain policies, no calibration errors.")] = False,
     terms: Annotated[bool, typer.Option(help="The study of M instead.")] = False,
     summary: Annotated[bool, typer.Option(help="Only print what was gained over the best fixed size.")] = False,
     store: Annotated[Path, typer.Option(help="Where trained models are.")] = STORE,

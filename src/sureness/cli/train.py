@@ -170,7 +170,8 @@ def _print(result: dict[str, Any]) -> None:
     print_table("Trained", ["what", "value"], rows)
     folder = result["output"]
     out.print(f"wrote {folder}; next:\n  sureness fit {folder} -o calibrator.json\n"
-              f"  sureness apply calibrator.json {folder} -o top.parquet", markup=False, soft_wrap=True)  # fmt: skip
+              f"  sureness apply calibrator.json {folder} -o top.parquet\n"
+              f"  sureness list-size --model {folder} -o lists.parquet", markup=False, soft_wrap=True)  # fmt: skip
 
 
 COMMAND = train

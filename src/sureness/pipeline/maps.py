@@ -13,9 +13,10 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.per_user import PerUserCalibrator, shrunk_counts
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, NotFittedError
-from sureness.evaluation.ranking import fitted_to, top_blocks
-from sureness.numerics.logistic import logit, sigmoid
-from sureness.sources.base import PartialSource, ScoreSource
+from sureness.evaluation.ranking import fitted_to
+from sureness.numerics.logistic import logit
+from sureness.numerics.ranking import members
+from sureness.sources.base import PartialSource, ScoreSource, user_blocks
 
 
 @runtime_checkable
@@ -64,11 +65,16 @@ class GlobalMap(Configurable):
             self.beyond_ = np.maximum(self.expected_relevant_ - listed, 0.0)
         return self
 
-    def _listed(self, source: ScoreSource, seen: Interactions | None) -> FloatArray:
+    def _listed(self, source: PartialSource, seen: Interactions | None) -> FloatArray:
         """How many relevant items are expected among the known candidates; shape (n_users,)."""
         total = np.zeros(source.n_users)
-        for block, _, scores in top_blocks(source, np.arange(source.n_users), source.n_items, seen):
-            total[block] = sigmoid(self.log_odds(scores.astype(np.float64), block)).sum(axis=1)
+        for users in user_blocks(source):
+            known = source.known_block(users)
+            chance = self.calibrator.probability(known.scores) if len(known.scores) else np.empty(0)
+            if seen is not None:
+                rows = users[known.rows]
+                chance[members(known.items[:, None], rows, seen.row_starts, seen.item_rows)[:, 0]] = 0.0
+            total[users] = np.bincount(known.rows, chance, len(users))
         return total
 
     def log_odds(self, scores: FloatArray, rows: IntArray) -> FloatArray:
