@@ -69,6 +69,17 @@ class TestStudy:
             assert_allclose(found["value"], mine.values["this"])
             assert found["size"].to_list() == mine.sizes["this"].tolist()
 
+    def test_policies_that_learn_have_never_seen_the_test_items(self, run, studied):
+        values, _ = studied
+        recommender = sn.ConfidentRecommender(run.source, policy=sn.ExpectedUtility(max_size=10))
+        before = recommender.fit(run.train, run.validation).validation_lists(run.train, run.validation)
+        judged = recommender.lists(labels=run.test).take(np.flatnonzero(run.test.user_degree))
+        for name, kind in ((REFERENCE, sn.BestFixedSize), ("Val-k", sn.ValidationBest)):
+            sizes = kind("tp", max_size=10).fit(before).sizes(judged)
+            assert values.filter(utility="tp", policy=name).sort("user")["size"].to_list() == sizes.tolist()
+        val, best = (values.filter(policy=name)["value"].mean() for name in ("Val-k", "Oracle"))
+        assert val < 0.9 * best
+
     def test_calibration_errors_are_those_of_all_candidates_and_of_the_longest_lists(self, run, studied):
         _, errors = studied
         assert errors["variant"].to_list() == [variant.name for variant in VARIANTS]

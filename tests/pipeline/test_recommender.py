@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -113,13 +115,15 @@ class TestLists:
         blocks.recommend(progress=lambda *step: told.append(step))
         assert [done for _, done, _ in told] == [*range(7, 57, 7), 60]
 
-    def test_a_user_who_has_seen_everything_gets_nothing(self, small):
+    @pytest.mark.parametrize("policy", [sn.ExpectedUtility(max_size=10), sn.FixedSize(3)], ids=repr)
+    def test_a_user_who_has_seen_everything_gets_nothing(self, small, policy):
         taken = small.train.matrix.toarray()
         taken[5] = 1
         train = sn.Interactions.from_matrix(taken, small.source.users, small.source.items)
-        recommender = sn.ConfidentRecommender(small.source).fit(train, small.validation)
-        row = recommender.sizes().row(5, named=True)
-        assert (row["list_size"], row["unsure"]) == (0, True)
+        recommender = sn.ConfidentRecommender(small.source, policy=policy).fit(train, small.validation)
+        sizes = recommender.sizes()
+        assert (sizes["list_size"][5], sizes["unsure"][5]) == (0, True)
+        assert sizes["unsure"].sum() == 1
         assert recommender.recommend(["user 005"]).height == 0
 
     def test_an_empty_list_may_be_the_best(self, small):
@@ -310,26 +314,39 @@ class TestMaps:
             as_maps("platt")
 
 
-class TestTopTables:
-    """A table of the best items: what it does not list is expected behind it."""
+@pytest.fixture(scope="module")
+def best_fifty():
+    """A shop of which only each user's 50 best items are known."""
+    world = shop(300, 150, level=-3.0, names=True, seed=3)
+    matrix = world.source.matrix
+    best = np.argsort(-matrix, axis=1, kind="stable")[:, :50]
+    table = pl.DataFrame(
+        {"user_id": world.source.users.at(np.repeat(np.arange(300), 50)),
+         "item_id": world.source.items.at(best.ravel()), "score": np.take_along_axis(matrix, best, 1).ravel()}
+    )  # fmt: skip
+    source = sn.CandidateSource.from_table(table, users=world.source.users, items=world.source.items)
+    return replace(world, source=source), table
 
+
+class TestTopTables:
     @EVERY
-    def test_the_probabilities_of_a_list_add_up_to_what_is_in_it(self, calibrator):
-        world = shop(300, 150, level=-3.0, names=True, seed=3)
-        matrix = world.source.matrix
-        best = np.argsort(-matrix, axis=1, kind="stable")[:, :50]
-        table = pl.DataFrame({"user_id": world.source.users.at(np.repeat(np.arange(300), 50)),
-                              "item_id": world.source.items.at(best.ravel()),
-                              "score": np.take_along_axis(matrix, best, 1).ravel()})  # fmt: skip
-        source = sn.CandidateSource.from_table(table, users=world.source.users, items=world.source.items)
-        recommender = sn.ConfidentRecommender(source, clone(calibrator), sn.ExpectedUtility(max_size=20))
-        recommender.fit(world.train, world.validation)
+    def test_the_probabilities_of_a_list_add_up_to_what_is_in_it(self, best_fifty, calibrator):
+        world, table = best_fifty
+        recommender = fitted(world, calibrator, sn.ExpectedUtility(max_size=20))
         lists = recommender.lists(labels=world.test)
         assert lists.probabilities.sum() == pytest.approx(lists.hits.sum(), rel=0.25)
         assert recommender.maps_.beyond_.sum() > 50
         assert recommender.sizes()["expected_relevant"].mean() == pytest.approx(world.test.user_degree.mean(), rel=0.1)
         known = set(zip(table["user_id"], table["item_id"], strict=True))
         assert known.issuperset(zip(*recommender.recommend().select("user_id", "item_id"), strict=True))
+
+    def test_behind_the_table_lies_what_its_unseen_items_do_not_account_for(self, best_fifty):
+        world, table = best_fifty
+        maps = sn.GlobalMap(sn.PlattCalibrator()).fit(world.source, world.validation, seen=world.train)
+        unseen = table.join(world.train.table(), on=["user_id", "item_id"], how="anti")
+        p = maps.calibrator.probability(unseen["score"].to_numpy())
+        listed = np.bincount(world.source.users.rows(unseen["user_id"]), p, 300)
+        assert_allclose(maps.beyond_, np.maximum(maps.expected_relevant_ - listed, 0))
 
 
 class TestEvaluating:

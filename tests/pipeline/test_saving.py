@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sureness as sn
@@ -91,10 +93,6 @@ class TestRoundTrip:
         assert np.array_equal(loaded.expected_relevant, target)
 
     def test_what_is_hidden_stays_hidden_also_where_items_have_domains(self, named, tmp_path):
-        from dataclasses import replace
-
-        import polars as pl
-
         domain = pl.Series(["film", "song"] * 20)
         logs = [replace(log, item_domain=domain, times=np.arange(len(log))) for log in (named.train, named.validation)]
         saved = sn.ConfidentRecommender(named.source, sn.PlattCalibrator()).fit(*logs)
