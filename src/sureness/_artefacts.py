@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,40 @@ def write_folder(folder: str | os.PathLike[str], manifest: Mapping[str, Any], wr
         temporary.chmod(0o777 & ~umask())
         writer(temporary)
         _finish(temporary, manifest)
+        _move(temporary, target)
+        sync(target.parent)
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_together(folder: str | os.PathLike[str], names: Collection[str], writer: Callable[[Path], None]) -> None:
+    """Write several artefacts into one folder; all are replaced at once, or none.
+
+    Parameters
+    ----------
+    folder : path
+        Refused if it holds anything but artefacts of these names.
+    names : collection of str
+    writer : function
+        Gets a temporary folder and writes the artefacts into it.
+    """
+    target = Path(folder)
+    if target.is_file():
+        raise FileError(f"cannot write {target}: it is a file; give the name of a folder")
+    if target.exists() and (others := sorted({file.name for file in target.iterdir()} - set(names))):
+        raise FileError(f"cannot write {target}: it is a folder with other files ({others[0]}); give a new name")
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial"))
+        temporary.chmod(0o777 & ~umask())
+        writer(temporary)
+        sync(temporary)
         _move(temporary, target)
         sync(target.parent)
     except OSError as error:

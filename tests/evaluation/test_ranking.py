@@ -159,7 +159,7 @@ def test_a_test_without_items_is_refused():
 def test_scores_that_are_no_numbers_are_refused():
     scores = np.ones((2, 3))
     scores[1, 2] = np.nan
-    with pytest.raises(DataError, match="must be numbers, got NaN"):
+    with pytest.raises(DataError, match="must be finite numbers, got NaN"):
         evaluate_ranking(MatrixSource(scores), Interactions.from_matrix(np.eye(2, 3)), metrics=["hit@1"])
 
 

@@ -161,7 +161,12 @@ class TestScalingOdds:
         moved = shift_log_odds(p, scale_odds(p, 1.8))
         assert_allclose(moved, [[1.0, 0.8, 0.0]], atol=1e-12)
 
-    @pytest.mark.parametrize("target", [1.0, 0.5, 2.0, 3.0, np.nan, -1.0])
+    @pytest.mark.parametrize("target", [np.nan, -1.0, np.inf])
+    def test_a_target_that_is_no_number_of_items_is_refused(self, target):
+        with pytest.raises(DataError, match="expected_relevant must lie between 0 and"):
+            scale_odds([[1.0, 0.5, 0.0]], target)
+
+    @pytest.mark.parametrize("target", [1.0, 0.5, 2.0, 3.0])
     def test_a_target_that_cannot_be_met_is_refused_with_the_range_that_can(self, target):
         with pytest.raises(DataError, match="cannot be met by user number 0.*between 1 .* and 2 "):
             scale_odds([[1.0, 0.5, 0.0]], target)

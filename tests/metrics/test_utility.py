@@ -142,8 +142,8 @@ class TestBadInput:
         [
             ({"normaliser": "most"}, f"normaliser must be one of {', '.join(NORMALISERS)}, got 'most'"),
             ({"loss": 0.5, "normaliser": "mean"}, "a utility with a loss cannot be normalised"),
-            ({"gain": np.inf}, "gain and loss must be finite"),
-            ({"loss": np.nan}, "gain and loss must be finite"),
+            ({"gain": np.inf}, "must be a finite number"),
+            ({"loss": np.nan}, "must be a finite number"),
             ({"discount": [[1.0, 0.5]]}, r"the discount of wrong must have one value a rank, got shape \(1, 2\)"),
             ({"discount": 0.5}, "the discount of wrong must have one value a rank"),
         ],

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import Configurable
-from sureness._types import Estimand, FloatArray, IntArray
+from sureness._types import BoolArray, Estimand, FloatArray, IntArray
 from sureness.calibration.families import NUMPY, ScoreRange
 from sureness.calibration.parametric import (
     GammaCalibrator,
@@ -33,7 +33,7 @@ from sureness.sources.base import PartialSource, ScoreSource, id_maps
 Progress = Callable[[str, int, int], None]
 
 _BLOCK_POINTS = 1_000_000  # points of a block of users, each with its features
-_POINTS_PER_BIN = 4  # fewer on average, and bins would save nothing
+_POINTS_PER_BIN = 8  # fewer on average, and bins would save nothing
 _WEAK = 100.0  # width of a prior that only keeps maps finite
 _FIRST_WIDTH = 0.7  # where the search for the prior's width starts
 
@@ -63,7 +63,7 @@ class PerUserCalibrator(Configurable):
     prior_users : int
         How many users the map of all and the prior are learned from, at most.
     n_bins : int
-        Bins of each user's scores when all candidates are used; with up to four times as many items there are none.
+        Bins of each user's scores when all candidates are used; with up to eight times as many items there are none.
     seed : int
         Of the draw of these users.
 
@@ -97,7 +97,7 @@ class PerUserCalibrator(Configurable):
         hidden: bool = True,
         prior_width: float | Literal["auto"] = "auto",
         prior_users: int = 5_000,
-        n_bins: int = 512,
+        n_bins: int = 256,
         seed: int = 0,
     ) -> None:
         self.top = top
@@ -201,8 +201,7 @@ class PerUserCalibrator(Configurable):
                 progress("fitting a map for each user", done, n_users)
         self.intercept_, self.coef_ = self._natural(theta)
         self.expected_relevant_ = shrunk_counts(counts)
-        complete = self.top is None and not isinstance(candidates.source, PartialSource)
-        self.beyond_ = np.zeros(n_users) if complete else np.maximum(self.expected_relevant_ - within, 0.0)
+        self.beyond_ = np.where(candidates.reach_beyond(), np.maximum(self.expected_relevant_ - within, 0.0), 0.0)
 
     # --- using ------------------------------------------------------------------------------------------------------
 
@@ -423,6 +422,14 @@ class _Candidates:
     seen: Interactions | None
     top: int | None
     n_bins: int
+
+    def reach_beyond(self) -> BoolArray:
+        """Which users have candidates behind the fitted ones; shape (n_users,)."""
+        source = self.source
+        if isinstance(source, PartialSource):  # nobody knows what is not in the table
+            return np.ones(source.n_users, dtype=bool)
+        n_seen = 0 if self.seen is None else self.seen.user_degree
+        return np.broadcast_to(source.n_items - n_seen, source.n_users) > (np.inf if self.top is None else self.top)
 
     def blocks(self, users: IntArray) -> Iterator[_Block]:
         """The best candidates of users, or all of them in bins."""

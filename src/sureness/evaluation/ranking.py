@@ -131,10 +131,11 @@ def block_scores(
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
     scores = np.ascontiguousarray(checked_block(source, users), dtype=np.float32)
-    if scores.size and np.isnan(scores.min()):
+    highest = scores.max() if scores.size else 0.0  # NaN if any is
+    if np.isnan(highest) or highest == np.inf:
         raise DataError(
-            "scores of the source must be numbers, got NaN; where it has no score, use a CandidateSource or a "
-            "PartialFunctionSource"
+            f"scores of the source must be finite numbers, got {'NaN' if np.isnan(highest) else 'infinity'}; where it "
+            "has no score, use a CandidateSource or a PartialFunctionSource"
         )
     return scores if scores.flags.writeable and scores.base is None else scores.copy()
 

@@ -32,7 +32,13 @@ class ListSizePolicy(Configurable, ABC):
     def sizes(self, lists: Lists) -> IntArray:
         """How many items each user sees; shape (n_users,)."""
         self._check()
-        wanted = np.clip(self._sizes(lists), self.min_size, self.max_size)
+        found = np.asarray(self._sizes(lists))
+        if found.shape != (lists.n_users,) or found.dtype.kind not in "iu":
+            raise DataError(
+                f"_sizes of {self!r} must return {lists.n_users:,} whole numbers, one a user, got {found.dtype} of "
+                f"shape {found.shape}"
+            )
+        wanted = np.clip(found, self.min_size, self.max_size)
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)
 
     @abstractmethod

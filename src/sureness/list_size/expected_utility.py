@@ -19,6 +19,9 @@ from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import check_choice, check_probability_rows
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 
+MOST_RELEVANT = 1e7
+"""More relevant items of one user than this are taken for a mistake."""
+
 _KINDS = {"none": 0, "ideal": 1, "smaller": 1, "mean": 2}
 assert set(_KINDS) == set(NORMALISERS)
 
@@ -122,7 +125,22 @@ def expected_utilities(
     )  # fmt: skip
     if not valid.all():
         check_probability_rows(rows[~valid])
+    if tails.shape[1] > 1 and not _plausible(result, chosen):
+        raise DataError(
+            "the tail holds probabilities too close to 1 for its power sums; list those items among the probabilities"
+        )
     return result
+
+
+def _plausible(values: FloatArray, utilities: Sequence[Utility]) -> bool:
+    """Whether utilities that cannot exceed 1 do not: power sums of likely items do not converge."""
+    most = np.array([np.inf if u.normaliser == "none" else _most(u, values.shape[2]) for u in utilities])
+    return bool(np.isfinite(values).all() and np.all(np.abs(values) <= most[:, None, None] * (1.0 + 1e-6)))
+
+
+def _most(utility: Utility, max_size: int) -> float:
+    """What a normalised utility never exceeds: that of a list of relevant items only."""
+    return 1.0 if utility.normaliser == "ideal" else utility.gain * float(np.abs(utility.discounts(max_size)).max())
 
 
 def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: ArrayLike | None = None) -> FloatArray:
@@ -150,8 +168,8 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
     array([[0.6, 0.6]])
     """
     rows, _ = check_probability_rows(probabilities)
-    beyond = np.zeros(len(rows)) if tail is None else np.broadcast_to(np.asarray(tail, dtype=np.float64), len(rows))
-    wanted = np.broadcast_to(np.asarray(expected_relevant, dtype=np.float64), len(rows))
+    beyond = _per_user(0.0 if tail is None else tail, "tail", len(rows))
+    wanted = _per_user(expected_relevant, "expected_relevant", len(rows))
     certain, possible = (rows == 1).sum(axis=1), (rows > 0).sum(axis=1)
     low, high = certain, np.where(beyond > 0, np.inf, possible)
     fixed = (certain == possible) & (beyond == 0) & (wanted == certain)  # nothing can move, and nothing has to
@@ -233,17 +251,12 @@ def _tails(
             raise DataError(
                 "give expected_relevant or tail, not both: each says how many relevant items are not listed"
             )
-        sums = np.asarray(tail, dtype=np.float64)
-        if sums.ndim != 2 or len(sums) != len(rows) or not np.all(sums >= 0):
-            raise DataError(f"tail must hold non-negative power sums, one row for each of {len(rows):,} users")
-        return np.ascontiguousarray(sums)
+        return _power_sums(tail, len(rows))
     if expected_relevant is None:
         return np.empty((len(rows), 0))
-    wanted = np.asarray(expected_relevant, dtype=np.float64)
-    if wanted.ndim > 1 or (wanted.ndim == 1 and len(wanted) != len(rows)):
-        raise DataError(f"expected_relevant must be one number, or one for each of {len(rows):,} users")
+    wanted = _per_user(expected_relevant, "expected_relevant", len(rows))
     listed = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, 0.0).sum(axis=1)
-    missing = np.broadcast_to(wanted, len(rows)) - listed
+    missing = wanted - listed
     if not np.all(missing >= -1e-9 * np.maximum(listed, 1.0)):
         first = int(np.argmax(~(missing >= -1e-9 * np.maximum(listed, 1.0))))
         raise DataError(
@@ -252,3 +265,30 @@ def _tails(
             f"{listed[first]:.6g}; lower them with scale_odds"
         )
     return np.asarray(np.maximum(missing, 0.0)[:, None])
+
+
+def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
+    """Sums of p, p**2, ... that numbers from 0 to 1 can have: they never rise."""
+    try:
+        sums = np.asarray(tail, dtype=np.float64)
+    except (TypeError, ValueError):
+        sums = np.empty(0)
+    if sums.ndim != 2 or len(sums) != n_users:
+        raise DataError(f"tail must be a matrix of power sums, one row for each of {n_users:,} users; use power_sums")
+    if not np.all((sums >= 0) & (sums <= MOST_RELEVANT)) or np.any(np.diff(sums, axis=1) > 1e-9 * sums[:, :-1]):
+        raise DataError(f"tail must hold sums of p, p**2, ...: never rising, and between 0 and {MOST_RELEVANT:g}; "
+                        "make them with power_sums")  # fmt: skip
+    return np.ascontiguousarray(sums)
+
+
+def _per_user(values: ArrayLike, name: str, n_users: int) -> FloatArray:
+    """One number a user, out of one for all or one for each."""
+    try:
+        array = np.asarray(values if not isinstance(values, str) else None, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.shape not in ((), (n_users,)):
+        raise DataError(f"{name} must be one number, or one for each of {n_users:,} users, got shape {array.shape}")
+    if not np.all((array >= 0) & (array <= MOST_RELEVANT)):  # NaN makes both false
+        raise DataError(f"{name} must lie between 0 and {MOST_RELEVANT:g}, got {array.min():g} to {array.max():g}")
+    return np.broadcast_to(array, n_users)

@@ -60,16 +60,16 @@ class Lists:
         for name, value in (("users", users), ("lengths", lengths), ("n_relevant", n_relevant)):
             if value is not None and np.shape(value) != shape[:1]:
                 raise DataError(f"{name} must have one number for each of {shape[0]:,} users, got {np.shape(value)}")
-        found = None if hits is None else np.asarray(hits, dtype=bool)
+        found = None if hits is None else _labels(hits)
         total = n_relevant if n_relevant is not None or found is None else found.sum(axis=1)
         return cls(
-            users=np.arange(shape[0]) if users is None else np.asarray(users, dtype=np.int64),
-            lengths=np.full(shape[0], shape[1]) if lengths is None else np.asarray(lengths, dtype=np.int64),
+            users=np.arange(shape[0]) if users is None else _whole(users, "users", shape[0]),
+            lengths=np.full(shape[0], shape[1]) if lengths is None else _whole(lengths, "lengths", shape[0]),
             scores=None if scores is None else np.asarray(scores, dtype=np.float64),
             probabilities=None if probabilities is None else np.asarray(probabilities, dtype=np.float64),
             tail=None if tail is None else np.asarray(tail, dtype=np.float64),
             hits=found,
-            n_relevant=None if total is None else np.asarray(total, dtype=np.int64),
+            n_relevant=None if total is None else _whole(total, "n_relevant", shape[0]),
         )
 
     @classmethod
@@ -101,6 +101,23 @@ class Lists:
         if values is None:
             raise DataError(f"{by!r} needs the {name} of the lists, got none; {_REMEDIES[name]}")
         return values
+
+
+def _whole(values: ArrayLike, name: str, n_users: int) -> IntArray:
+    numbers = np.asarray(values)
+    if numbers.shape != (n_users,) or numbers.dtype.kind not in "iu" or (n_users and numbers.min() < 0):
+        raise DataError(
+            f"{name} must be {n_users:,} whole numbers, 0 or more, one a user, got {numbers.dtype} of shape "
+            f"{numbers.shape}"
+        )
+    return numbers.astype(np.int64)
+
+
+def _labels(hits: ArrayLike) -> BoolArray:
+    values = np.asarray(hits)
+    if values.dtype.kind not in "biuf" or not np.all((values == 0) | (values == 1)):  # NaN is neither
+        raise DataError("hits must be 0 or 1, whether each item turned out to be relevant")
+    return values.astype(bool)
 
 
 _REMEDIES = {

@@ -6,8 +6,10 @@ Every utility has one form: a relevant item at rank r adds ``discount(r) * gain`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +30,7 @@ def _even(rank: IntArray) -> FloatArray:
     return np.ones(len(rank))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Utility:
     """What a list is worth to a user; `UTILITIES` has the usual ones.
 
@@ -69,22 +71,39 @@ class Utility:
             raise DataError(f"normaliser must be one of {', '.join(NORMALISERS)}, got {self.normaliser!r}")
         if self.loss and self.normaliser != "none":
             raise DataError(f"a utility with a loss cannot be normalised, got normaliser={self.normaliser!r}")
-        if not (np.isfinite(self.gain) and np.isfinite(self.loss)):
-            raise DataError(f"gain and loss must be finite numbers, got {self.gain} and {self.loss}")
+        for name in ("gain", "loss"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not math.isfinite(value):
+                raise DataError(f"{name} must be a finite number, got {value!r}")
+        if self.normaliser != "none" and self.gain <= 0:
+            raise DataError(f"a normalised utility needs a gain above 0, got {self.gain}")
         if not callable(self.discount):  # as plain numbers, so that utilities can be compared and saved
-            values = np.asarray(self.discount, dtype=np.float64)
+            try:
+                values = np.asarray(self.discount, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"the discount of {self.name} must be numbers, one a rank: {error}") from error
             if values.ndim != 1:
                 raise DataError(f"the discount of {self.name} must have one value a rank, got shape {values.shape}")
             object.__setattr__(self, "discount", tuple(values.tolist()))
 
+    def __repr__(self) -> str:
+        return f"Utility({self.name!r})"
+
     def discounts(self, max_size: int) -> FloatArray:
         """The discount of each rank from 1 to `max_size`."""
         ranks = np.arange(1, max_size + 1)
-        values = np.asarray(self.discount(ranks) if callable(self.discount) else self.discount, dtype=np.float64)
+        try:
+            values = np.asarray(self.discount(ranks) if callable(self.discount) else self.discount, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the discount of {self.name} must be numbers, one a rank: {error}") from error
         if values.ndim != 1 or len(values) < max_size:
             raise DataError(f"the discount of {self.name} must have {max_size} values, one a rank, got {values.shape}")
         if not np.isfinite(values).all():
             raise DataError(f"the discount of {self.name} must be finite at every rank")
+        if self.normaliser == "ideal" and (
+            values[0] <= 0 or np.any(np.diff(values[:max_size]) > 0) or values.min() < 0
+        ):
+            raise DataError(f"the discount of {self.name} must fall and not be negative, or no list is the ideal one")
         return values[:max_size]
 
     def inverse_scale(self, max_size: int, max_relevant: int) -> FloatArray:

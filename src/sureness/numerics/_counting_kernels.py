@@ -261,7 +261,7 @@ def _without_each(probabilities, first, pmf, without):
     """P(S without item r = count) in column r; rows are counts from max(first - 1, 0) on.
 
     Forward for p < 1/2, backward otherwise: each step then shrinks the errors of the one before. Columns are items, so
-    that the inner loop runs over all of them at once.
+    that rows can be summed over items as they stand.
     """
     n_rows, n_items = without.shape
     lead = 1 if first > 0 else 0  # a count below the window, which only S without an item can take
@@ -269,29 +269,43 @@ def _without_each(probabilities, first, pmf, without):
     n_likely = 0
     while n_likely < n_items and probabilities[n_likely] >= 0.5:
         n_likely += 1
-    inverse, ratio = np.empty(n_items), np.empty(n_items)
-    for r in range(n_items):
-        p = probabilities[r]
-        inverse[r] = 1.0 / p if r < n_likely else 1.0 / (1.0 - p)
-        ratio[r] = (1.0 - p) / p if r < n_likely else p / (1.0 - p)
-    for row in range(n_rows):
-        mass = pmf[row - lead] if 0 <= row - lead < width else 0.0
-        if row == 0:
-            for r in range(n_likely, n_items):
-                without[0, r] = mass * inverse[r]
-        else:
-            for r in range(n_likely, n_items):
-                left = mass * inverse[r] - ratio[r] * without[row - 1, r]
-                without[row, r] = left if left > 0.0 else 0.0  # unlike max(), this becomes a vector instruction
-    for row in range(n_rows - 1, -1, -1):
-        mass = pmf[row + 1 - lead] if 0 <= row + 1 - lead < width else 0.0
-        if row + 1 == n_rows:
-            for r in range(n_likely):
-                without[row, r] = mass * inverse[r]
-        else:
-            for r in range(n_likely):
-                left = mass * inverse[r] - ratio[r] * without[row + 1, r]
-                without[row, r] = left if left > 0.0 else 0.0
+    for r in range(n_likely):
+        share, left = (1.0 - probabilities[r]) / probabilities[r], 0.0
+        for row in range(n_rows - 1, -1, -1):
+            mass = pmf[row + 1 - lead] if 0 <= row + 1 - lead < width else 0.0
+            left = mass / probabilities[r] - share * left
+            left = left if left > 0.0 else 0.0
+            without[row, r] = left
+    last = n_likely + (n_items - n_likely) // 4 * 4
+    for r in range(n_likely, last, 4):  # each step waits for the one before, so four items go side by side
+        _forward_four(probabilities[r : r + 4], pmf, lead, without[:, r : r + 4])
+    for r in range(last, n_items):
+        share, left = probabilities[r] / (1.0 - probabilities[r]), 0.0
+        for row in range(n_rows):
+            mass = pmf[row - lead] if 0 <= row - lead < width else 0.0
+            left = mass / (1.0 - probabilities[r]) - share * left
+            left = left if left > 0.0 else 0.0
+            without[row, r] = left
+
+
+@njit(**_FAST)
+def _forward_four(probabilities, pmf, lead, without):
+    """Four columns of `_without_each` with p < 1/2."""
+    p, q, s, t = probabilities[0], probabilities[1], probabilities[2], probabilities[3]
+    i, j, k, m = 1.0 / (1.0 - p), 1.0 / (1.0 - q), 1.0 / (1.0 - s), 1.0 / (1.0 - t)
+    p, q, s, t = p * i, q * j, s * k, t * m
+    a = b = c = d = 0.0
+    for row in range(lead):
+        without[row] = 0.0
+    for at in range(without.shape[0] - lead):
+        mass = pmf[at]
+        a, b, c, d = mass * i - p * a, mass * j - q * b, mass * k - s * c, mass * m - t * d
+        a = a if a > 0.0 else 0.0
+        b = b if b > 0.0 else 0.0
+        c = c if c > 0.0 else 0.0
+        d = d if d > 0.0 else 0.0
+        row = at + lead
+        without[row, 0], without[row, 1], without[row, 2], without[row, 3] = a, b, c, d
 
 
 @njit(**_FAST)
@@ -410,14 +424,15 @@ def expected_rows(
 
 
 @njit(cache=True, parallel=True)
-def tail_sums(probabilities, skipped, result):
-    """Power sums of the probabilities of each row behind its first `skipped` ones."""
+def tail_sums(probabilities, skipped, most, result):
+    """Power sums of the probabilities of each row behind its first `skipped` ones; likelier ones count as several."""
     for row in prange(probabilities.shape[0]):
         result[row] = 0.0
         for p in probabilities[row, skipped:]:
-            power = 1.0
+            base = min(p, most)
+            power = 1.0 if p <= most else p / most
             for j in range(result.shape[1]):
-                power *= p
+                power *= base
                 result[row, j] += power
 
 

@@ -90,7 +90,7 @@ def refined_normal_cdf(probabilities: FloatArray, counts: FloatArray) -> FloatAr
     return np.asarray(np.clip(ndtr(x) + skewness * (1 - x * x) * density / 6, 0.0, 1.0))
 
 
-def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0) -> FloatArray:
+def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, most: float = 1.0) -> FloatArray:
     """Sums of p, p**2, ... over each user's candidates behind the first `skip`: all that counting needs.
 
     Parameters
@@ -99,6 +99,9 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0) ->
     n_powers : int
     skip : int
         How many leading columns do not belong to the sums.
+    most : float
+        A likelier item counts as several of this probability, with the same expected number: the series that is made
+        of the sums converges the faster the smaller the probabilities are, and not at all beyond one half.
 
     Examples
     --------
@@ -107,7 +110,7 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0) ->
     """
     rows, _ = check_probability_rows(probabilities)
     result = np.empty((len(rows), n_powers))
-    numerics._counting_kernels.tail_sums(rows, skip, result)
+    numerics._counting_kernels.tail_sums(rows, skip, most, result)
     return result
 
 

@@ -46,7 +46,11 @@ def choose(candidates: Sequence[Any], *data: Any, **options: Any) -> Choice:
     GaussianCalibrator()
     """
     if candidates and all(isinstance(candidate, ConfidentRecommender) for candidate in candidates):
+        if len(data) + len({"train", "validation"} & set(options)) < 2:
+            raise DataError("choosing among recommenders needs logs; give choose(recommenders, train, validation)")
         return choose_list_sizes(candidates, *data, **options)
+    if any(isinstance(candidate, ConfidentRecommender) for candidate in candidates):
+        raise DataError("choose compares calibrators, or recommenders, not both at once; give one kind")
     return choose_calibrator(candidates, *data, **options)
 
 
@@ -96,6 +100,8 @@ def choose_list_sizes(
     """
     if not candidates:
         raise DataError("choose needs at least one recommender, got none")
+    if not sure >= 0:
+        raise DataError(f"sure must be a share of the resamples, 0 or more, got {sure}")
     source = candidates[0].source
     if any(candidate.source is not source for candidate in candidates):
         raise DataError("all recommenders must have the same source, so that only their list sizes differ")

@@ -32,6 +32,10 @@ from sureness.sources.base import ScoreSource, id_maps
 Progress = Callable[[str, int, int], None]
 
 
+def _sparse(log: Interactions) -> tuple[IntArray, IntArray]:
+    return log.row_starts, log.item_rows
+
+
 class ConfidentRecommender(Configurable):
     """Source, calibrator and list-size policy: each user sees as many items as are worth showing.
 
@@ -203,8 +207,13 @@ class ConfidentRecommender(Configurable):
         """
         self._check_fitted()
         chosen = utility if utility is not None else getattr(self.policy_, "utility", "f1")
+        if "this" in (policies or {}):
+            raise DataError("'this' stands for the recommender itself; give the other policy another name")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)
+        known = fitted_to(self.source, test, "test")
+        if len(known) and members(known.item_rows[:, None], known.user_rows, *_sparse(self.seen_)).all():
+            raise DataError("every test item was seen before, in training or validation, so no list can hold it")
         return compare_policies(entries, lists, chosen)
 
     def save(self, folder: str | PathLike[str]) -> None:

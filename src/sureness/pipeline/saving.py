@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._artefacts import MANIFEST, read_manifest, write_folder
+from sureness._artefacts import MANIFEST, read_manifest, write_folder, write_together
 from sureness.calibration.saving import describe, load_per_user, restore, save_per_user, write_columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -26,7 +26,7 @@ from sureness.sources.base import ScoreSource, id_maps
 FORMAT = "sureness-recommender"
 SCHEMA = 1
 _SUMMARIES, _SEEN, _STATE = "summaries.parquet", "seen.parquet", "policy.safetensors"
-_MAPS, _SOURCE = "maps", "source"
+_MAPS, _SOURCE, _CORE = "maps", "source", "recommender"
 
 
 def save_recommender(recommender: ConfidentRecommender, folder: str | PathLike[str]) -> None:
@@ -36,8 +36,11 @@ def save_recommender(recommender: ConfidentRecommender, folder: str | PathLike[s
     """
     if not hasattr(recommender, "summaries_"):
         raise NotFittedError("ConfidentRecommender is not fitted yet; call fit before save")
-    place = Path(folder)
-    policy, maps = _describe_policy(recommender.policy_), recommender.maps_  # before anything is written
+    write_together(folder, (_SOURCE, _MAPS, _CORE), lambda place: _write_parts(recommender, place))
+
+
+def _write_parts(recommender: ConfidentRecommender, place: Path) -> None:
+    policy, maps = _describe_policy(recommender.policy_), recommender.maps_
     source_saved = _save_source(recommender.source, place / _SOURCE)
     if not isinstance(maps, GlobalMap):
         save_per_user(maps, place / _MAPS)
@@ -58,13 +61,13 @@ def save_recommender(recommender: ConfidentRecommender, folder: str | PathLike[s
         if arrays := _arrays(recommender.policy_._state()):
             _write_arrays(arrays, inside / _STATE)
 
-    write_folder(place / "recommender", manifest, write)
+    write_folder(place / _CORE, manifest, write)
 
 
 def load_recommender(folder: str | PathLike[str], source: ScoreSource | None = None) -> ConfidentRecommender:
     """Read what `save_recommender` wrote."""
     place = Path(folder)
-    inside = place / "recommender"
+    inside = place / _CORE
     manifest = read_manifest(inside, FORMAT, SCHEMA)
     if _parts(place) != manifest["parts"]:
         raise ArtefactError(f"the parts of {place} do not belong together, saving was interrupted; save it again")

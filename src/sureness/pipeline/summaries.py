@@ -15,14 +15,15 @@ from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.evaluation.ranking import block_scores
-from sureness.list_size.expected_utility import scale_odds, shift_log_odds
+from sureness.list_size.expected_utility import MOST_RELEVANT, scale_odds, shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import top_k
 from sureness.pipeline.maps import GlobalMap
-from sureness.sources.base import ScoreSource
+from sureness.sources.base import PartialSource, ScoreSource
 
 N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
+_LIKELIEST = 0.5  # behind the list; a likelier item counts as several of this probability
 _SURELY = 500  # of a map for all candidates so many are looked at one by one, the others add up to a number
 
 Progress = Callable[[str, int, int], None]
@@ -82,7 +83,7 @@ def summarise(
         if reachable.any():
             shift[block[reachable]] = scale_odds(probabilities[reachable], wanted[reachable], tail=beyond[reachable])
         moved = shift_log_odds(probabilities, shift[block])
-        tail[block] = power_sums(moved, N_POWERS, skip=min(max_size, moved.shape[1]))
+        tail[block] = power_sums(moved, N_POWERS, skip=min(max_size, moved.shape[1]), most=_LIKELIEST)
         tail[block, 0] += beyond * np.exp(shift[block])
         met[block] = moved.sum(axis=1) + beyond * np.exp(shift[block])
         if progress is not None:
@@ -109,6 +110,9 @@ def _blocks(
             whole = sigmoid(maps.log_odds(scores.astype(np.float64), block)).sum(axis=1)
             behind = whole - probabilities.sum(axis=1)
             beyond = beyond + np.where(behind > 1e-9 * whole, behind, 0.0)  # rounding is not something behind the list
+        if not isinstance(source, PartialSource):  # a user all of whose candidates are listed has nothing behind them
+            beyond = np.where(np.count_nonzero(np.isfinite(best), axis=1) < width, 0.0, beyond)
+            beyond = beyond if width < source.n_items else np.zeros(len(block))
         yield block, probabilities, beyond
 
 
@@ -120,6 +124,10 @@ def _targets(
             raise DataError(f"expected_relevant must be 'fitted', 'carried' or numbers, got {expected_relevant!r}")
         return None if expected_relevant == "fitted" else maps.expected_relevant_
     given = np.asarray(expected_relevant, dtype=np.float64)
+    if not np.all((given > 0) & (given <= MOST_RELEVANT)):  # NaN makes both false
+        raise DataError(
+            f"expected_relevant must be 'fitted', 'carried' or numbers above 0, got {expected_relevant!r:.60}"
+        )
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_users):
         raise DataError(
             f"expected_relevant must be one number, or one for each of {n_users:,} users, got {given.shape}"

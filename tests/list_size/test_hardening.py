@@ -1,0 +1,175 @@
+"""Input that once went through silently or ended in an error of another library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sureness as sn
+from sureness.errors import DataError, FileError
+from sureness.list_size.base import ListSizePolicy
+from sureness.numerics.poisson_binomial import power_sums
+from sureness.pipeline import saving
+
+
+def logs(shape=(60, 30), seed=0):
+    drawn = np.random.default_rng(seed).random(shape)
+    bounds = ((0.0, 0.2), (0.2, 0.35), (0.35, 0.55))
+    return [sn.Interactions.from_matrix((drawn >= low) & (drawn < high)) for low, high in bounds]
+
+
+@pytest.fixture(scope="module")
+def source():
+    return sn.MatrixSource(np.random.default_rng(1).normal(size=(60, 30)).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def fitted(source):
+    train, validation, _ = logs()
+    return sn.ConfidentRecommender(source).fit(train, validation)
+
+
+def test_nothing_lies_behind_a_list_of_all_candidates(source, fitted):
+    train, validation, _ = logs()
+    every = sn.ConfidentRecommender(source, sn.PerUserPlatt(top=None)).fit(train, validation)
+    assert np.all(fitted.maps_.beyond_ == 0)
+    np.testing.assert_allclose(fitted.sizes()["expected_utility"], every.sizes()["expected_utility"], atol=1e-9)
+
+
+def test_more_relevant_items_than_candidates_are_refused_for_the_first_user(source):
+    train, validation, _ = logs()
+    with pytest.raises(DataError, match="cannot be met by the user in row 0"):
+        sn.ConfidentRecommender(source, expected_relevant=29.0).fit(train, validation)
+
+
+@pytest.mark.parametrize("target", [np.nan, -1.0, 0.0, np.inf, 1e300])
+def test_a_target_must_be_a_number_above_zero(source, target):
+    train, validation, _ = logs()
+    with pytest.raises(DataError, match="numbers above 0"):
+        sn.ConfidentRecommender(source, expected_relevant=target).fit(train, validation)
+
+
+class TestTails:
+    @pytest.mark.parametrize("tail", [[[1.0, 2.0]], [[0.0, 5.0]], [[-1.0]], [[np.nan]], [[np.inf]], "x", [1.0]])
+    def test_sums_that_no_probabilities_have_are_refused(self, tail):
+        with pytest.raises(DataError, match="tail must"):
+            sn.expected_utility([[0.5, 0.4]], max_size=2, tail=tail)
+
+    def test_sums_of_certain_items_do_not_converge_and_are_refused(self):
+        with pytest.raises(DataError, match="too close to 1"):
+            sn.expected_utility([[0.5, 0.4]], max_size=2, tail=np.ones((1, 13)))
+
+    def test_sums_of_likely_items_are_fine(self):
+        tail = power_sums([[0.4] * 5], 12)
+        found = sn.expected_utility([[0.9, 0.5]], "f1", max_size=2, tail=tail)
+        whole = sn.expected_utility([[0.9, 0.5] + [0.4] * 5], "f1", max_size=2)
+        np.testing.assert_allclose(found, whole, atol=1e-4)
+
+    @pytest.mark.parametrize("tail", [[np.nan], [-1.0], [np.inf], [1.0, 2.0], "a"])
+    def test_scaled_odds_check_their_tail(self, tail):
+        with pytest.raises(DataError, match="tail must"):
+            sn.scale_odds([[0.5, 0.4]], 1.2, tail=tail)
+
+    @pytest.mark.parametrize("target", [np.inf, 1e300, 1e12, "x", [1.0, 2.0]])
+    def test_an_absurd_number_of_relevant_items_is_refused_at_once(self, target):
+        with pytest.raises(DataError, match="expected_relevant must"):
+            sn.expected_utility([[0.5, 0.4]], expected_relevant=target)
+
+
+class _Own(ListSizePolicy):
+    kind = "own"
+
+    def __init__(self, answer=None):
+        self.answer = answer
+
+    def _sizes(self, lists):
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [[np.nan, np.nan], np.array([[1, 2]]), [1], 3, [1.7, 2.2], None, ["a", "b"]])
+def test_a_policy_must_answer_with_whole_numbers(answer):
+    with pytest.raises(DataError, match="must return 2 whole numbers"):
+        _Own(answer).sizes(sn.Lists.of(probabilities=[[0.5], [0.4]]))
+
+
+def test_the_recommender_keeps_its_own_row(fitted):
+    with pytest.raises(DataError, match="another name"):
+        fitted.evaluate(logs()[2], policies={"this": sn.FixedSize(1)})
+
+
+def test_labels_that_no_list_can_hold_are_refused(fitted):
+    with pytest.raises(DataError, match="seen before"):
+        fitted.evaluate(logs()[1])
+
+
+def test_infinite_scores_are_named():
+    scores = np.random.default_rng(2).normal(size=(60, 30)).astype(np.float32)
+    scores[0, :2] = np.inf
+    train, validation, _ = logs()
+    with pytest.raises(DataError, match="must be finite numbers, got infinity"):
+        sn.ConfidentRecommender(sn.MatrixSource(scores)).fit(train, validation)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"lengths": [1.7]}, {"n_relevant": [2.5]}, {"hits": [[np.nan, 1]]}, {"hits": [[2, -1]]}, {"users": ["a"]}],
+    ids=str,
+)
+def test_lists_are_not_rounded_into_shape(wrong):
+    with pytest.raises(DataError, match="must be"):
+        sn.Lists.of(**({"probabilities": [[0.5, 0.4]]} | wrong))
+
+
+@pytest.mark.parametrize("sure", [np.nan, -3.0])
+def test_how_sure_is_a_share(source, sure):
+    train, validation, _ = logs()
+    with pytest.raises(DataError, match="sure must be a share"):
+        sn.choose([sn.ConfidentRecommender(source)], train, validation, sure=sure)
+
+
+def test_choosing_among_recommenders_needs_logs_and_one_kind(source):
+    with pytest.raises(DataError, match="needs logs"):
+        sn.choose([sn.ConfidentRecommender(source)])
+    with pytest.raises(DataError, match="not both"):
+        sn.choose([sn.ConfidentRecommender(source), sn.PlattCalibrator()], [0.0], [1])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"gain": 0.0}, {"gain": -1.0}, {"gain": "x"}, {"loss": None}, {"discount": "abc"}, {"discount": (1.0, -1.0)}],
+    ids=str,
+)
+def test_a_normalised_utility_needs_an_ideal_list(settings):
+    with pytest.raises(DataError):
+        sn.expected_utility([[0.5, 0.4]], sn.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
+
+
+class TestSavingOver:
+    def test_an_interrupted_save_leaves_the_old_one(self, fitted, source, tmp_path, monkeypatch):
+        folder = tmp_path / "recommender"
+        fitted.save(folder)
+        before = sn.ConfidentRecommender.load(folder).recommend()
+        train, _, test = logs()
+        newer = sn.ConfidentRecommender(source, sn.PlattCalibrator()).fit(train, test)
+
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(saving, "write_folder", killed)
+        with pytest.raises(KeyboardInterrupt):
+            newer.save(folder)
+        assert sn.ConfidentRecommender.load(folder).recommend().equals(before)
+        assert [file.name for file in tmp_path.iterdir()] == ["recommender"]
+
+    def test_a_saved_one_is_replaced_whole(self, fitted, source, tmp_path):
+        fitted.save(tmp_path / "recommender")
+        train, validation, _ = logs()
+        sn.ConfidentRecommender(source, sn.PlattCalibrator()).fit(train, validation).save(tmp_path / "recommender")
+        assert not (tmp_path / "recommender" / "maps").exists(), "maps of users belong to the older one"
+
+    def test_other_files_are_left_alone(self, fitted, tmp_path):
+        (tmp_path / "notes.txt").write_text("mine")
+        with pytest.raises(FileError, match="other files"):
+            fitted.save(tmp_path)
+        with pytest.raises(FileError, match="it is a file"):
+            fitted.save(tmp_path / "notes.txt")
