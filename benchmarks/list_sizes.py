@@ -145,7 +145,8 @@ def _print_summary(results: Path, max_size: int) -> None:
         print("|---|---|---:|" + "---:|" * len(UTILITIES))
         for data, model in ((d, m) for d in LEAST for m in MODELS):
             tables = list(_tables(results, data, model, max_size, learned=rival != REFERENCE))
-            if not tables or not all(table.filter(policy=rival).height for table in tables):
+            tables = [table for table in tables if table.filter(policy=rival).height]
+            if not tables:
                 continue
             against, every = over_runs(tables, rival), over_runs(tables)
             cells = []

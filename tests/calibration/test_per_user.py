@@ -45,6 +45,11 @@ def fit(calibrator, scores, held_out, seen=None):
     return calibrator.fit(source, sn.Interactions.from_matrix(np.asarray(held_out)), seen=log)
 
 
+def bins_of(n_items):
+    """As many bins as there can be, if so many items are to be binned at all."""
+    return (n_items - 1) // per_user._POINTS_PER_BIN
+
+
 def probabilities(calibrator, scores):
     """Of a matrix with one row for each user that was fitted."""
     return calibrator.probability_of_rows(np.asarray(scores, dtype=float), np.arange(len(scores)))
@@ -279,12 +284,14 @@ class TestRangeOfTheFit:
         assert np.all(binned.location_ != every.location_)
 
     def test_few_items_need_no_bins(self, small):
-        every, unbinned = fit(sn.PerUserPlatt(top=60), *small), fit(sn.PerUserPlatt(top=None, n_bins=8), *small)
-        binned = fit(sn.PerUserPlatt(top=None, n_bins=7), *small)
+        every, n_bins = fit(sn.PerUserPlatt(top=60), *small), bins_of(60)
+        unbinned, binned = (fit(sn.PerUserPlatt(top=None, n_bins=n), *small) for n in (n_bins + 1, n_bins))
         assert_array_equal(unbinned.coef_, every.coef_)
         assert np.all(binned.location_ != every.location_)
 
-    @pytest.mark.parametrize(("top", "n_bins", "within"), [(200, 512, 1e-12), (None, 512, 1e-12), (None, 24, 0.02)])
+    @pytest.mark.parametrize(
+        ("top", "n_bins", "within"), [(200, 512, 1e-12), (None, 512, 1e-12), (None, bins_of(200), 0.02)]
+    )
     def test_training_pairs_are_no_candidates_and_no_positives(self, top, n_bins, within):
         scores, held_out, _ = draw(30, 200, level=-2.0, seed=8)
         seen = np.random.default_rng(8).random(scores.shape) < 0.3
@@ -309,17 +316,23 @@ class TestRangeOfTheFit:
         within = probabilities(plain, np.take_along_axis(scores, best, 1)).sum(axis=1)
         assert_allclose(plain.beyond_, np.maximum(plain.expected_relevant_ - within, 0), atol=1e-9)
 
-    def test_nothing_lies_behind_all_candidates(self, small):
-        assert fit(sn.PerUserPlatt(top=None), *small).beyond_.tolist() == [0.0] * 40
+    @pytest.mark.parametrize("top", [None, 60, 200])
+    def test_nothing_lies_behind_all_candidates(self, small, top):
+        assert fit(sn.PerUserPlatt(top=top), *small).beyond_.tolist() == [0.0] * 40
+        seen = np.zeros_like(small[1])
+        seen[:20, 30:] = ~small[1][:20, 30:]
+        fitted = fit(sn.PerUserPlatt(top=50), *small, seen)
+        assert np.all(fitted.beyond_[:20][seen[:20].sum(axis=1) >= 10] == 0)
+        assert np.any(fitted.beyond_[20:] > 0)
 
 
 class TestBlocks:
     @KINDS
     @pytest.mark.parametrize("top", [25, None])
     def test_the_size_of_a_block_does_not_matter(self, kind, top, small, monkeypatch):
-        calibrator = kind(top=top, n_bins=12)
+        calibrator = kind(top=top, n_bins=bins_of(60))
         whole = fit(clone(calibrator), *small)
-        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or 12))
+        monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or bins_of(60)))
         by_sevens = fit(clone(calibrator), *small)
         monkeypatch.setattr(ranking, "_BLOCK_SCORES", 60)  # one user at a time
         by_ones = fit(clone(calibrator), *small)
@@ -363,8 +376,9 @@ def tables():
 
 
 class TestTopTables:
-    @pytest.mark.parametrize(("top", "n_bins", "within"), [(30, 512, 0), (200, 512, 1e-9), (None, 512, 1e-9),
-                                                           (None, 22, 0.1)])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("top", "n_bins", "within"), [(30, 512, 0), (200, 512, 1e-9), (None, 512, 1e-9), (None, bins_of(90), 0.3)]
+    )
     def test_a_table_of_the_best_is_as_good_as_all_scores(self, tables, top, n_bins, within):
         matrix, candidates, log = tables
         expected = sn.PerUserPlatt(top=30).fit(matrix, log)
@@ -444,7 +458,7 @@ class TestOddUsers:
     @settings(max_examples=25)
     @given(data=st.data())
     def test_no_map_is_ever_infinite_or_decreasing(self, kind, hidden, data):
-        n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 10))
+        n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 20))
         row = st.one_of(
             st.lists(st.floats(-1e6, 1e6, width=32), min_size=n_items, max_size=n_items),
             st.sampled_from([0.0, 0.1, 1e6, -3.5]).map(lambda value: [value] * n_items),  # constant

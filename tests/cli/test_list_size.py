@@ -456,7 +456,7 @@ def test_the_page_has_every_section(runs, split, tmp_path):
         ),
         (("--calibrator", "missing.json"), "cannot read missing.json"),
         (("--expected-relevant", "many"), "must be carried, fitted or a number, got 'many'"),
-        (("--expected-relevant", "0"), "expected_relevant=0 cannot be met"),
+        (("--expected-relevant", "0"), "numbers above 0, got 0.0"),
         (("--min-size", "5", "--max-size", "3"), "got min_size=5 and max_size=3"),
         (("--utility", "happiness"), "utility must be one of ndcg, pdcg, f1, tp, dcg"),
         (("--test", "missing.csv"), "there is no such file"),

@@ -198,15 +198,16 @@ class TestSummaries:
             totals.append(found["expected_relevant"].mean())
         assert totals[1] == pytest.approx(totals[0], rel=0.15)
 
-    @pytest.mark.xfail(reason="power sums do not count items that are likelier than not", strict=True)
-    def test_likely_items_behind_a_short_list_count_as_well(self):
+    @pytest.mark.parametrize("max_size", [3, 10])
+    def test_likely_items_behind_a_short_list_count_nearly_as_they_should(self, max_size):
         world = shop(level=3.0)
-        recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=3), expected_relevant="fitted")
+        recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=max_size), expected_relevant="fitted")
         scores, lengths = candidates_of(recommender)
         p = expit(recommender.maps_.log_odds(scores, np.arange(60)))
-        assert np.mean(p[:, 3] > 0.6) > 0.5
-        expected = expected_utility(p, "f1", max_size=3, lengths=lengths)
-        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=1e-4)
+        assert np.mean(p[:, max_size] > 0.6) > 0.5
+        expected = expected_utility(p, "f1", max_size=max_size, lengths=lengths)
+        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.015)
+        assert_array_equal(recommender.sizes()["list_size"], np.minimum(best_sizes(expected, 1), lengths))
 
 
 class TestHowManyAreRelevant:
@@ -246,6 +247,22 @@ class TestHowManyAreRelevant:
         with pytest.raises(sn.DataError, match="cannot be met by the user in row 0: scaled odds reach numbers strictly "
                                                "between 0 .* and .*; give another number, or 'fitted'"):  # fmt: skip
             fitted(small, expected_relevant=target)
+
+    def test_items_that_are_certain_cannot_become_fewer(self, small):
+        scores = np.linspace(-3, 3, 600)
+        labels = (scores > 1) | (np.random.default_rng(0).random(600) < 0.1)
+        known = {"calibrator": sn.IsotonicCalibrator().fit(scores, labels), "policy": sn.ExpectedUtility(max_size=10)}
+        carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
+        best, _ = candidates_of(carried)
+        n_certain = np.sum(expit(carried.maps_.log_odds(best, np.arange(60))) == 1, axis=1)
+        stays = carried.maps_.expected_relevant_ <= n_certain
+        assert 0 < stays.sum() < 60
+        assert np.all(carried.summaries_.shift[stays] == 0), "what cannot be met stays as fitted"
+        assert_allclose(carried.summaries_.met[~stays], carried.maps_.expected_relevant_[~stays])
+        for target in (n_certain, n_certain - 0.5):
+            wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
+            with pytest.raises(sn.DataError, match=r"cannot be met by the user in row \d+.* between \d+ \(items with"):
+                wanted.fit(small.train, small.validation, refit=False)
 
     @pytest.mark.parametrize(
         ("target", "message"),
