@@ -144,6 +144,14 @@ def test_a_normalised_utility_needs_an_ideal_list(settings):
         sn.expected_utility([[0.5, 0.4]], sn.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
 
 
+def test_scores_that_span_more_than_single_precision_are_binned_all_the_same():
+    scores = np.random.default_rng(3).normal(size=(60, 40)).astype(np.float32)
+    scores[:, 0], scores[:, 1] = 3e38, -3e38
+    train, validation, _ = logs((60, 40))
+    fitted = sn.PerUserPlatt(top=None, n_bins=2).fit(sn.MatrixSource(scores), validation, seen=train)
+    assert np.isfinite(fitted.coef_).all()
+
+
 class TestSavingOver:
     def test_an_interrupted_save_leaves_the_old_one(self, fitted, source, tmp_path, monkeypatch):
         folder = tmp_path / "recommender"

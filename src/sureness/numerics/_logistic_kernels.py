@@ -196,11 +196,12 @@ def fit_rows(features, weight, positives, starts, hidden, centre, precision, bou
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def _places(scores, low, per_score, places):
+def _places(scores, low, per_score, last, places):
     """The fine bin of each score plus 1, and 0 for -inf; without branches, so that it runs on vector instructions."""
     for at in range(scores.shape[0]):
         place = (scores[at] - low) * per_score + np.float32(1.0)
-        places[at] = np.int32(place if place > np.float32(0.0) else np.float32(0.0))
+        place = place if place > np.float32(0.0) else np.float32(0.0)
+        places[at] = np.int32(place if place < last else last)  # a range beyond float32 overflows
 
 
 @njit(cache=True, error_model="numpy")
@@ -213,7 +214,7 @@ def _bin_row(scores, low, high, means, counts):
     n_bins, n_fine = counts.shape[0], counts.shape[0] * _FINE
     width = max((np.float64(high) - np.float64(low)) / (n_fine - 1), 1e-30)
     places = np.empty(scores.shape[0], dtype=np.int32)
-    _places(scores, np.float32(low), np.float32(1.0 / width), places)
+    _places(scores, np.float32(low), np.float32(1.0 / width), np.float32(n_fine), places)
     counters = np.zeros((2, n_fine + 2), dtype=np.int32)
     even = scores.shape[0] - scores.shape[0] % 2
     for at in range(0, even, 2):
