@@ -152,6 +152,14 @@ def test_scores_that_span_more_than_single_precision_are_binned_all_the_same():
     assert np.isfinite(fitted.coef_).all()
 
 
+def test_no_users_get_no_lists_whatever_their_ids_are():
+    train, validation, _ = logs()
+    users = sn.IdMap.of([f"u{number:02}" for number in range(60)])
+    named = sn.MatrixSource(np.random.default_rng(4).normal(size=(60, 30)), users=users)
+    aligned = [sn.Interactions.from_matrix(log.matrix, users=users) for log in (train, validation)]
+    assert sn.ConfidentRecommender(named).fit(*aligned).recommend([]).height == 0
+
+
 class TestSavingOver:
     def test_an_interrupted_save_leaves_the_old_one(self, fitted, source, tmp_path, monkeypatch):
         folder = tmp_path / "recommender"

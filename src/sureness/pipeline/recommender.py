@@ -286,6 +286,8 @@ class ConfidentRecommender(Configurable):
         self._check_fitted()
         if users is None:
             return np.arange(self.source.n_users)
+        if np.size(users) == 0:  # of whatever kind the ids are
+            return np.empty(0, dtype=np.int64)
         ids, _ = id_maps(self.source)
         return ids.known_rows(users, "users")
 
