@@ -46,24 +46,12 @@ def write_folder(folder: str | os.PathLike[str], manifest: Mapping[str, Any], wr
     >>> list(read_manifest(folder, "letter", 1)["files"])
     ['text']
     """
-    target = Path(folder)
-    temporary: Path | None = None
-    try:
-        refuse_others(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial"))
-        temporary.chmod(0o777 & ~umask())
-        writer(temporary)
-        _finish(temporary, manifest)
-        _move(temporary, target)
-        sync(target.parent)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+
+    def write(place: Path) -> None:
+        writer(place)
+        _finish(place, manifest)
+
+    _replace_whole(Path(folder), refuse_others, write)
 
 
 def write_together(folder: str | os.PathLike[str], names: Collection[str], writer: Callable[[Path], None]) -> None:
@@ -77,18 +65,29 @@ def write_together(folder: str | os.PathLike[str], names: Collection[str], write
     writer : function
         Gets a temporary folder and writes the artefacts into it.
     """
-    target = Path(folder)
-    if target.is_file():
-        raise FileError(f"cannot write {target}: it is a file; give the name of a folder")
-    if target.exists() and (others := sorted({file.name for file in target.iterdir()} - set(names))):
-        raise FileError(f"cannot write {target}: it is a folder with other files ({others[0]}); give a new name")
+
+    def refuse(target: Path) -> None:
+        if target.is_file():
+            raise FileError(f"cannot write {target}: it is a file; give the name of a folder")
+        if target.exists() and (others := sorted({file.name for file in target.iterdir()} - set(names))):
+            raise FileError(f"cannot write {target}: it is a folder with other files ({others[0]}); give a new name")
+
+    def write(place: Path) -> None:
+        writer(place)
+        sync(place)
+
+    _replace_whole(Path(folder), refuse, write)
+
+
+def _replace_whole(target: Path, refuse: Callable[[Path], None], write: Callable[[Path], None]) -> None:
+    """Write beside a folder under a temporary name, then put it in its place; whatever fails leaves the old one."""
     temporary: Path | None = None
     try:
+        refuse(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial"))
         temporary.chmod(0o777 & ~umask())
-        writer(temporary)
-        sync(temporary)
+        write(temporary)
         _move(temporary, target)
         sync(target.parent)
     except OSError as error:
