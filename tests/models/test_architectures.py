@@ -275,7 +275,7 @@ def test_the_score_of_neumf_is_its_formula(hidden):
 
 @pytest.mark.parametrize("values", [1, 100, 10**9])
 def test_neumf_scores_all_items_in_slices_as_it_scores_pairs(values, monkeypatch):
-    monkeypatch.setattr(neumf, "_BLOCK_VALUES", values)
+    monkeypatch.setattr(neumf, "_CACHED_VALUES", values)
     network = built("neumf", simulated().train)
     with torch.no_grad():
         assert_allclose(network.score_block(torch.arange(150)), all_pairs(network), rtol=1e-4, atol=1e-5)

@@ -17,7 +17,7 @@ from sureness.models.losses import embedding_penalty, pointwise_loss
 from sureness.models.network import Network, chain, items_against, new_table, rows_of
 from sureness.models.settings import Settings
 
-_BLOCK_VALUES = 8_000_000  # hidden values held at a time while all items are scored
+_CACHED_VALUES = 262_144  # hidden values of one user worked on at a time: they stay in the cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +71,21 @@ class NeuMFNetwork(Network):
         scores: Tensor = self.output(torch.cat([user * item, deep], dim=-1))
         return scores.squeeze(-1)
 
+    @torch.no_grad()
     def score_block(self, users: Tensor) -> Tensor:
-        """All items: the linear part as one matrix product, the layers in slices of users."""
+        """All items: the linear part as one matrix product, the layers in pieces that stay in the cache."""
         size = self.settings.n_factors
         weight, of_deep = self.output.weight[0, :size], self.output.weight[0, size:]
-        shallow = (self.user_factors[users] * weight) @ self.item_factors.T + self.output.bias
+        scores = (self.user_factors[users] * weight) @ self.item_factors.T + self.output.bias
         of_user, of_item = self.of_user(self.user_inputs[users]), self.of_item(self.item_inputs)
-        step = max(1, _BLOCK_VALUES // (self.n_items * max(self.settings.hidden)))
-        deep = [self.layers(torch.relu(some[:, None] + of_item)) @ of_deep for some in of_user.split(step)]
-        return shallow + torch.cat(deep)
+        step = max(1, _CACHED_VALUES // max(self.settings.hidden))
+        for items, columns in zip(of_item.split(step), scores.split(step, dim=1), strict=True):
+            for user, column in zip(of_user, columns, strict=True):
+                hidden = (user + items).relu_()
+                for linear in self.layers[::2]:
+                    hidden = linear(hidden).relu_()
+                column += hidden @ of_deep
+        return scores
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
