@@ -56,6 +56,57 @@ def pairwise_gradients(
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
+def soft_gradients(
+    user_table, item_table, users, items, labels, weights, slope, shift, stamp, n_users, n_items,
+    user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
+):  # fmt: skip
+    """Adds the gradients of weight * cross-entropy(label, slope * score + shift); items below 0 are left out."""
+    one, zero = np.float32(1.0), np.float32(0.0)
+    n_factors = user_table.shape[1]
+    loss = 0.0
+    for index in range(users.shape[0]):
+        u = users[index]
+        n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
+        user, of_user = user_table[u], user_gradient[u]
+        for draw in range(items.shape[1]):
+            j = items[index, draw]
+            if j < 0:
+                continue
+            n_items = _touch(j, stamp, item_stamps, items_touched, n_items, item_gradient)
+            item, of_item = item_table[j], item_gradient[j]
+            score = zero
+            for f in range(n_factors):
+                score += user[f] * item[f]
+            logit = slope * score + shift
+            shrunk = np.float32(np.exp(-abs(logit)))
+            chance = one / (one + shrunk) if logit > 0 else shrunk / (one + shrunk)
+            weight, label = weights[index, draw], labels[index, draw]
+            loss += weight * ((logit if logit > 0 else zero) - label * logit + np.log1p(shrunk))
+            pull = weight * slope * (chance - label)
+            for f in range(n_factors):
+                mine, theirs = user[f], item[f]
+                of_user[f] += pull * theirs
+                of_item[f] += pull * mine
+    return loss, n_users, n_items
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def row_products(user_table, item_table, users, items, scores):
+    """Inner products of each user with its items; an item below 0 scores 0."""
+    n_factors = user_table.shape[1]
+    for index in range(users.shape[0]):
+        user = user_table[users[index]]
+        for place in range(items.shape[1]):
+            j = items[index, place]
+            total = np.float32(0.0)
+            if j >= 0:
+                item = item_table[j]
+                for f in range(n_factors):
+                    total += user[f] * item[f]
+            scores[index, place] = total
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
 def sum_rows(rows, values, stamp, gradient, stamps, touched):
     """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
     count = 0

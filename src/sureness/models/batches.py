@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.data.sampling import NegativeSampler
 from sureness.models.settings import Settings
@@ -20,6 +20,16 @@ class Batch(NamedTuple):
     positives: IntArray  # (B,)
     negatives: IntArray  # (B, n)
     places: IntArray  # (B,) where each positive stands in the log
+
+
+class SoftItems(NamedTuple):
+    """Items with what another model says of them; the learner says sigmoid(slope * score + shift)."""
+
+    items: IntArray  # (B, n), -1 where there is none
+    labels: FloatArray  # (B, n) float32, between 0 and 1
+    weights: FloatArray  # (B, n) float32, what each counts in the loss of its pair
+    slope: float = 1.0
+    shift: float = 0.0
 
 
 class PairBatches:

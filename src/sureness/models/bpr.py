@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from sureness.models.base import Recommender
-from sureness.models.batches import Batch
+from sureness.models.batches import Batch, SoftItems
 from sureness.models.fused import fused_pairwise_step
 from sureness.models.losses import embedding_penalty, pairwise_loss
 from sureness.models.network import FactorNetwork, items_against, products, rows_of
@@ -33,8 +33,8 @@ class BPRNetwork(FactorNetwork):
         loss = pairwise_loss(products(user, liked), products(user, others))
         return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
-    def fused_step(self, batch: Batch, optimiser: RowAdam) -> float:
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2)
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
+        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, soft=soft)
 
 
 class BPR(Recommender):

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.models.batches import Batch
+from sureness.models.batches import Batch, SoftItems
 from sureness.models.optimiser import RowAdam
 
 _UNWEIGHTED: FloatArray = np.empty((0, 0), dtype=np.float32)
 
 
 def fused_pairwise_step(
-    batch: Batch, optimiser: RowAdam, users: str, items: str, l2: float, weights: FloatArray | None = None
-) -> float:
+    batch: Batch, optimiser: RowAdam, users: str, items: str, l2: float, weights: FloatArray | None = None,
+    soft: SoftItems | None = None,
+) -> float:  # fmt: skip
     """One step of a pairwise loss on two tables, on the CPU and in one thread; returns the mean loss.
 
     It does what `loss`, ``backward`` and `RowAdam.step` do, several times faster, because nothing is allocated and each
@@ -29,18 +30,29 @@ def fused_pairwise_step(
         The names of the two tables.
     l2 : float
     weights : array of shape (B, n), optional
+    soft : SoftItems, optional
+        Another model's opinions, whose loss is added; it is part of what is returned.
     """
     from sureness.models import _kernels  # loads the compiler, which scoring does not need
 
     optimiser.steps += 1
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
     gradients: Any = _kernels.pairwise_gradients
-    loss, n_users, n_items = gradients(
-        of_users.table, of_items.table, batch.users, batch.positives, batch.negatives,
-        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps,
+    sums = (
         of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps, of_users.touched, of_items.touched,
     )  # fmt: skip
+    loss, n_users, n_items = gradients(
+        of_users.table, of_items.table, batch.users, batch.positives, batch.negatives,
+        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps, *sums,
+    )  # fmt: skip
     n_pairs = batch.negatives.size
+    if soft is not None:
+        per_pair = np.float32(batch.negatives.shape[1])  # the sums are divided by all negatives, not by the pairs
+        added, n_users, n_items = _kernels.soft_gradients(
+            of_users.table, of_items.table, batch.users, soft.items, soft.labels, soft.weights * per_pair,
+            np.float32(soft.slope), np.float32(soft.shift), optimiser.steps, n_users, n_items, *sums,
+        )  # fmt: skip
+        loss += added
     optimiser.move_touched(users, n_users, 1 / n_pairs)
     optimiser.move_touched(items, n_items, 1 / n_pairs)
     return float(loss) / n_pairs

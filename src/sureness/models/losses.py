@@ -52,3 +52,9 @@ def embedding_penalty(*rows: Tensor) -> Tensor:
     for row in rows[1:]:
         total = total + row.square().sum(dim=-1)
     return total / 2
+
+
+def soft_label_loss(scores: Tensor, labels: Tensor, weights: Tensor, slope: float = 1.0, shift: float = 0.0) -> Tensor:
+    """Cross-entropy between the labels of another model and sigmoid(slope * score + shift), summed; shape (B,)."""
+    logits = slope * scores + shift
+    return (weights * functional.binary_cross_entropy_with_logits(logits, labels, reduction="none")).sum(dim=1)

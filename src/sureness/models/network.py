@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.models.batches import Batch, Batches, PairBatches
+from sureness.models.batches import Batch, Batches, PairBatches, SoftItems
 from sureness.models.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.sources.base import FactorSource, ScoreSource
@@ -52,7 +53,7 @@ class Network(nn.Module):
         """How an epoch is cut."""
         return PairBatches(train, self.settings)
 
-    def fused_step(self, batch: Batch, optimiser: RowAdam) -> float:
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
         """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
         raise NotImplementedError
 
@@ -67,6 +68,15 @@ class Network(nn.Module):
         return TorchSource(
             self.score_block, self.n_users, self.n_items, users=users, items=items, device=str(self.device)
         )
+
+    @torch.no_grad()
+    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of items (B, n) as the model stands, without dropout; those below 0 count as item 0."""
+        training = self.training
+        self.eval()
+        scores = self.score(self.tensor(users), self.tensor(np.maximum(items, 0)))
+        self.train(training)
+        return np.asarray(scores.cpu().numpy(), dtype=np.float32)
 
     def tensor(self, rows: IntArray) -> Tensor:
         """Row numbers on the device of the network."""
@@ -83,6 +93,16 @@ class FactorNetwork(Network):
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
+
+    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+        if self.device.type != "cpu":
+            return super().opinions(users, items)
+        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+
+        scores = np.empty(items.shape, dtype=np.float32)
+        tables = self.user_factors.detach().numpy(), self.item_factors.detach().numpy()
+        _kernels.row_products(*tables, users, items, scores)
+        return scores
 
     def source(self, users: IdMap, items: IdMap) -> ScoreSource:
         return FactorSource(as_numpy(self.user_factors), as_numpy(self.item_factors), users=users, items=items)

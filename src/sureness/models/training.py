@@ -16,8 +16,9 @@ from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.evaluation.ranking import evaluate_ranking
-from sureness.models.batches import Batch
+from sureness.models.batches import Batch, SoftItems
 from sureness.models.checkpoints import Checkpoint, Progress
+from sureness.models.losses import soft_label_loss
 from sureness.models.network import Network
 from sureness.models.optimiser import RowAdam
 
@@ -40,33 +41,50 @@ class Trainer:
 
     def epoch(self, number: int, on_batch: Callable[[int], None] | None = None) -> float:
         """One pass over the log; returns the mean loss."""
-        rng = np.random.default_rng([self.settings.seed, number])
         total = 0.0
-        self.network.train()
         with seeded(self.settings.seed, number), using_threads(self.settings.threads):
-            for done, batch in enumerate(self.batches.epoch(rng), start=1):
-                total += self.step(batch)
+            for done, loss in enumerate(self.steps(number), start=1):
+                total += loss
                 if on_batch is not None:
                     on_batch(done)
+        return self.checked(total / self.batches.n_batches, number)
+
+    def steps(self, number: int) -> Iterator[float]:
+        """The steps of one epoch, each made when its loss is asked for."""
+        rng = np.random.default_rng([self.settings.seed, number])
+        self.network.train()
+        for batch in self.batches.epoch(rng):
+            yield self.step(batch)
         self.network.eval()
-        loss = total / self.batches.n_batches
+
+    def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
+        """One step on one batch, and on another model's opinions where there are some; returns its mean loss."""
+        if self.fused:
+            loss = self.network.fused_step(batch, self.optimiser, soft)
+        else:
+            mean = self.network.loss(batch).mean()
+            if soft is not None:
+                mean = mean + self._soft_loss(batch, soft).mean()
+            mean.backward()  # type: ignore[no-untyped-call]
+            self.optimiser.step()
+            loss = float(mean.detach())
+        self.network.after_step(batch)
+        return loss
+
+    def _soft_loss(self, batch: Batch, soft: SoftItems) -> Tensor:
+        network = self.network
+        weights = np.where(soft.items >= 0, soft.weights, np.float32(0.0))
+        scores = network.score(network.tensor(batch.users), network.tensor(np.maximum(soft.items, 0)))
+        labels, weighed = (torch.from_numpy(values).to(network.device) for values in (soft.labels, weights))
+        return soft_label_loss(scores, labels, weighed, soft.slope, soft.shift)
+
+    def checked(self, loss: float, number: int) -> float:
+        """The loss of an epoch, if training did not diverge."""
         if not math.isfinite(loss):
             raise DataError(
                 f"training diverged: the loss of epoch {number} is {loss}; lower the learning rate "
                 f"({self.settings.learning_rate}) or start smaller (start_scale={self.settings.start_scale})"
             )
-        return loss
-
-    def step(self, batch: Batch) -> float:
-        """One step on one batch; returns its mean loss."""
-        if self.fused:
-            loss = self.network.fused_step(batch, self.optimiser)
-        else:
-            mean = self.network.loss(batch).mean()
-            mean.backward()  # type: ignore[no-untyped-call]
-            self.optimiser.step()
-            loss = float(mean.detach())
-        self.network.after_step(batch)
         return loss
 
 
@@ -85,10 +103,10 @@ def train_network(
     """
     trainer = Trainer(network, train)
     settings = network.settings
-    progress, best = Progress(), _copied(network)
+    progress, best = Progress(), copied(network)
     if checkpoint is not None and (found := checkpoint.load(network, trainer.optimiser)) is not None:
         best, progress = found
-    judged = None if validation is None else _judged_users(validation, settings.validation_users, settings.seed)
+    judged = None if validation is None else judged_users(validation, settings.validation_users, settings.seed)
     shown = _Shown(report, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
     while progress.epoch < settings.epochs and not (validation and progress.failures >= settings.patience):
         started = time.perf_counter()
@@ -97,11 +115,11 @@ def train_network(
         loss = trainer.epoch(number, shown.batch)
         metric = None
         if validation is not None and (number % settings.validate_every == 0 or number == settings.epochs):
-            metric = _validated(network, train, validation, judged)
+            metric = validated(network, train, validation, judged)
         better = metric is None if validation is None else metric is not None and metric > progress.best
         if better:
-            best = _copied(network)
-        progress = _advanced(progress, loss, metric, better, time.perf_counter() - started)
+            best = copied(network)
+        progress = advanced(progress, loss, metric, better, time.perf_counter() - started)
         if checkpoint is not None:
             checkpoint.save(network, trainer.optimiser, best, progress)
     if checkpoint is not None:
@@ -158,7 +176,7 @@ class _Shown:
         return text + (f" {self.metric} {progress.best:.4f} at {progress.best_epoch}" if progress.best >= 0 else "")
 
 
-def _advanced(progress: Progress, loss: float, metric: float | None, better: bool, seconds: float) -> Progress:
+def advanced(progress: Progress, loss: float, metric: float | None, better: bool, seconds: float) -> Progress:
     number = progress.epoch + 1
     row = {"epoch": number, "loss": loss, "metric": metric, "seconds": seconds}
     return replace(
@@ -169,7 +187,7 @@ def _advanced(progress: Progress, loss: float, metric: float | None, better: boo
     )  # fmt: skip
 
 
-def _validated(network: Network, train: Interactions, validation: Interactions, users: IntArray | None) -> float:
+def validated(network: Network, train: Interactions, validation: Interactions, users: IntArray | None) -> float:
     network.settle()
     source = network.source(train.users, train.items)
     return evaluate_ranking(source, validation, seen=train, metrics=[network.settings.metric], users=users)[
@@ -177,12 +195,12 @@ def _validated(network: Network, train: Interactions, validation: Interactions, 
     ]
 
 
-def _judged_users(validation: Interactions, most: int, seed: int) -> IntArray:
+def judged_users(validation: Interactions, most: int, seed: int) -> IntArray:
     some = np.flatnonzero(validation.user_degree)
     if len(some) <= most:
         return some
     return np.sort(np.random.default_rng([seed, 0]).choice(some, most, replace=False))
 
 
-def _copied(network: Network) -> dict[str, Tensor]:
+def copied(network: Network) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}

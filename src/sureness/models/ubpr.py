@@ -14,7 +14,7 @@ from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.models.base import Recommender
-from sureness.models.batches import Batch, PairBatches
+from sureness.models.batches import Batch, PairBatches, SoftItems
 from sureness.models.bpr import BPRNetwork
 from sureness.models.fused import fused_pairwise_step
 from sureness.models.losses import embedding_penalty, unbiased_pairwise_loss
@@ -77,11 +77,11 @@ class UBPRNetwork(BPRNetwork):
         )
         return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
-    def fused_step(self, batch: Batch, optimiser: RowAdam) -> float:
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
         omega = self._propensity_of_negatives(batch)
         against = 1.0 - np.divide(1.0, omega, out=np.zeros_like(omega), where=omega > 0)
         weights = (against / self.observed.data[batch.places][:, None]).astype(np.float32)
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, weights)
+        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, weights, soft)
 
     def _propensity_of_negatives(self, batch: Batch) -> FloatArray:
         """Propensities of the drawn items that were observed, 0 of the others; shape (B, n)."""
