@@ -39,6 +39,10 @@ _HOME = {
         "ArtefactError", "DataError", "FileError", "MissingExtraError", "NoMinimumError", "NotFittedError",
         "SurenessError", "SurenessWarning",
     ],
+    "distillation.bidirectional": ["BidirectionalDistillation"],
+    "distillation.methods": ["distillation_method"],
+    "distillation.settings": ["Direction", "DistillationSettings"],
+    "distillation.starts": ["truncated"],
     "evaluation.ranking": ["RankingQuality", "best_items", "evaluate_ranking", "evaluate_within"],
     "list_size.allocation": [
         "allocate_budget", "allocate_domains", "equal_budget", "equal_shares", "evaluate_allocation",

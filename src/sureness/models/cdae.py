@@ -83,7 +83,9 @@ class CDAENetwork(Network):
         return self.history_items[places], owners, lengths
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
-        some, owners = torch.unique_consecutive(users, return_inverse=True)  # in training, pairs of a user stand together
+        some, owners = torch.unique_consecutive(
+            users, return_inverse=True
+        )  # in training, pairs of a user stand together
         return self._score(self.hidden(some)[owners], rows_of(self.items_out, items), rows_of(self.item_level, items))
 
     def _score(self, hidden: Tensor, outputs: Tensor, levels: Tensor) -> Tensor:

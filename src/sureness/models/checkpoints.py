@@ -141,9 +141,7 @@ class Checkpoint:
         return best, Progress(**body["progress"])
 
 
-def run_identity(
-    name: str, settings: Settings, train: Interactions, validation: Interactions | None
-) -> dict[str, Any]:
+def run_identity(name: str, settings: Settings, train: Interactions, validation: Interactions | None) -> dict[str, Any]:
     """What must not differ between a run and the one that goes on from its checkpoint."""
     return {
         "model": name,

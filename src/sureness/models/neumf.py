@@ -79,10 +79,10 @@ class NeuMFNetwork(Network):
         scores = (self.user_factors[users] * weight) @ self.item_factors.T + self.output.bias
         of_user, of_item = self.of_user(self.user_inputs[users]), self.of_item(self.item_inputs)
         step = max(1, _CACHED_VALUES // max(self.settings.hidden))
-        for items, columns in zip(of_item.split(step), scores.split(step, dim=1), strict=True):
+        for items, columns in zip(torch.split(of_item, step), torch.split(scores, step, dim=1), strict=True):
             for user, column in zip(of_user, columns, strict=True):
                 hidden = (user + items).relu_()
-                for linear in self.layers[::2]:
+                for linear in list(self.layers)[::2]:
                     hidden = linear(hidden).relu_()
                 column += hidden @ of_deep
         return scores

@@ -9,6 +9,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("_kernels", "_counting_kernels", "_logistic_kernels"):
+    if name in ("_kernels", "_counting_kernels", "_logistic_kernels", "_rank_kernels"):
         return import_module(f"sureness.numerics.{name}")
     raise AttributeError(f"module 'sureness.numerics' has no attribute {name!r}")

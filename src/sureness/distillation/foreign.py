@@ -1,0 +1,73 @@
+"""A recommender that is only listened to: any source, seen through the ids of the training log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sureness._types import FloatArray, IntArray
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.evaluation.ranking import block_scores
+from sureness.sources.base import KnownScores, ScoreSource, id_maps
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignSource:
+    """A source with the rows of a log; what it does not know is left out, by user and by item."""
+
+    source: ScoreSource
+    users: IdMap
+    items: IdMap
+    user_rows: IntArray  # row of each user in the source, -1: unknown
+    item_rows: IntArray  # column of each item in the source, -1: unknown
+
+    @classmethod
+    def of(cls, source: ScoreSource, log: Interactions) -> ForeignSource:
+        """Seen through the ids of a log; refused if they have nothing in common."""
+        users, items = id_maps(source)
+        user_rows, item_rows = users.rows(log.users.ids), items.rows(log.items.ids)
+        if not (np.any(user_rows >= 0) and np.any(item_rows >= 0)):
+            raise DataError("the fixed model knows no user or no item of the training log; check that its ids are of "
+                            "the same kind")  # fmt: skip
+        return cls(source, log.users, log.items, user_rows, item_rows)
+
+    @property
+    def n_users(self) -> int:
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.items)
+
+    @property
+    def scores_per_user(self) -> int:
+        return self.n_items
+
+    def score_block(self, users: IntArray) -> FloatArray:
+        """Scores of all items, -inf where nothing is known."""
+        scores = np.full((len(users), self.n_items), -np.inf, dtype=np.float32)
+        known, columns = np.flatnonzero(self.user_rows[users] >= 0), np.flatnonzero(self.item_rows >= 0)
+        rows = self.user_rows[users][known]
+        done = 0
+        for block, part in block_scores(self.source, rows):
+            place = known[done : done + len(block)]
+            scores[np.ix_(place, columns)] = part[:, self.item_rows[columns]]
+            done += len(block)
+        return scores
+
+    def known_block(self, users: IntArray) -> KnownScores:
+        return KnownScores.of_dense(self.score_block(users))
+
+    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs (B, n), 0 where nothing is known."""
+        some, place = np.unique(users, return_inverse=True)
+        scores = np.empty(items.shape, dtype=np.float32)
+        step = max(1, 4_000_000 // self.n_items)
+        for start in range(0, len(some), step):
+            inside = np.flatnonzero((place >= start) & (place < start + step))
+            block = self.score_block(some[start : start + step])
+            scores[inside] = block[place[inside][:, None] - start, np.maximum(items[inside], 0)]
+        return np.where(np.isneginf(scores), np.float32(0.0), scores)

@@ -1,0 +1,80 @@
+"""A small factor model out of a large one, before any training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.errors import DataError
+from sureness.evaluation.ranking import block_scores
+from sureness.sources.base import FactorSource, ScoreSource, id_maps
+
+_SPARE, _PASSES = 10, 2  # directions more than asked for, and looks at all scores, of the random projection
+
+
+def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSource:
+    """The best factors of rank `n_factors` for the scores of a source: its truncated singular value decomposition.
+
+    Factors without biases are decomposed exactly; the scores of any other source are looked at in blocks, with a
+    random projection (Halko, Martinsson and Tropp, 2011).
+
+    Parameters
+    ----------
+    source : ScoreSource
+    n_factors : int
+    seed : int
+        Of the projection.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> large = FactorSource(rng.normal(size=(30, 8)), rng.normal(size=(20, 8)))
+    >>> truncated(large, 3).user_factors.shape
+    (30, 3)
+    """
+    limit = min(source.n_users, source.n_items)
+    if not 1 <= n_factors <= limit:
+        raise DataError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
+                        f"{source.n_items:,} items, got {n_factors}")  # fmt: skip
+    if isinstance(source, FactorSource) and source.user_bias is None and source.item_bias is None:
+        left, values, right = _of_factors(source.user_factors, source.item_factors)
+    else:
+        left, values, right = _of_blocks(source, min(limit, n_factors + _SPARE), np.random.default_rng(seed))
+    root = np.sqrt(_padded(values, n_factors))
+    users, items = id_maps(source)
+    factors = (_padded(side, n_factors) * root for side in (left, right))
+    user_factors, item_factors = (np.ascontiguousarray(side, dtype=np.float32) for side in factors)
+    return FactorSource(user_factors, item_factors, users=users, items=items)
+
+
+def _of_factors(users: FloatArray, items: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    (of_users, left), (of_items, right) = (np.linalg.qr(np.asarray(side, dtype=np.float64)) for side in (users, items))
+    inner, values, outer = np.linalg.svd(left @ right.T)
+    return of_users @ inner[:, : len(values)], values, of_items @ outer[: len(values)].T
+
+
+def _of_blocks(source: ScoreSource, width: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    items = rng.normal(size=(source.n_items, width))
+    for _ in range(_PASSES):
+        items = np.linalg.qr(_through(source, items)[1])[0]
+    users, _ = _through(source, items)
+    of_users, small = np.linalg.qr(users)
+    inner, values, outer = np.linalg.svd(small, full_matrices=False)
+    return of_users @ inner, values, items @ outer.T
+
+
+def _through(source: ScoreSource, items: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Scores times the columns of `items`, and the transposed scores times that."""
+    users, back = np.empty((source.n_users, items.shape[1])), np.zeros(items.shape)
+    narrow = items.astype(np.float32)
+    for block, scores in block_scores(source, np.arange(source.n_users)):
+        users[block] = scores @ narrow
+        back += scores.T @ users[block].astype(np.float32)
+    return users, back
+
+
+def _padded(values: FloatArray, n_columns: int) -> FloatArray:
+    """The first columns (of a vector: entries); zeros where there are too few."""
+    kept = values[..., :n_columns]
+    width = [(0, 0)] * (values.ndim - 1) + [(0, n_columns - kept.shape[-1])]
+    return np.pad(kept, width)
