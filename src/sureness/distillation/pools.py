@@ -15,7 +15,7 @@ from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.evaluation.ranking import block_scores
 from sureness.models.batches import Batch
 from sureness.numerics.ranking import top_k
-from sureness.numerics.row_ranks import draw_by_ranks, exact_ranks, hide, sketched_ranks
+from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, sketched_ranks
 from sureness.sources.base import ScoreSource
 
 Report = Callable[[str, int, int], None]
@@ -84,9 +84,7 @@ def refresh(
     pairs = zip(*(block_scores(source, users) for source in sources), strict=True)
     for (block, mine), (_, other) in pairs:
         scores = (mine, other)
-        for part in scores:
-            hide(part, block, train.row_starts, train.item_rows)
-        ranks = tuple(_ranks(part, settings) for part in scores) if any(desk.needs_ranks for desk in desks) else ()
+        ranks = tuple(_ranks(part, block, train, settings) for part in scores if any(d.needs_ranks for d in desks))
         for desk in desks:
             desk.fill(block, scores, ranks)
         if report is not None:
@@ -94,8 +92,12 @@ def refresh(
     return [desk.lesson() for desk in desks]
 
 
-def _ranks(scores: FloatArray, settings: DistillationSettings) -> IntArray:
-    return exact_ranks(scores) if settings.ranks == "exact" else sketched_ranks(scores, settings.quantiles)
+def _ranks(scores: FloatArray, users: IntArray, train: Interactions, settings: DistillationSettings) -> RowRanks:
+    """Ranks among the unseen items; those that were seen do not count."""
+    seen = {"rows": users, "starts": train.row_starts, "hidden": train.item_rows}
+    if settings.ranks == "exact":
+        return exact_ranks(scores, **seen)
+    return sketched_ranks(scores, settings.quantiles, **seen)
 
 
 class _Desk:
@@ -121,10 +123,10 @@ class _Desk:
     def needs_ranks(self) -> bool:
         return self.side.direction.draws and (not self.by_user or self.weights is not None)
 
-    def fill(self, block: IntArray, scores: tuple[FloatArray, ...], ranks: tuple[IntArray, ...]) -> None:
+    def fill(self, block: IntArray, scores: tuple[FloatArray, ...], ranks: tuple[RowRanks, ...]) -> None:
         direction, guide = self.side.direction, scores[1 - self.side.learner]
         length = max(self.more.shape[1], direction.items if direction.draws and self.by_user else 0)
-        tops, _ = top_k(guide.copy(), length) if length else (np.empty((len(block), 0), dtype=np.int64), None)
+        tops = self._first_items(block, guide, length)
         self._add_positives(block, tops)
         if not direction.draws:
             return
@@ -133,21 +135,27 @@ class _Desk:
         else:
             self._draw(block, guide, ranks)
 
+    def _first_items(self, block: IntArray, guide: FloatArray, length: int) -> IntArray:
+        if not length:
+            return np.empty((len(block), 0), dtype=np.int64)
+        seen = {"rows": block, "starts": self.train.row_starts, "excluded": self.train.item_rows}
+        return top_k(guide.copy(), length, **seen)[0]
+
     def _add_positives(self, block: IntArray, tops: IntArray) -> None:
         if self.more.shape[1]:
             within = np.arange(self.more.shape[1]) < self.extra[block][:, None]
             self.more[block] = np.where(within, tops[:, : self.more.shape[1]], -1)
 
-    def _take_tops(self, block: IntArray, tops: IntArray, guide: FloatArray, ranks: tuple[IntArray, ...]) -> None:
+    def _take_tops(self, block: IntArray, tops: IntArray, guide: FloatArray, ranks: tuple[RowRanks, ...]) -> None:
         rows = np.arange(len(block))[:, None]
         self.items[block, 0] = tops
         if self.scores is not None:
             self.scores[block, 0] = np.where(tops >= 0, guide[rows, tops], 0.0)
         if self.weights is not None:
-            gap = ranks[self.side.learner][rows, tops] - ranks[1 - self.side.learner][rows, tops]
+            gap = ranks[self.side.learner].at(rows, tops) - ranks[1 - self.side.learner].at(rows, tops)
             self.weights[block] = position_weights(tops, gap, self.side.direction)
 
-    def _draw(self, block: IntArray, guide: FloatArray, ranks: tuple[IntArray, ...]) -> None:
+    def _draw(self, block: IntArray, guide: FloatArray, ranks: tuple[RowRanks, ...]) -> None:
         first, last = self.starts[block[0]], self.starts[block[-1] + 1]
         counts = np.diff(self.starts[block[0] : block[-1] + 2]) * self.rounds * self.items.shape[2]
         assert self.table is not None  # only "top" has none

@@ -1,121 +1,182 @@
-"""Compiled loops over the rows of a block: where each entry stands, and draws by what that is worth."""
+"""Compiled loops over the rows of a block: where each entry stands, and draws by what that is worth.
+
+A rank is kept as the code of an entry and the rank of each code; code 0 is an entry that does not count.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit, prange
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}  # -inf marks what does not count, so infinities stay what they are
+_TRIES = 12  # proposals for each draw made so far, before the weights of all entries are summed instead
+_FEW = 32  # with more draws than one for so many columns, the sums pay at once
+
+
+# -- ranks --------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, error_model="numpy")
-def _count_bins(scores, high, scale, bins, counts):
-    """The bin of every entry, the highest first, and how many each holds; -1 for what does not count."""
-    counted = 0
+def _lowest_known(scores):
+    low = np.float32(np.inf)
     for i in range(scores.shape[0]):
-        if scores[i] == -np.inf:
-            bins[i] = -1
-        else:
-            b = np.int32((high - scores[i]) * scale)
-            bins[i] = b
-            counts[b] += 1
-            counted += 1
-    return counted
+        if scores[i] > -np.inf and scores[i] < low:
+            low = scores[i]
+    return low
 
 
 @njit(cache=True, error_model="numpy")
-def _sketch_row(scores, n_bins, allowed, bins, counts, places, ranks):
-    """Ranks of one row to half the entries of a bin; False if a bin holds more than `allowed`."""
-    low, high = np.inf, -np.inf
+def _code(scores, high, scale, codes):
+    """The bin of every score, counted from the highest, plus one."""
     for i in range(scores.shape[0]):
-        s = scores[i]
-        high = s if s > high else high
-        low = s if s < low and s != -np.inf else low
-    scale = np.float32((n_bins - 1) / (high - low)) if high > low else np.float32(0.0)
-    if not np.isfinite(scale) or high == np.inf:
+        codes[i] = np.int32((high - scores[i]) * scale) + np.int32(1)
+
+
+@njit(cache=True, error_model="numpy")
+def _code_known(scores, high, scale, codes):
+    for i in range(scores.shape[0]):
+        codes[i] = np.int32((high - scores[i]) * scale) + np.int32(1) if scores[i] > -np.inf else np.int32(0)
+
+
+@njit(cache=True, error_model="numpy")
+def _count(codes, even, odd):
+    """How many entries have each code; two counters, since equal neighbours would wait for each other."""
+    even[:] = 0
+    odd[:] = 0
+    last = codes.shape[0] - 1
+    for i in range(0, last, 2):
+        even[np.uint32(codes[i])] += 1  # unsigned: no question whether it counts from the end
+        odd[np.uint32(codes[i + 1])] += 1
+    if last % 2 == 0:
+        even[codes[last]] += 1
+
+
+@njit(cache=True, error_model="numpy")
+def _sketch_row(scores, low, high, hidden, allowed, codes, places, even, odd):
+    """Codes of one row and the middle rank of each; False if one would stand for more than `allowed` entries."""
+    n_bins = places.shape[0] - 1
+    partly = low == -np.inf
+    if partly:
+        low = _lowest_known(scores)
+    scale = np.float32((n_bins - 1) / (np.float64(high) - np.float64(low))) if high > low else np.float32(0.0)
+    if not np.isfinite(scale) or not np.isfinite(high) or not np.isfinite(low):
         return False
-    counts[:] = 0
-    _count_bins(scores, np.float32(high), scale, bins, counts)
+    if partly:
+        _code_known(scores, high, scale, codes)
+    else:
+        _code(scores, high, scale, codes)
+    for k in range(hidden.shape[0]):
+        codes[hidden[k]] = 0
+    _count(codes, even, odd)
     before = 0
-    for b in range(n_bins):
-        if counts[b] > allowed:
+    places[0] = 0
+    for b in range(1, n_bins + 1):
+        count = even[b] + odd[b]
+        if count > allowed:
             return False
-        places[b] = before + (counts[b] + 1) // 2
-        before += counts[b]
-    for i in range(scores.shape[0]):
-        ranks[i] = places[bins[i]] if bins[i] >= 0 else 0
+        places[b] = before + (count + 1) // 2
+        before += count
     return True
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def sketch_rows(scores, n_bins, allowed, ranks, done):
+def sketch_rows(scores, lows, highs, rows, starts, hidden, allowed, codes, places, done):
     for row in prange(scores.shape[0]):
-        bins = np.empty(scores.shape[1], dtype=np.int32)
-        counts, places = np.empty(n_bins, dtype=np.int32), np.empty(n_bins, dtype=np.int32)
-        done[row] = _sketch_row(scores[row], n_bins, allowed, bins, counts, places, ranks[row])
+        size = places.shape[1]
+        even, odd = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        mine = hidden[starts[rows[row]] : starts[rows[row] + 1]]
+        low, high = lows[row], highs[row]
+        done[row] = _sketch_row(scores[row], low, high, mine, allowed, codes[row], places[row], even, odd)
+
+
+# -- draws --------------------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def _next(state):
+    """The next state of a generator and 64 random bits (splitmix64)."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, z ^ (z >> np.uint64(31))
 
 
 @njit(cache=True, error_model="numpy")
-def hide_rows(scores, rows, starts, hidden):
-    """Sets the hidden entries of each row to -inf."""
-    for place in range(rows.shape[0]):
-        for k in range(starts[rows[place]], starts[rows[place] + 1]):
-            scores[place, hidden[k]] = -np.inf
+def _weight(i, mine, my_places, other, their_places, table, compared):
+    """The weight of one entry: the table at my rank minus theirs; nothing if either does not count."""
+    my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
+    if my_rank == 0 or their_rank == 0:
+        return 0.0
+    return table[np.uint32((my_rank if compared else 0) - their_rank + table.shape[0] // 2)]
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
-def _sum_weights(mine, other, table, compared, sums):
-    """Running sums of the table's weights at (my rank - the other's rank); rank 0 weighs nothing."""
-    middle = table.shape[0] // 2
+@njit(cache=True, error_model="numpy")
+def _propose(mine, my_places, other, their_places, table, peak, compared, state, drawn):
+    """Draw by proposing any entry and accepting it by its weight; returns how many draws were made in time."""
+    n_columns = np.uint64(mine.shape[0])
+    made, tries = 0, 0
+    if drawn.shape[0] * _FEW > mine.shape[0]:
+        return made, state
+    while tries < _TRIES * (made + 8):
+        tries += 1
+        state, bits = _next(state)
+        i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
+        chance = np.float64(bits & np.uint64(0xFFFFFFFF)) * (1.0 / 4294967296.0)
+        if chance * peak < _weight(i, mine, my_places, other, their_places, table, compared):
+            drawn[made] = i
+            made += 1
+            if made == drawn.shape[0]:
+                break
+    return made, state
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_weights(mine, my_places, other, their_places, table, compared, sums):
+    """Running sums of all weights; of equal ones where none is above zero."""
     total = 0.0
     for i in range(mine.shape[0]):
-        if other[i] > 0 and mine[i] > 0:
-            total += table[(mine[i] if compared else 0) - other[i] + middle]
+        total += _weight(i, mine, my_places, other, their_places, table, compared)
+        sums[i] = total
+    if total > 0.0:
+        return total
+    for i in range(mine.shape[0]):
+        total += 1.0 if my_places[mine[i]] > 0 and their_places[other[i]] > 0 else 0.0
         sums[i] = total
     return total
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
-def _sum_equal(mine, other, sums):
-    total = 0.0
-    for i in range(mine.shape[0]):
-        if other[i] > 0 and mine[i] > 0:
-            total += 1.0
-        sums[i] = total
-    return total
-
-
 @njit(cache=True, error_model="numpy")
-def _draw_from(sums, total, uniforms, first, drawn):
+def _draw_from(sums, total, state, first, drawn):
     """Entries as likely as their share of the sums; `first` cuts the search short."""
     n_cells = first.shape[0]
     i = 0
     for cell in range(n_cells):
         start = total * cell / n_cells
-        while sums[i] <= start:
+        while sums[i] <= start and i < sums.shape[0] - 1:
             i += 1
         first[cell] = i
-    for draw in range(uniforms.shape[0]):
-        target = uniforms[draw] * total
-        i = first[int(uniforms[draw] * n_cells)]
-        while sums[i] <= target and i < sums.shape[0] - 1:
+    for draw in range(drawn.shape[0]):
+        state, bits = _next(state)
+        share = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+        i = first[int(share * n_cells)]
+        while sums[i] <= share * total and i < sums.shape[0] - 1:
             i += 1
         drawn[draw] = i
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def draw_rows(mine, other, table, compared, starts, uniforms, drawn):
+def draw_rows(mine, my_places, other, their_places, table, peak, compared, starts, seeds, drawn):
     """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts."""
     n_columns = mine.shape[1]
     for row in prange(mine.shape[0]):
-        part = slice(starts[row], starts[row + 1])
-        if starts[row] == starts[row + 1]:
-            continue
-        sums, first = np.empty(n_columns), np.empty(max(1, n_columns // 8), dtype=np.int32)
-        total = _sum_weights(mine[row], other[row], table, compared, sums)
-        if not total > 0.0:
-            total = _sum_equal(mine[row], other[row], sums)
-        if total > 0.0:
-            _draw_from(sums, total, uniforms[part], first, drawn[part])
-        else:
-            drawn[part] = -1
+        part = drawn[starts[row] : starts[row + 1]]
+        if part.shape[0] > 0:
+            my_rank, their_rank = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
+            made, state = _propose(mine[row], my_rank, other[row], their_rank, table, peak, compared, seeds[row], part)
+            if made < part.shape[0]:
+                sums, first = np.empty(n_columns), np.empty(max(1, n_columns // 8), dtype=np.int32)
+                total = _sum_weights(mine[row], my_rank, other[row], their_rank, table, compared, sums)
+                if total > 0.0:
+                    _draw_from(sums, total, state, first, part[made:])
+                else:
+                    part[made:] = -1

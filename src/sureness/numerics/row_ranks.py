@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sureness import numerics
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
+from sureness.numerics.ranking import NOTHING
 
 _BINS_PER_QUANTILE = 16  # finer than asked for, so that few rows have a bin that is too full
 
 
-def hide(scores: FloatArray, rows: IntArray, starts: IntArray, hidden: IntArray) -> None:
-    """Set entries that do not count to -inf: those of row i are ``hidden[starts[rows[i]] : starts[rows[i] + 1]]``."""
-    numerics._rank_kernels.hide_rows(scores, rows, starts, hidden)
+@dataclass(frozen=True, eq=False)
+class RowRanks:
+    """Ranks within each row, 1 for the highest and 0 for what does not count, as codes with the rank of each."""
+
+    codes: IntArray  # (n, n_columns) int32
+    places: IntArray  # (n, n_codes) int32, or one row for all
+
+    def at(self, rows: IntArray, columns: IntArray) -> IntArray:
+        """The ranks of some entries."""
+        return np.asarray(self.places[rows % len(self.places), self.codes[rows, columns]])
+
+    def dense(self) -> IntArray:
+        """The ranks of all entries; shape (n, n_columns)."""
+        rows = np.arange(len(self.codes))[:, None]
+        return self.at(rows, np.arange(self.codes.shape[1])[None])
 
 
-def exact_ranks(scores: FloatArray) -> IntArray:
-    """Ranks within each row, 1 for the highest; 0 where the score is -inf. Equal scores stand in any order.
+def exact_ranks(
+    scores: FloatArray, *, rows: IntArray | None = None, starts: IntArray | None = None, hidden: IntArray = NOTHING
+) -> RowRanks:
+    """Ranks by sorting each row; equal scores stand in any order.
+
+    Parameters
+    ----------
+    scores : array of shape (n, n_columns)
+        -inf where an entry does not count.
+    rows, starts, hidden : arrays, optional
+        More entries that do not count, as sparse rows: those of row i are
+        ``hidden[starts[rows[i]] : starts[rows[i] + 1]]``.
 
     Examples
     --------
-    >>> exact_ranks(np.array([[0.1, 0.9, -np.inf, 0.5]]))
+    >>> exact_ranks(np.array([[0.1, 0.9, -np.inf, 0.5]])).dense()
     array([[3, 1, 0, 2]], dtype=int32)
     """
-    order = np.argsort(scores, axis=1)[:, ::-1]
-    ranks = np.empty(scores.shape, dtype=np.int32)
-    places = np.broadcast_to(np.arange(1, scores.shape[1] + 1, dtype=np.int32), scores.shape)
-    np.put_along_axis(ranks, order, places, axis=1)
-    ranks[np.isneginf(scores)] = 0
-    return ranks
+    shown = scores.copy()
+    for place, (first, last) in enumerate(_spans(len(scores), rows, starts)):
+        shown[place, hidden[first:last]] = -np.inf
+    order = np.argsort(shown, axis=1)[:, ::-1]
+    codes = np.empty(scores.shape, dtype=np.int32)
+    np.put_along_axis(codes, order, np.arange(1, scores.shape[1] + 1, dtype=np.int32)[None], axis=1)
+    codes[np.isneginf(shown)] = 0
+    return RowRanks(codes, np.arange(scores.shape[1] + 1, dtype=np.int32)[None])
 
 
-def sketched_ranks(scores: FloatArray, n_quantiles: int = 256) -> IntArray:
-    """Ranks within each row that are off by at most n_columns / n_quantiles, without sorting.
+def sketched_ranks(
+    scores: FloatArray, n_quantiles: int = 256, *, rows: IntArray | None = None, starts: IntArray | None = None,
+    hidden: IntArray = NOTHING,
+) -> RowRanks:  # fmt: skip
+    """Ranks that are off by at most n_columns / n_quantiles, without sorting.
 
     Scores are counted in fine bins between the lowest and the highest of their row; all entries of a bin get its
     middle rank. Where a bin would hold more than the error allows, the row is sorted after all.
@@ -41,35 +71,49 @@ def sketched_ranks(scores: FloatArray, n_quantiles: int = 256) -> IntArray:
     Parameters
     ----------
     scores : float32 array of shape (n, n_columns)
-        -inf where an entry does not count; its rank is 0.
+        -inf where an entry does not count.
     n_quantiles : int
+    rows, starts, hidden : arrays, optional
+        More entries that do not count, see `exact_ranks`.
 
     Examples
     --------
     >>> scores = np.random.default_rng(0).normal(size=(3, 10_000)).astype(np.float32)
-    >>> int(np.abs(sketched_ranks(scores, 100) - exact_ranks(scores)).max()) <= 100
+    >>> int(np.abs(sketched_ranks(scores, 100).dense() - exact_ranks(scores).dense()).max()) <= 100
     True
     """
     if n_quantiles < 1:
         raise DataError(f"n_quantiles must be at least 1, got {n_quantiles}")
-    ranks, done = np.empty(scores.shape, dtype=np.int32), np.zeros(len(scores), dtype=bool)
-    allowed = scores.shape[1] // n_quantiles
-    if allowed > 1:
-        numerics._rank_kernels.sketch_rows(scores, _BINS_PER_QUANTILE * n_quantiles, allowed, ranks, done)
-    if not done.all():
-        ranks[~done] = exact_ranks(scores[~done])
-    return ranks
+    n, n_columns = scores.shape
+    allowed = n_columns // n_quantiles
+    if allowed <= 1:
+        return exact_ranks(scores, rows=rows, starts=starts, hidden=hidden)
+    codes, done = np.empty(scores.shape, dtype=np.int32), np.zeros(n, dtype=bool)
+    places = np.empty((n, _BINS_PER_QUANTILE * n_quantiles + 1), dtype=np.int32)
+    given_rows, given_starts = _or_nothing(n, rows, starts)
+    ends = scores.min(axis=1), scores.max(axis=1)
+    numerics._rank_kernels.sketch_rows(scores, *ends, given_rows, given_starts, hidden, allowed, codes, places, done)
+    if done.all():
+        return RowRanks(codes, places)
+    exact = exact_ranks(scores[~done], rows=given_rows[~done], starts=given_starts, hidden=hidden)
+    codes[~done] = exact.codes
+    wider = np.zeros((n, max(places.shape[1], n_columns + 1)), dtype=np.int32)  # a sorted row has a code for each entry
+    wider[:, : places.shape[1]] = places
+    wider[~done, : n_columns + 1] = exact.places
+    return RowRanks(codes, wider)
 
 
 def draw_by_ranks(
-    mine: IntArray, other: IntArray, table: FloatArray, counts: IntArray, rng: np.random.Generator, *,
+    mine: RowRanks, other: RowRanks, table: FloatArray, counts: IntArray, rng: np.random.Generator, *,
     compared: bool = True,
 ) -> IntArray:  # fmt: skip
     """Draw columns for each row, with replacement, as likely as the table says of the difference of two ranks.
 
+    Entries are proposed and accepted by their weight; a row in which that takes too long has its weights summed.
+
     Parameters
     ----------
-    mine, other : int32 arrays of shape (n, n_columns)
+    mine, other : RowRanks
         Two ranks of the same entries; what has rank 0 in either is never drawn.
     table : array of shape (2 * n_columns + 1,)
         The weight of each difference ``mine - other`` from -n_columns to n_columns.
@@ -86,18 +130,22 @@ def draw_by_ranks(
 
     Examples
     --------
-    >>> mine, other = np.array([[1, 2, 3]], dtype=np.int32), np.array([[3, 2, 1]], dtype=np.int32)
+    >>> mine, other = exact_ranks(np.array([[3.0, 2.0, 1.0]])), exact_ranks(np.array([[1.0, 2.0, 3.0]]))
     >>> table = np.maximum(np.arange(-3.0, 4.0), 0)  # only what the other ranks higher
     >>> draw_by_ranks(mine, other, table, np.array([4]), np.random.default_rng(0))
     array([2, 2, 2, 2], dtype=int32)
     """
-    if mine.shape != other.shape or table.shape != (2 * mine.shape[1] + 1,):
-        raise DataError(f"both ranks must have one shape and the table a weight for each difference, got {mine.shape}, "
-                        f"{other.shape} and {table.shape}")  # fmt: skip
+    shape = mine.codes.shape
+    if other.codes.shape != shape or table.shape != (2 * shape[1] + 1,) or len(counts) != shape[0]:
+        raise DataError(f"both ranks must have one shape, counts a number for each row and the table a weight for each "
+                        f"difference, got {shape}, {other.codes.shape}, {len(counts)} and {table.shape}")  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(counts)])
     drawn = np.empty(starts[-1], dtype=np.int32)
     weights = np.asarray(table, dtype=np.float64)
-    numerics._rank_kernels.draw_rows(mine, other, weights, compared, starts, rng.random(starts[-1]), drawn)
+    seeds = rng.integers(0, 2**64, size=shape[0], dtype=np.uint64)
+    numerics._rank_kernels.draw_rows(
+        mine.codes, mine.places, other.codes, other.places, weights, weights.max(), compared, starts, seeds, drawn
+    )
     return drawn
 
 
@@ -110,3 +158,14 @@ def ranks_of(scores: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:
     [1, 3]
     """
     return np.asarray(1 + np.count_nonzero(scores[rows] > scores[rows, columns][:, None], axis=1))
+
+
+def _or_nothing(n: int, rows: IntArray | None, starts: IntArray | None) -> tuple[IntArray, IntArray]:
+    if rows is None or starts is None:
+        return np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    return rows, starts
+
+
+def _spans(n: int, rows: IntArray | None, starts: IntArray | None) -> list[tuple[int, int]]:
+    given_rows, given_starts = _or_nothing(n, rows, starts)
+    return list(zip(given_starts[given_rows].tolist(), given_starts[given_rows + 1].tolist(), strict=True))
