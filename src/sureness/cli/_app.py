@@ -45,6 +45,7 @@ _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
 _COMMANDS: dict[tuple[str, ...], str] = {
     ("demo",): "demo",
     ("train",): "train",
+    ("distill",): "distill",
     ("evaluate",): "evaluate",
     ("fit",): "fit",
     ("apply",): "apply",
@@ -93,7 +94,7 @@ def main() -> None:
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise
-            training = sys.argv[1:2] == ["train"]
+            training = sys.argv[1:2] in (["train"], ["distill"])
             err.print("stopped; what was being written is discarded" if not training else
                       "stopped; the same command goes on from the last checkpoint", soft_wrap=True)  # fmt: skip
             sys.stderr.flush()

@@ -14,7 +14,7 @@ from sureness.distillation.joint import JointTraining, Pupil, Report
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError
 from sureness.models.base import HISTORY, Recommender
-from sureness.models.checkpoints import CheckpointFile, run_identity
+from sureness.models.checkpoints import MAY_DIFFER, CheckpointFile, fingerprint
 from sureness.models.network import Network
 from sureness.sources.base import ScoreSource
 
@@ -93,12 +93,11 @@ class BidirectionalDistillation(Configurable):
         progress : callable, optional
             Called with a text, the steps done and the steps there are.
         """
-        validation = _checked(train, validation)
-        pupils = self._pupils(train)
-        joint = JointTraining(*pupils, train, validation, self.settings)
+        joint = self.training(train, validation)
+        pupils = joint.pupils
         file = None
         if checkpoint is not None:
-            file = CheckpointFile(checkpoint, self._identity(train, validation), checkpoint_seconds)
+            file = CheckpointFile(checkpoint, self._identity(joint), checkpoint_seconds)
         joint.run(file, progress)
         self.history_ = pl.DataFrame(joint.history, schema=_JOINT)
         self.warm_up_ = joint.warm_up
@@ -107,6 +106,10 @@ class BidirectionalDistillation(Configurable):
         )
         return self
 
+    def training(self, train: Interactions, validation: Interactions | None = None) -> JointTraining:
+        """What `fit` runs, before it runs; whatever cannot be distilled is refused here."""
+        return JointTraining(*self._pupils(train), train, _checked(train, validation), self.settings)
+
     def _pupils(self, train: Interactions) -> tuple[Pupil, Pupil]:
         settings = self.settings
         return (
@@ -114,14 +117,16 @@ class BidirectionalDistillation(Configurable):
             _pupil("student", self.student, train, settings.to_student, settings.student_learns),
         )
 
-    def _identity(self, train: Interactions, validation: Interactions | None) -> dict[str, Any]:
+    def _identity(self, joint: JointTraining) -> dict[str, Any]:
+        """What a checkpoint must have in common with this call: data, settings, and where both models start."""
         settings = {key: value for key, value in self.settings.plain().items() if key not in _MAY_DIFFER}
-        identity: dict[str, Any] = {"model": "distillation", "settings": settings}
-        for name, model in (("teacher", self.teacher), ("student", self.student)):
-            if isinstance(model, Recommender):
-                of_run = run_identity(model.name, model.settings, train, validation)
-                identity |= {key: of_run[key] for key in ("train", "validation")}
-                identity[f"settings of the {name}"] = {"kind": of_run["model"], **of_run["settings"]}
+        identity: dict[str, Any] = {"model": "distillation", "settings": settings, "train": fingerprint(joint.train)}
+        identity["validation"] = None if joint.validation is None else fingerprint(joint.validation)
+        for given, pupil in zip((self.teacher, self.student), joint.pupils, strict=True):
+            identity[f"start of the {pupil.name}"] = pupil.fingerprint()
+            if isinstance(given, Recommender):
+                kept = {key: value for key, value in given.settings.plain().items() if key not in MAY_DIFFER}
+                identity[f"settings of the {pupil.name}"] = {"kind": given.name, **kept}
         return identity
 
 

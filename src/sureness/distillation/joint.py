@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -18,8 +19,9 @@ from sureness.distillation.pools import Side, refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.distillation.starts import truncated
 from sureness.errors import DataError
+from sureness.models.bpr import BPRNetwork
 from sureness.models.checkpoints import CheckpointFile, Progress
-from sureness.models.network import FactorNetwork, Network
+from sureness.models.network import Network
 from sureness.models.training import advanced, copied, judged_users, seeded, using_threads, validated
 from sureness.models.ubpr import UBPRNetwork
 from sureness.sources.base import ScoreSource
@@ -27,7 +29,8 @@ from sureness.sources.base import ScoreSource
 Report = Callable[[str, int, int], None]
 
 _REFRESH, _LABELS = 1, 2  # what a random number is for, beside seed and epoch
-_REPORT_SECONDS = 0.2
+_TOLD_APART = 16  # users whose scores tell one source from another
+_REPORT_SECONDS, _PARTS = 0.2, 1000  # time between two reports; parts of an epoch they tell apart
 
 
 class Pupil:
@@ -55,6 +58,16 @@ class Pupil:
     def active(self) -> bool:
         """Whether it still learns."""
         return self.learner is not None and not self.stopped
+
+    def fingerprint(self) -> str:
+        """A short word that changes when the model does: by its tensors, of a source by some of its scores."""
+        digest = hashlib.sha256()
+        if isinstance(self.model, Network):
+            for name, tensor in sorted(self.model.state_dict().items()):
+                digest.update(name.encode() + tensor.detach().cpu().numpy().tobytes())
+        else:
+            digest.update(self.model.score_block(np.arange(min(_TOLD_APART, self.model.n_users))).tobytes())
+        return digest.hexdigest()[:16]
 
     def source(self) -> ScoreSource:
         """Its scores as they are now."""
@@ -105,8 +118,8 @@ class JointTraining:
             if direction.positives and isinstance(pupil.model, UBPRNetwork):
                 raise DataError("UBPR weighs every positive by its propensity, and the other model's items have none; "
                                 "use BPR, or positives=0")  # fmt: skip
-        if self.settings.student_start == "svd" and not isinstance(self.pupils[1].model, FactorNetwork):
-            raise DataError("student_start='svd' is for a student of factors (bpr, ubpr, cml has none); "
+        if self.settings.student_start == "svd" and not isinstance(self.pupils[1].model, BPRNetwork):
+            raise DataError("student_start='svd' is for a student whose scores are products of factors (bpr, ubpr); "
                             "use student_start='own'")  # fmt: skip
 
     def _directions(self) -> tuple[Direction, Direction]:
@@ -138,7 +151,7 @@ class JointTraining:
         """What happens between warm-up and distillation: the start of the student, and a first judgement of both."""
         teacher, student = self.pupils
         if self.settings.student_start == "svd" and student.learner is not None:
-            assert isinstance(student.model, FactorNetwork)
+            assert isinstance(student.model, BPRNetwork)
             start = truncated(teacher.source(), student.model.settings.n_factors, seed=self.settings.seed)
             for name in ("user_factors", "item_factors"):
                 getattr(student.model, name).data.copy_(_tensor(getattr(start, name)))
@@ -314,13 +327,13 @@ class _Shown:
     def step(self, number: int, done: int, steps: int) -> None:
         if self.report is not None and time.monotonic() - self.last > _REPORT_SECONDS:
             self.last = time.monotonic()
-            self.report(self._told(number), (number - 1) * steps + done, self.total * steps)
+            self.report(self._told(number), _PARTS * (number - 1) + _PARTS * done // steps, _PARTS * self.total)
 
     def end(self) -> None:
         if self.report is not None:
-            self.report(self._told(self.training.number), self.total, self.total)
+            self.report(self._told(self.training.number), _PARTS * self.total, _PARTS * self.total)
 
     def _told(self, number: int) -> str:
         best = [f"{pupil.name} {pupil.progress.best:.4f}" for pupil in self.training.pupils if pupil.progress.best >= 0]
-        text = "warming up" if number <= self.training.warm_up else "learning from each other"
-        return ", ".join([f"epoch {number}, {text}", *best])
+        text = f"epoch {number}" + (" (warm-up)" if number <= self.training.warm_up else "")
+        return f"{text}: {', '.join(best)}" if best else text

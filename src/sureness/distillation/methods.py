@@ -71,6 +71,13 @@ def constant_labels(**changes: Any) -> DistillationSettings:
     ).changed(**changes)
 
 
+def calibrated_labels(**changes: Any) -> DistillationSettings:
+    """BD with labels that a calibrator, fitted on validation at each refresh, makes of the scores."""
+    return DistillationSettings(
+        to_teacher=Direction(scheme="exp", labels="calibrated"), to_student=Direction(labels="calibrated")
+    ).changed(**changes)
+
+
 def drawn_negatives(**changes: Any) -> DistillationSettings:
     """Control: the drawn items are negatives of each model's own loss, and nothing else is said of them."""
     return DistillationSettings(
@@ -95,6 +102,7 @@ METHODS: dict[str, Callable[..., DistillationSettings]] = {
     "rank-aware": rank_aware,
     "top-n": top_items,
     "swapped": swapped,
+    "calibrated": calibrated_labels,
     "constant-labels": constant_labels,
     "drawn-negatives": drawn_negatives,
     "teacher-positives": teacher_positives,

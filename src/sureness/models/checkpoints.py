@@ -23,7 +23,7 @@ from sureness.models.optimiser import RowAdam
 from sureness.models.settings import Settings
 
 FORMAT, SCHEMA = "sureness-checkpoint", 1
-_MAY_DIFFER = ("epochs", "patience", "device", "threads")
+MAY_DIFFER = ("epochs", "patience", "device", "threads")
 
 
 @dataclass
@@ -145,7 +145,7 @@ def run_identity(name: str, settings: Settings, train: Interactions, validation:
     """What must not differ between a run and the one that goes on from its checkpoint."""
     return {
         "model": name,
-        "settings": {key: value for key, value in settings.plain().items() if key not in _MAY_DIFFER},
+        "settings": {key: value for key, value in settings.plain().items() if key not in MAY_DIFFER},
         "train": fingerprint(train),
         "validation": None if validation is None else fingerprint(validation),
     }

@@ -1,0 +1,265 @@
+"""A large and a small recommender teach each other, by commands alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sureness.data.interactions import Interactions
+from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.distillation.methods import METHODS
+from sureness.distillation.settings import Direction, DistillationSettings
+from sureness.models.runs import load_run
+from sureness.sources.saving import save_source
+from sureness.sources.subset import subset_of
+from tests.cli.runner import COMMAND, run, succeed
+
+ALONE = (
+    "--teacher-set", "epochs=6", "--teacher-set", "validate_every=2",
+    "--student-set", "epochs=6", "--student-set", "validate_every=2",
+)  # fmt: skip
+TOGETHER = ("--set", "epochs=4", "--set", "validate_every=2", "--set", "refresh_every=2")
+DATA = ("distill", "--data", "log.csv")
+PAIR = (*DATA, "--teacher", "bpr:8", "--student", "bpr:2")
+QUICK = (*PAIR, *ALONE, *TOGETHER)
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    world = simulate(SimulatorSettings(n_users=150, n_items=60, exposure_rate=0.3, seed=2))
+    return Interactions.from_matrix(world.train).table()
+
+
+@pytest.fixture
+def folder(log, tmp_path):
+    log.write_csv(tmp_path / "log.csv")
+    return tmp_path
+
+
+def told(*words, cwd):
+    return json.loads(succeed(*words, "--json", cwd=cwd))
+
+
+def scores(place):
+    return load_run(place).source.score_block(np.arange(5))
+
+
+def trained(folder, name, *words):
+    quick = ("--set", "epochs=6", "--set", "validate_every=2")
+    succeed("train", "--data", "log.csv", "-o", name, *quick, *words, cwd=folder)
+
+
+def test_one_command_makes_two_runs_that_every_other_command_takes(folder):
+    shown = succeed(*QUICK, cwd=folder)
+    for words in ("validation ndcg@50", "test hit@50", "test ndcg@50", "test hit@100", "test ndcg@100", "parameters",
+                  "wrote distilled/teacher and distilled/student"):  # fmt: skip
+        assert words in shown
+    assert sorted(path.name for path in (folder / "distilled").iterdir()) == ["student", "teacher"]
+    succeed("fit", "distilled/student", "--method", "platt", "-o", "platt.json", cwd=folder)
+    succeed("apply", "platt.json", "distilled/student", "--top", 5, "-o", "top.parquet", cwd=folder)
+    succeed("list-size", "--model", "distilled/student", "--max-size", 10, "-o", "lists.parquet", cwd=folder)
+    assert pl.read_parquet(folder / "top.parquet").height == 5 * load_run(folder / "distilled/student").source.n_users
+
+
+def test_what_is_told_is_what_the_runs_are_worth(folder):
+    found = told(*QUICK, cwd=folder)
+    assert list(found["models"]) == ["teacher alone", "student alone", "teacher", "student"]
+    for role, n_factors in (("teacher", 8), ("student", 2)):
+        row, opened = found["models"][role], load_run(folder / "distilled" / role)
+        judged = told("evaluate", f"distilled/{role}", "--metric", "hit@50", "--metric", "ndcg@100", cwd=folder)
+        assert row["test"]["hit@50"] == judged["hit@50"]
+        assert row["test"]["ndcg@100"] == judged["ndcg@100"]
+        assert row["parameters"] == n_factors * (opened.source.n_users + opened.source.n_items)
+        assert row["validation"] == pytest.approx(opened.source.best_metric_)
+        assert row["validation"] >= found["models"][f"{role} alone"]["validation"]  # the start is one of the epochs
+        assert opened.about["distilled"] == {"method": "bd", "role": role, "settings": found["settings"]}
+
+
+@pytest.mark.parametrize("names", [METHODS, *(vars(kind()) for kind in (DistillationSettings, Direction))])
+def test_the_document_explains_every_method_and_setting(names):
+    text = (Path(__file__).parents[2] / "docs" / "distillation.md").read_text(encoding="utf-8")
+    told = {
+        name for row in re.findall(r"^\| (`.+?`) \|", text, flags=re.MULTILINE) for name in re.findall("`(.+?)`", row)
+    }
+    assert set(names) <= told
+
+
+def test_the_same_command_gives_the_same_models(folder):
+    for name in ("first", "second"):
+        succeed(*QUICK, "-o", name, cwd=folder)
+    for role in ("teacher", "student"):
+        np.testing.assert_array_equal(*(scores(folder / name / role) for name in ("first", "second")))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_and_leaves_who_is_fixed_alone(folder, method):
+    found = told(*QUICK, "--method", method, cwd=folder)
+    for role in ("teacher", "student"):
+        if not found["settings"][f"{role}_learns"]:
+            assert found["models"][role] == found["models"][f"{role} alone"]
+    assert 1 <= found["epochs"] <= 4
+
+
+def test_settings_come_from_words(folder):
+    changes = ("--set", "to_student__weight=0.25", "--set", "to_teacher__labels=calibrated", "--seed", "3",
+               "--set", "to_student__reuse=true", "--set", "ranks=exact")  # fmt: skip
+    found = told(*QUICK, *changes, "--teacher-set", "learning_rate=0.02", cwd=folder)
+    settings = found["settings"]
+    assert (settings["to_student"]["weight"], settings["to_student"]["reuse"]) == (0.25, True)
+    assert (settings["to_teacher"]["labels"], settings["ranks"], settings["seed"]) == ("calibrated", "exact", 3)
+    assert "learning_rate=0.02" in found["models"]["teacher"]["model"]
+    assert "seed=3" in found["models"]["student"]["model"]
+
+
+def test_without_pretraining_both_warm_up(folder):
+    found = told(*QUICK, "--no-pretrain", "--set", "warm_up=3", cwd=folder)
+    assert list(found["models"]) == ["teacher", "student"]
+    assert found["warm_up"] == 3
+    shown = succeed(*QUICK, "--no-pretrain", "--method", "one-way", "--set", "warm_up=3", cwd=folder)
+    assert "teacher, fixed" in " ".join(shown.split())  # trained first, since it does not learn later
+
+
+@pytest.mark.parametrize(("teacher", "student"), [("lightgcn:8", "neumf:2"), ("bpr:2", "cdae:8")])
+def test_the_two_may_be_of_any_kind_and_size(folder, teacher, student):
+    found = told(*DATA, "--teacher", teacher, "--student", student, *ALONE, *TOGETHER, cwd=folder)
+    assert found["models"]["student"]["parameters"] > 0
+    assert load_run(folder / "distilled/teacher").source.name == teacher.split(":")[0]
+
+
+def test_earlier_runs_are_where_both_start(folder):
+    trained(folder, "large", "--factors", "8")
+    trained(folder, "small", "--factors", "2")
+    before = scores(folder / "large")
+    alone = told("evaluate", "large", "--metric", "hit@50", cwd=folder)["hit@50"]
+    found = told(*DATA, "--teacher", "large", "--student", "small/model", *TOGETHER, cwd=folder)
+    assert found["models"]["teacher alone"]["test"]["hit@50"] == alone
+    np.testing.assert_array_equal(before, scores(folder / "large"))
+    whole = told(*PAIR, *ALONE, *TOGETHER, "-o", "whole", cwd=folder)
+    assert found["models"] == whole["models"]  # two commands or three
+
+
+def test_a_fixed_source_that_knows_some_items_only(folder):
+    trained(folder, "large", "--factors", "8")
+    opened = load_run(folder / "large").source
+    save_source(subset_of(opened.source_, np.arange(40)), folder / "source")
+    found = told(*DATA, "--teacher", "source", "--student", "bpr:2", "--method", "one-way", *ALONE[4:], *TOGETHER,
+                 cwd=folder)  # fmt: skip
+    teacher, student = found["models"]["teacher"], found["models"]["student"]
+    assert teacher["parameters"] is None
+    assert teacher["test"]["users"] == student["test"]["users"]  # what it does not know counts against it
+    assert teacher["test"]["hit@100"] < 1
+    assert load_run(folder / "distilled/teacher").source.n_items == 40
+    assert load_run(folder / "distilled/student").source.n_items == opened.n_items
+
+
+def killed_when_there_is(checkpoint, words, folder, output, how=signal.SIGKILL):
+    """Start the command, and end it as soon as a checkpoint is written; returns what it said."""
+    process = subprocess.Popen([*COMMAND, *words, "-o", output, "--checkpoint-seconds", "0"], cwd=folder,
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    for _ in range(1200):
+        time.sleep(0.05)
+        if (folder / output / "checkpoints" / checkpoint).exists():
+            break
+    process.send_signal(how)
+    _, said = process.communicate()
+    assert (folder / output / "checkpoints" / checkpoint).exists()
+    return said
+
+
+LONG = (*DATA, "--teacher", "neumf:8", "--student", "bpr:2", "--teacher-set", "epochs=40", "--set", "epochs=60",
+        "--set", "patience=30")  # fmt: skip
+
+
+def test_a_killed_command_goes_on_to_the_same_models(folder):
+    succeed(*LONG, "-o", "whole", cwd=folder)
+    killed_when_there_is("teacher", LONG, folder, "killed")
+    said = killed_when_there_is("both", LONG, folder, "killed", signal.SIGINT)
+    assert "the same command goes on from the last checkpoint" in " ".join(said.split())
+    assert told(*LONG, "-o", "killed", cwd=folder)["resumed"]
+    for role in ("teacher", "student"):
+        np.testing.assert_array_equal(*(scores(folder / name / role) for name in ("whole", "killed")))
+    assert sorted(path.name for path in (folder / "killed").iterdir()) == ["student", "teacher"]
+
+
+def test_checkpoints_of_another_command_are_refused(folder):
+    killed_when_there_is("teacher", LONG, folder, "killed")
+    for change, expected in {
+        ("--no-pretrain",): "another teacher, student or start",
+        ("--teacher", "lightgcn:8"): "another teacher, student or start",
+        ("--teacher", "neumf:4"): "n_factors",
+    }.items():
+        done = run(*LONG, *change, "-o", "killed", cwd=folder)
+        assert done.returncode == 1
+        assert expected in " ".join(done.stderr.split())
+
+
+def test_files_of_others_beside_the_checkpoints_stay(folder):
+    (folder / "distilled" / "checkpoints").mkdir(parents=True)
+    (folder / "distilled" / "checkpoints" / "mine.txt").write_text("hello")
+    succeed(*QUICK, cwd=folder)
+    assert [path.name for path in (folder / "distilled" / "checkpoints").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--teacher", "bpr:x"], "must be a whole number as in bpr:50, got 'bpr:x'"),
+        (["--teacher", "bpr:"], "must be a whole number as in bpr:50"),
+        (["--teacher", "bpr:0"], "n_factors must be a whole number of at least 1, got 0"),
+        (["--teacher", "als:50"], "there are bpr, ubpr, neumf, cml, lightgcn, cdae"),
+        (["--student", "nowhere"], "--student must be a recommender such as bpr:50"),
+        (["--teacher", "empty"], "cannot read empty: it has no manifest.json"),
+        (["--method", "magic"], "there is no method 'magic'; there are bd, rd, cd"),
+        (["--set", "speed=3"], "distillation has no setting 'speed'"),
+        (["--set", "to_student=3"], "to_student__weight"),
+        (["--set", "epochs=many"], "epochs must be like 100, got 'many'"),
+        (["--set", "epochs"], "name=value"),
+        (["--set", "to_student__scheme=best"], "the scheme must be one of tanh"),
+        (["--teacher-set", "speed=3"], "bpr has no setting 'speed'"),
+        (["--student", "neumf:2", "--set", "student_start=svd"], "student_start='svd' is for a student of factors"),
+        (["--student", "ubpr:2", "--method", "teacher-positives"], "UBPR weighs every positive"),
+        (["--set", "teacher_learns=false", "--set", "student_learns=false"], "both fixed"),
+        (["--device", "abacus"], "device must be"),
+        (["--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
+        (["--data", "nothing.csv"], "there is no such file"),
+        (["-o", "log.csv"], "it is a file; give the name of a folder"),
+    ],
+)
+def test_bad_input_gets_one_sentence_before_anything_is_trained(folder, words, expected):
+    (folder / "empty").mkdir()
+    done = run(*PAIR, *words, cwd=folder)
+    assert done.returncode == 1
+    assert expected in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["empty", "log.csv"]
+
+
+def test_a_folder_that_cannot_be_used_gets_one_sentence(folder):
+    trained(folder, "large", "--factors", "8")
+    trained(folder, "other", "--factors", "8", "--seed", "1")
+    for words, expected in {
+        ("--teacher", "large", "-o", "large"): "which would replace it; give another folder",
+        ("--teacher", "large/model", "-o", "large"): "which would replace it",
+        ("--teacher", "large", "--teacher-set", "l2=0.1"): "--teacher-set belongs to a teacher such as bpr:50",
+        ("--teacher", "other"): "pairs of this split, so it cannot be judged by them",
+        ("--teacher", "large/model", "--per-user", "5"): "fitted on other users or items than those of train",
+    }.items():
+        done = run(*DATA, "--student", "bpr:2", *words, cwd=folder)
+        assert done.returncode == 1, words
+        assert expected in " ".join(done.stderr.split())
+
+
+def test_named_data_start_from_the_best_settings_known_and_are_judged_in_their_own_way(data_folder, tmp_path):
+    found = told("distill", "--data", "coat", "--from", data_folder, "--teacher", "bpr:8", "--student", "bpr:2",
+                 "--student-set", "l2=0.2", *ALONE, *TOGETHER, cwd=tmp_path)  # fmt: skip
+    assert "learning_rate=0.0005" in found["models"]["teacher"]["model"]
+    assert "l2=0.2" in found["models"]["student"]["model"]
+    assert {"ndcg@1", "recall@5"} < set(found["models"]["student"]["test"])
