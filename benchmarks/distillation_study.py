@@ -243,7 +243,11 @@ def _full(role: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
 def _spread(method: str, changes: dict[str, Any]) -> dict[str, Any]:
     """Settings of a direction without its name go to every direction that learns."""
     general = ("student_start", "epochs", "refresh_every", "warm_up", "ranks")
-    sides = ("to_student",) if method in ("rd", "cd", "one-way", "teacher-positives") else ("to_student", "to_teacher")
+    sides = (
+        ("to_student",)
+        if method in ("rd", "cd", "one-way", "teacher-positives", "combined")
+        else ("to_student", "to_teacher")
+    )
     spread: dict[str, Any] = {}
     for name, value in changes.items():
         if "__" in name or name in general:

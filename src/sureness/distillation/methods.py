@@ -92,6 +92,14 @@ def teacher_positives(**changes: Any) -> DistillationSettings:
     ).changed(**changes)
 
 
+def combined(**changes: Any) -> DistillationSettings:
+    """What made the best small student: its teacher's SVD, first items as positives, and labels on high ranks."""
+    to_student = Direction(
+        weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=1.0, positives=20
+    )
+    return DistillationSettings(to_student=to_student, teacher_learns=False, student_start="svd").changed(**changes)
+
+
 METHODS: dict[str, Callable[..., DistillationSettings]] = {
     "bd": bidirectional,
     "rd": ranking_distillation,
@@ -106,6 +114,7 @@ METHODS: dict[str, Callable[..., DistillationSettings]] = {
     "constant-labels": constant_labels,
     "drawn-negatives": drawn_negatives,
     "teacher-positives": teacher_positives,
+    "combined": combined,
 }
 
 

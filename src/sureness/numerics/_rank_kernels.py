@@ -12,7 +12,7 @@ _TRIES = 12  # proposals for each draw made so far, before the weights of all en
 _FEW = 32  # with more draws than one for so many columns, the sums pay at once
 
 
-# -- ranks --------------------------------------------------------------------------------------------------------------
+# -- ranks ------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, error_model="numpy")
@@ -88,7 +88,7 @@ def sketch_rows(scores, lows, highs, rows, starts, hidden, allowed, codes, place
         done[row] = _sketch_row(scores[row], low, high, mine, allowed, codes[row], places[row], even, odd)
 
 
-# -- draws --------------------------------------------------------------------------------------------------------------
+# -- draws ------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True)
