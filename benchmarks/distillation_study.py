@@ -290,6 +290,7 @@ def main(
     model: Annotated[str, typer.Option(help="bpr, neumf or cdae.")] = "bpr",
     data: Annotated[str, typer.Option(help="citeulike-bd, ml-100k or amazon-music.")] = "citeulike-bd",
     seeds: Annotated[int, typer.Option(help="Seeds of the final table.")] = 5,
+    first: Annotated[int, typer.Option(help="The first of them.")] = 0,
     settings: Annotated[int, typer.Option(help="Settings tried for each method.")] = 8,
     method: Annotated[list[str], typer.Option(help="Methods; may repeat.")] = ["rd", "cd", "bd"],  # noqa: B006
     ablations: Annotated[bool, typer.Option(help="Also the sampling schemes and the controls.")] = False,
@@ -300,7 +301,7 @@ def main(
         name: study.chosen(name, settings) if name in GRIDS else {} for name in method if name not in ("alone", "svd")
     }
     print(f"chosen: {chosen}", flush=True)
-    for seed in range(seeds):
+    for seed in range(first, first + seeds):
         for name in ("alone", *method):
             study.tested(name, seed, chosen.get(name, {}))
     if ablations:

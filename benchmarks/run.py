@@ -16,7 +16,7 @@ import psutil
 import typer
 from rich.console import Console
 
-from benchmarks import allocating, evaluating, fitting, importing, metrics, sizing, streaming, training
+from benchmarks import allocating, distilling, evaluating, fitting, importing, metrics, sizing, streaming, training
 from benchmarks.tables import FULL, QUICK, Scale, Table, summary
 
 SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
@@ -36,6 +36,7 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "expected-utility": sizing.expected,
     "serving": sizing.serving,
     "allocation": allocating.allocation,
+    "distillation": distilling.distillation,
     "import": importing.importing,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -43,6 +43,8 @@ _HOME = {
     "distillation.methods": ["distillation_method"],
     "distillation.settings": ["Direction", "DistillationSettings"],
     "distillation.starts": ["truncated"],
+    "evaluation.inference": ["inference_table"],
+    "evaluation.rank_comparison": ["RankComparison", "RankScatter", "compare_ranks", "rank_scatter"],
     "evaluation.ranking": ["RankingQuality", "best_items", "evaluate_ranking", "evaluate_within"],
     "list_size.allocation": [
         "allocate_budget", "allocate_domains", "equal_budget", "equal_shares", "evaluate_allocation",
@@ -82,7 +84,10 @@ _HOME = {
         "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity", "RandomPropensity",
         "UniformPropensity", "effective_sample_size",
     ],
-    "report": ["gather_list_sizes", "write_list_size_report", "write_report"],
+    "report": [
+        "gather_distillation", "gather_list_sizes", "write_distillation_report", "write_list_size_report",
+        "write_report",
+    ],
     "sources.adapters": [
         "from_cornac", "from_implicit", "from_lenskit", "from_lightfm", "from_recbole", "from_surprise", "source_of",
     ],

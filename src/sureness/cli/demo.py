@@ -12,13 +12,14 @@ import typer
 from sureness.calibration.base import Calibrator
 from sureness.cli._columns import Json
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
+from sureness.cli._distilled_demo import NOTE, distillation_rows, distilled_demo, print_distillation
 from sureness.cli._listing import print_comparison
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.tables import write_table
 from sureness.experiments.shared_pages import DomainPage
 from sureness.experiments.simulated import Study, compare, prepare, wide
 from sureness.experiments.simulated_lists import ListStudy, share_page_of, study_lists
-from sureness.report import gather_list_sizes, write_report
+from sureness.report import Distillation, gather_list_sizes, write_report
 from sureness.report._format import chance
 from sureness.sources.tables import candidate_table
 
@@ -38,7 +39,7 @@ def demo(
     seeds: Annotated[int, typer.Option(help="Number of worlds; tables show the mean over them.")] = 1,
     json: Json = False,
 ) -> None:
-    """Simulate a world, calibrate a recommender with every method, and choose how many items each user should see."""
+    """Simulate a world, calibrate a recommender with every method, choose list sizes, and teach a small model."""
     with progress_bar(json) as bar:
         tables = []
         for seed in reversed(range(seeds)):  # the first world comes last: it is the one shown
@@ -48,25 +49,29 @@ def demo(
         results = pl.concat(tables)
         lists = study_lists(study.world, progress=steps_of(bar))
         shared = share_page_of(study.world, lists, progress=steps_of(bar))
+        distilled = distilled_demo(users, items, steps_of(bar))
         page = output / "report.html"
-        summary = _write(page, study, fitted, results, lists, shared, bar)
+        summary = _write(page, study, fitted, results, lists, shared, distilled, bar)
         fitted[MAIN].save(output / "calibrator.json")
         write_table(lists.recommender.recommend(), output / "lists.parquet")
     if json:
         print_json({"report": str(page), "headline": summary.headline, "results": results.to_dicts(),
                     "list_sizes": lists.compared.table.to_dicts(),
-                    "page": {"slots": shared.slots, **asdict(shared.compared)}})  # fmt: skip
+                    "page": {"slots": shared.slots, **asdict(shared.compared)},
+                    "distillation": distillation_rows(distilled)})  # fmt: skip
         return
     _print(results, seeds)
     print_comparison(lists.compared)
     _print_page(shared)
+    if distilled is not None:
+        print_distillation(distilled)
     out.print(f"\n{summary.headline}", markup=False, soft_wrap=True)
     out.print(f"The page to look at: {page}", markup=False, soft_wrap=True)
 
 
 def _write(
     page: Path, study: Study, fitted: dict[tuple[str, str], Calibrator], results: pl.DataFrame, lists: ListStudy,
-    shared: DomainPage, bar: Any,
+    shared: DomainPage, distilled: Distillation | None, bar: Any,
 ) -> Any:  # fmt: skip
     world = study.world
     users, counts = pl.Series("user_id", world.train.nonzero()[0]).value_counts(sort=True).get_columns()
@@ -80,6 +85,7 @@ def _write(
         list_sizes=gather_list_sizes(
             lists.recommender, test=lists.split.test, compared=lists.compared, items=world.items_table()
         ),
+        distillation=distilled,
         figures_dir=page.parent / "figures",
         title="How sure is this recommender?",
         notes=[
@@ -89,6 +95,7 @@ def _write(
             "For list sizes, everything the world logged is split 60/20/20 by user: the recommender learns from the "
             "first part, its probabilities from the second, and the third judges. There a probability is the chance of "
             "an interaction in a period like the test.",
+            *([] if distilled is None else [NOTE]),
         ],
         extra_tables=[
             (f"One page of {shared.slots} slots for {len(shared.domains)} domains", _told(shared), shared.table),

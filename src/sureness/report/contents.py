@@ -26,6 +26,7 @@ from sureness.plots import (
     prepare_score_distributions,
 )
 from sureness.report.cases import Case, choose_cases, top_candidates
+from sureness.report.distillation import Distillation
 from sureness.report.headline import Headline, Tile, headline, tiles, uncalibrated
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import TOP_N, GroupRow, Method, Progress, judge_groups, judge_methods
@@ -58,6 +59,7 @@ class Contents:
     notes: tuple[str, ...]
     left_out: dict[str, str]  # section -> why it is not there
     list_sizes: ListSizes | None = None  # what is shown about them, if anything
+    distillation: Distillation | None = None
 
     @property
     def main(self) -> Method:
@@ -73,6 +75,7 @@ def gather_contents(
     groups: ArrayLike | None = None,
     candidates: pl.DataFrame | None = None,
     list_sizes: ListSizes | None = None,
+    distillation: Distillation | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
     extra_tables: Sequence[ExtraTable] = (),
@@ -119,6 +122,7 @@ def gather_contents(
         notes=tuple(notes),
         left_out=_left_out(top, user_degree, groups),
         list_sizes=list_sizes,
+        distillation=distillation,
     )
 
 

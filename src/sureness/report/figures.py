@@ -15,14 +15,18 @@ from sureness.plots import (
     draw_fitted_curves,
     draw_list_cut,
     draw_metric_comparison,
+    draw_rank_differences,
+    draw_rank_scatter,
     draw_reliability,
     draw_score_distributions,
     draw_size_by_degree,
     draw_size_distributions,
+    draw_training_curves,
     figure_svg,
     save_figure,
 )
 from sureness.report.contents import Contents
+from sureness.report.distillation import Distillation
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import Progress
 
@@ -65,7 +69,7 @@ def draw_figures(plans: Sequence[Plan], figures_dir: Path | None, progress: Prog
 
 
 def page_plans(contents: Contents) -> list[Plan]:
-    """The figures about calibration, and those about list sizes where there are any."""
+    """The figures about calibration, and those about list sizes and distillation where there are any."""
     main = contents.main.name
     plans = [
         *_comparison(contents),
@@ -80,7 +84,9 @@ def page_plans(contents: Contents) -> list[Plan]:
     if contents.degree is not None:
         plans.append(Plan("degree", "degree", "Mean probability of the top items against the degree of the user",
                            partial(draw_confidence_by_degree, contents.degree)))  # fmt: skip
-    return plans if contents.list_sizes is None else plans + list_plans(contents.list_sizes)
+    if contents.list_sizes is not None:
+        plans += list_plans(contents.list_sizes)
+    return plans if contents.distillation is None else plans + distillation_plans(contents.distillation)
 
 
 def list_plans(found: ListSizes) -> list[Plan]:
@@ -97,6 +103,22 @@ def list_plans(found: ListSizes) -> list[Plan]:
              partial(draw_size_by_degree, found.degree)),
         *cuts,
     ]  # fmt: skip
+
+
+def distillation_plans(found: Distillation) -> list[Plan]:
+    """The figures about distillation."""
+    plans = [
+        Plan("distillation_models", "distillation-models", f"{found.metrics[0]} of every model with its interval",
+             partial(draw_metric_comparison, found.comparison)),
+        Plan("rank_differences", "distillation-differences", "Sorted rank differences of teacher and student",
+             partial(draw_rank_differences, found.differences)),
+        Plan("rank_scatter", "distillation-scatter", "Ranks by student and teacher of items either would show",
+             partial(draw_rank_scatter, found.scatter)),
+    ]  # fmt: skip
+    if found.training is not None:
+        plans.append(Plan("distillation_training", "distillation-training", f"{found.training.metric} of both by epoch",
+                          partial(draw_training_curves, found.training)))  # fmt: skip
+    return plans
 
 
 def _comparison(contents: Contents) -> list[Plan]:

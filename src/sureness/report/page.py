@@ -20,10 +20,10 @@ from sureness.plots._style import require_matplotlib
 from sureness.plots.saving import FONTS
 from sureness.report import _format
 from sureness.report.cases import CARD_ITEMS, labels_known
-from sureness.report.contents import Contents, ExtraTable, checked_table, gather_contents
-from sureness.report.figures import PageFigure, draw_figures, list_plans, page_plans
-from sureness.report.headline import Headline, Tile
-from sureness.report.list_headline import list_headline, list_tiles
+from sureness.report.contents import Contents, ExtraTable, gather_contents
+from sureness.report.distillation import Distillation
+from sureness.report.distillation_headline import distillation_headline
+from sureness.report.figures import PageFigure, draw_figures, page_plans
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import MOST_GROUPS, TOP_N, Progress, best_of_columns
 
@@ -51,6 +51,7 @@ def write_report(
     groups: ArrayLike | None = None,
     candidates: pl.DataFrame | None = None,
     list_sizes: ListSizes | None = None,
+    distillation: Distillation | None = None,
     figures_dir: str | os.PathLike[str] | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
@@ -78,6 +79,8 @@ def write_report(
         Where the users' top items are taken from; by default the pairs.
     list_sizes : ListSizes, optional
         What `gather_list_sizes` found: adds how long lists should be.
+    distillation : Distillation, optional
+        What `gather_distillation` found: adds what a large and a small model learned from each other.
     figures_dir : path, optional
         Also write every figure as PNG and SVG into this folder.
     title : str, optional
@@ -102,83 +105,40 @@ def write_report(
     >>> write_report(Path(tempfile.mkdtemp()) / "report.html", pairs, calibrators).headline
     'Among items shown with 0–10%, 0% were positive.'
     """
-    environment = _environment()  # missing packages are told before the work
+    environment = page_environment()  # missing packages are told before the work
     require_matplotlib()
     contents = gather_contents(
         pairs, calibrators, items=items, user_degree=user_degree, groups=groups, candidates=candidates,
-        list_sizes=list_sizes, title=title, notes=notes, extra_tables=extra_tables, n_resamples=n_resamples,
-        progress=progress,
+        list_sizes=list_sizes, distillation=distillation, title=title, notes=notes, extra_tables=extra_tables,
+        n_resamples=n_resamples, progress=progress,
     )  # fmt: skip
     folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(page_plans(contents), folder, progress or _no_progress)
+    figures = draw_figures(page_plans(contents), folder, progress or no_progress)
     with replacing(path) as temporary:
         temporary.write_text(_render(environment, contents, figures), encoding="utf-8")
     return ReportSummary(
         path=Path(path), headline=contents.headline.sentence, main=contents.main.name,
-        ece={method.name: method.ece.value for method in contents.methods}, figures=_files(folder, figures),
+        ece={method.name: method.ece.value for method in contents.methods}, figures=figure_files(folder, figures),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class ListSizePage:
-    """What a page about list sizes alone says around them."""
-
-    title: str
-    headline: Headline
-    tiles: tuple[Tile, ...]
-    tables: tuple[ExtraTable, ...]
-    notes: tuple[str, ...]
-
-
-def write_list_size_report(
-    path: str | os.PathLike[str],
-    list_sizes: ListSizes,
-    *,
-    figures_dir: str | os.PathLike[str] | None = None,
-    title: str | None = None,
-    notes: Iterable[str] = (),
-    extra_tables: Sequence[ExtraTable] = (),
-    progress: Progress | None = None,
-) -> ReportSummary:
-    """Write one HTML page about list sizes alone; `write_report` puts them beside calibration.
-
-    Parameters
-    ----------
-    path : path
-        Where to write the page; whole or not at all.
-    list_sizes : ListSizes
-        What `gather_list_sizes` found.
-    figures_dir, title, notes, extra_tables, progress
-        As in `write_report`.
-    """
-    environment = _environment()
-    require_matplotlib()
-    page = ListSizePage(
-        title or "How many items to show?", list_headline(list_sizes), list_tiles(list_sizes),
-        tuple(checked_table(table) for table in extra_tables), tuple(notes),
-    )  # fmt: skip
-    folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(list_plans(list_sizes), folder, progress or _no_progress)
-    text = _rendered(environment, "list_size_page.html.j2", figures, page=page, lists=list_sizes)
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return ReportSummary(Path(path), page.headline.sentence, list_sizes.main, {}, _files(folder, figures))
 
 
 def render_page(contents: Contents, figures: tuple[PageFigure, ...]) -> str:
     """The page as text."""
-    return _render(_environment(), contents, figures)
+    return _render(page_environment(), contents, figures)
 
 
 def _render(environment: Any, contents: Contents, figures: tuple[PageFigure, ...]) -> str:
-    return _rendered(
-        environment, "template.html.j2", figures, page=contents, lists=contents.list_sizes,
+    distilled = contents.distillation
+    return rendered(
+        environment, "template.html.j2", figures, page=contents, lists=contents.list_sizes, distilled=distilled,
+        distilled_headline=None if distilled is None else distillation_headline(distilled),
         best=best_of_columns(contents.methods), labels_known=labels_known(contents.cases), n_top=TOP_N,
         n_card=CARD_ITEMS, most_groups=MOST_GROUPS,
     )  # fmt: skip
 
 
-def _rendered(environment: Any, template: str, figures: tuple[PageFigure, ...], **values: object) -> str:
+def rendered(environment: Any, template: str, figures: tuple[PageFigure, ...], **values: object) -> str:
+    """A template with its values and figures as text."""
     from markupsafe import Markup
 
     def section(name: str) -> list[Markup]:
@@ -190,17 +150,19 @@ def _rendered(environment: Any, template: str, figures: tuple[PageFigure, ...], 
     return page
 
 
-def _files(folder: Path | None, figures: tuple[PageFigure, ...]) -> tuple[Path, ...]:
+def figure_files(folder: Path | None, figures: tuple[PageFigure, ...]) -> tuple[Path, ...]:
+    """Where the figures were written."""
     if folder is None:
         return ()
     return tuple(folder / f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg"))
 
 
-def _no_progress(step: str, done: int, total: int) -> None:
+def no_progress(step: str, done: int, total: int) -> None:
     """Nobody wants to know."""
 
 
-def _environment() -> Any:
+def page_environment() -> Any:
+    """What renders the templates, or a sentence that says how to get it."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:

@@ -1,0 +1,300 @@
+"""Bidirectional distillation against the way of the public code, and the memory it takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from benchmarks.logs import absent, fewer_users, split_of
+from benchmarks.rivals.dense_distillation import STAGES, DenseDistillation, Stopwatch
+from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
+from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
+from sureness.data.interactions import Interactions
+from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.distillation.bidirectional import BidirectionalDistillation
+from sureness.distillation.sampling import weight_table
+from sureness.distillation.settings import DistillationSettings
+from sureness.evaluation.ranking import block_scores
+from sureness.models.bpr import BPR
+from sureness.numerics.row_ranks import draw_by_ranks, sketched_ranks
+
+_FACTORS = 50, 5  # of teacher and student
+_BATCH = 128  # of the public code
+_ALONE = 10  # epochs before, so that scores and ranks are those of models that have learned something
+_PERIOD = 10  # epochs between two refreshes, the text's
+_ONCE = DistillationSettings(epochs=1, refresh_every=1)
+_OWN_BATCH = BPR().settings.batch_size
+
+Pair = tuple[BPR, BPR]
+
+
+def distillation(scale: Scale) -> list[Table]:
+    """Speed against the dense reference, memory above models and data, and growth on a larger log."""
+    return [*_epochs(scale), _memory(scale), _sizes(scale)]
+
+
+# --- speed ---------------------------------------------------------------------------------------------------------
+
+
+def _epochs(scale: Scale) -> list[Table]:
+    title = f"An epoch of bidirectional distillation with a refresh, BPR {_FACTORS[0]}/{_FACTORS[1]} on CiteULike"
+    if reason := absent("citeulike-bd"):
+        return [Table.skipped(title, reason)]
+    rows, sizes, every = [], [], []
+    whole = split_of("citeulike-bd")
+    take_turns(_sides(_small(), *_both(_small())), 0)  # compiled, which would count as slow
+    for share in scale.shares:
+        train = fewer_users(whole, share).train
+        pair, rival = _both(train)
+        with one_thread():
+            runs = take_turns(_sides(train, pair, rival), scale.training_rounds)
+        sizes.append(train.n_users * train.n_items)
+        every.append(runs)
+        faster = [ratio(runs["dense"], runs[side]) for side in ("equal", "own")]
+        times = (time_of(side.median) for side in runs.values())
+        rows.append((count_of(sizes[-1]), count_of(len(train)), *times, *map(str, faster)))
+    exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
+    what = f"BD epoch with refresh of {len(train):,} pairs, times faster than dense"
+    speed = Table(
+        title,
+        ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", f"dense, of {_BATCH}",
+         "times faster", f"of {_OWN_BATCH:,}"),
+        [*rows, ("growth exponent", "", *exponents, "", "")],
+        notes=_NOTES,
+        bars=(
+            Bar.at_least(f"{what}, at equal batches", 50, faster[0].value),
+            Bar.at_least(f"{what}, each at its own batch size", 50, faster[1].value),
+        ),
+    )  # fmt: skip
+    with one_thread():
+        return [speed, _stages(train, pair, rival)]  # of the largest
+
+
+def _sides(train: Interactions, pair: Pair, rival: _Rival) -> dict[str, Callable[[], Measured]]:
+    return {
+        "equal": timed(_ours(train, _with_batches(pair, _BATCH), _ONCE)),
+        "own": timed(_ours(train, pair, _ONCE)),
+        "dense": timed(rival.run),
+    }
+
+
+_NOTES = (
+    f"One thread each, a refresh for one epoch, {_ONCE.to_student.items} items for each pair and direction, sketched "
+    f"ranks. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of `fit`, networks "
+    "built and the best kept; dense: its models made before.",
+    "dense: the way of the public code, written anew: scores, ranks (the order of the order) and weights as tables of "
+    f"users x items, one multinomial draw a user, batches of {_BATCH}, Adam on all rows. Its batches are slices of "
+    "tensors; a data loader would add to its time.",
+    "A side slower than 20 s is run once.",
+)
+_STAGES = {
+    "scores": "scores of all items by both models", "ranks": "ranks by both models",
+    "draws": "weights and draws, both directions", "steps": "steps of both models",
+}  # fmt: skip
+
+
+def _stages(train: Interactions, pair: Pair, rival: _Rival) -> Table:
+    """Where the time of one epoch with refresh goes, and what an epoch takes where a refresh serves ten."""
+    pairs, refresh = (_with_batches(pair, _BATCH), pair), _refresh_stages(train, pair)
+    sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + [rival.dense.watch.seconds]
+    seldom = _ONCE.changed(epochs=_PERIOD, refresh_every=_PERIOD)
+    all_in_all = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
+    all_in_all.append(sides[-1]["steps"] + sum(sides[-1][stage] for stage in refresh if stage != "steps") / _PERIOD)
+    compared = {_STAGES[stage]: [side[stage] for side in sides] for stage in STAGES}
+    compared[f"an epoch, a refresh every {_PERIOD}"] = all_in_all
+    rows = [
+        (told, *map(time_of, seconds), f"{seconds[2] / seconds[0]:.1f}", f"{seconds[2] / seconds[1]:.1f}")
+        for told, seconds in compared.items()
+    ]
+    return Table(
+        f"Stages of an epoch with refresh, {train.n_users:,} users and {train.n_items:,} items",
+        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", f"dense, of {_BATCH}", "times faster",
+         f"of {_OWN_BATCH:,}"),
+        rows,
+        notes=(
+            "One run of each stage; building networks and keeping the best are in none. Last row: sureness as it runs, "
+            f"draws for all {_PERIOD} epochs at the refresh; dense: its steps and a tenth of its refresh.",
+        ),
+    )  # fmt: skip
+
+
+def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
+    """Seconds of scores, ranks and draws; what `refresh` does, one stage after the other for each block."""
+    watch, rng, users = Stopwatch(), np.random.default_rng(0), np.arange(train.n_users)
+    sides = [
+        (learner, weight_table(direction.scheme, direction.rank_gap_scale, train.n_items), direction.items)
+        for learner, direction in enumerate((_ONCE.to_teacher, _ONCE.to_student))
+    ]
+    blocks = zip(*(block_scores(model, users) for model in pair), strict=True)
+    while True:
+        with watch.of("scores"):
+            found = next(blocks, None)
+        if found is None:
+            return watch.seconds
+        block = found[0][0]
+        seen = {"rows": block, "starts": train.row_starts, "hidden": train.item_rows}
+        with watch.of("ranks"):
+            ranks = [sketched_ranks(scores, _ONCE.quantiles, **seen) for _, scores in found]
+        with watch.of("draws"):
+            for learner, table, items in sides:
+                draw_by_ranks(ranks[learner], ranks[1 - learner], table, train.user_degree[block] * items, rng)
+
+
+def _steps(train: Interactions, pair: Pair) -> float:
+    """Seconds of the steps of one epoch, without its refresh."""
+    told = BidirectionalDistillation(*pair, _ONCE).fit(train).history_
+    return float(told["seconds"].max())  # type: ignore[arg-type]
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+def _memory(scale: Scale) -> Table:
+    """Processes of their own: what an epoch with refresh takes above models, data and libraries."""
+    title = f"Memory of an epoch with refresh above models and data, BPR {_FACTORS[0]}/{_FACTORS[1]} on CiteULike"
+    if reason := absent("citeulike-bd"):
+        return Table.skipped(title, reason)
+    rows, extra = [], {}
+    share = scale.shares[-1]
+    for name, told in (("1", "a refresh every epoch"), (str(_PERIOD), f"draws for {_PERIOD} epochs"),
+                       ("dense", "dense, the refresh alone")):  # fmt: skip
+        run = _in_process("epoch_process", name, share)
+        extra[name] = run.peak_bytes - json.loads(run.output)["before"]
+        rows.append((told, size_of(run.peak_bytes - extra[name]), size_of(run.peak_bytes), size_of(extra[name])))
+    return Table(
+        title,
+        ("what", "before", "peak", "above"),
+        rows,
+        notes=("Before: resident memory once libraries, data and both models are there and everything is compiled. "
+               "One thread.",),
+        bars=tuple(
+            Bar.at_most(f"BD epoch on {share:.0%} of CiteULike, {words}, memory above models and data", 500,
+                        extra[name] / 1e6, " MB")
+            for name, words in (("1", "a refresh every epoch"), (str(_PERIOD), f"draws for {_PERIOD} epochs"))
+        ),
+    )  # fmt: skip
+
+
+def _sizes(scale: Scale) -> Table:
+    """Whole processes that read Gowalla and train both models together for two epochs, with one refresh."""
+    title = f"Bidirectional distillation of BPR {_FACTORS[0]}/{_FACTORS[1]} on Gowalla: two epochs, one refresh"
+    if reason := absent("gowalla"):
+        return Table.skipped(title, reason)
+    rows, peaks, shape = [], {}, ""
+    for ranks in ("sketch", "exact"):
+        sizes, found = [], []
+        for share in scale.shares:
+            run = _in_process("gowalla_process", ranks, share)
+            told = json.loads(run.output)
+            sizes.append(told["users"] * told["items"])
+            found.append((told["refresh"], told["epoch"], run.peak_bytes))
+            shape = f"{told['users']:,} x {told['items']:,}"
+            rows.append((ranks, shape, count_of(told["pairs"]), time_of(found[-1][0]), time_of(found[-1][1]),
+                         size_of(found[-1][2])))  # fmt: skip
+        exponents = (f"{growth(sizes, values):.2f}" for values in zip(*found, strict=True))
+        rows.append((ranks, "growth exponent", "", *exponents))
+        peaks[ranks] = found[-1][2]
+    return Table(
+        title,
+        ("ranks", "users x items", "pairs", "refresh", "an epoch", "peak memory"),
+        rows,
+        notes=(
+            f"Processes from start to end: imports, reading, {_ALONE // 2} epochs alone, one refresh with draws for "
+            f"{_PERIOD} epochs, two epochs together. One thread. Growth: in users x items.",
+        ),
+        bars=(Bar.at_most(f"BD on Gowalla ({shape}), peak memory", 4, peaks["sketch"] / 1e9, " GB"),),
+    )
+
+
+def _in_process(function: str, what: str, share: float) -> Measured:
+    code = f"import sys; from benchmarks.distilling import {function}; {function}(*sys.argv[1:])"
+    return python(code, what, str(share))()
+
+
+def epoch_process(what: str, share: str) -> None:
+    """Runs in a process of its own: an epoch with refresh on CiteULike; prints the memory in use before it."""
+    import psutil
+
+    def run(train: Interactions, pair: Pair) -> None:
+        if what == "dense":
+            _Rival.of(train, pair).dense.refresh()
+        else:
+            _ours(train, pair, _ONCE.changed(refresh_every=int(what)))()
+
+    with one_thread():
+        run(_small(), _pair(_small()))  # compiles
+        train = fewer_users(split_of("citeulike-bd"), float(share)).train
+        pair = _pair(train)
+        before = psutil.Process().memory_info().rss
+        run(train, pair)
+    print(json.dumps({"before": before}))
+
+
+def gowalla_process(ranks: str, share: str) -> None:
+    """Runs in a process of its own: two epochs with one refresh on Gowalla; prints how long they took."""
+    settings: dict[str, Any] = {"warm_up": _ALONE // 2, "epochs": 2, "refresh_every": _PERIOD, "ranks": ranks}
+    with one_thread():
+        BidirectionalDistillation(*_unfitted(), **settings).fit(_small())  # compiles
+        train = fewer_users(split_of("gowalla"), float(share)).train
+        start = time.perf_counter()
+        both = BidirectionalDistillation(*_unfitted(), **settings).fit(train)
+        seconds = time.perf_counter() - start
+    told = both.history_.unique("epoch").sort("epoch")["seconds"]
+    shape = {"users": train.n_users, "items": train.n_items, "pairs": len(train)}
+    print(json.dumps({**shape, "refresh": seconds - told.sum(), "epoch": told[-2:].mean()}))
+
+
+# --- the sides -----------------------------------------------------------------------------------------------------
+
+
+def _unfitted() -> Pair:
+    teacher, student = (BPR(n_factors=n, epochs=_ALONE, learning_rate=0.01, l2=0.03) for n in _FACTORS)
+    return teacher, student
+
+
+def _pair(train: Interactions) -> Pair:
+    """Teacher and student that have learned alone."""
+    teacher, student = _unfitted()
+    return teacher.fit(train), student.fit(train)
+
+
+def _both(train: Interactions) -> tuple[Pair, _Rival]:
+    pair = _pair(train)
+    return pair, _Rival.of(train, pair)
+
+
+def _with_batches(pair: Pair, size: int) -> Pair:
+    """The same models, to go on in other batches."""
+    teacher, student = (copy(model).set_params(batch_size=size) for model in pair)
+    return teacher, student
+
+
+def _ours(train: Interactions, pair: Pair, settings: DistillationSettings) -> Callable[[], object]:
+    return lambda: BidirectionalDistillation(*pair, settings).fit(train)
+
+
+class _Rival:
+    """The dense reference as a side; its stages are those of its last run."""
+
+    def __init__(self, dense: DenseDistillation) -> None:
+        self.dense = dense
+
+    @classmethod
+    def of(cls, train: Interactions, pair: Pair) -> _Rival:
+        teacher, student = ((model.source_.user_factors, model.source_.item_factors) for model in pair)
+        return cls(DenseDistillation(train, teacher, student, _ONCE, batch_size=_BATCH))
+
+    def run(self) -> None:
+        self.dense.watch = Stopwatch()
+        self.dense.refresh()
+        self.dense.epoch()
+
+
+def _small() -> Interactions:
+    """A log on which everything is compiled in no time."""
+    return Interactions.from_matrix(simulate(SimulatorSettings(n_users=40, n_items=600)).train)

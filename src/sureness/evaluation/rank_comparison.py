@@ -1,0 +1,273 @@
+"""Where two models rank the same items: the test interactions, and the items that either would show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
+from sureness.evaluation.common_ids import CommonIds
+from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
+from sureness.sources.base import ScoreSource
+
+_ROLES = ("teacher", "student")
+_BLOCK_PAIRS = 4_000_000  # comparisons made at a time
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class RankComparison:
+    """The rank of every test interaction in two models, 1 for the best unseen item.
+
+    Examples
+    --------
+    >>> ranks = pl.DataFrame({"user_id": [1, 2], "item_id": [5, 5], "teacher_rank": [4.0, 1.0],
+    ...                       "student_rank": [2.0, 1.0]})
+    >>> RankComparison(ranks, n_items=10)
+    RankComparison(2 interactions: student better 50.0%, equal 50.0%, average rank difference 0.1000)
+    """
+
+    ranks: pl.DataFrame  # user_id, item_id, teacher_rank, student_rank; one row a test interaction
+    n_items: int  # that both models know
+    n_left_out: int = 0  # test interactions that were seen before, or that one of the models does not know
+
+    def __len__(self) -> int:
+        return self.ranks.height
+
+    @property
+    def teacher(self) -> FloatArray:
+        """Ranks by the teacher; shape (n,)."""
+        return self.ranks["teacher_rank"].to_numpy()
+
+    @property
+    def student(self) -> FloatArray:
+        """Ranks by the student; shape (n,)."""
+        return self.ranks["student_rank"].to_numpy()
+
+    @property
+    def difference(self) -> FloatArray:
+        """The teacher's rank less the student's; above 0 where the student is better. Shape (n,)."""
+        return np.asarray(self.teacher - self.student)
+
+    @property
+    def student_better(self) -> float:
+        """Share of the test interactions that the student ranks higher than the teacher."""
+        return float(np.mean(self.difference > 0))
+
+    @property
+    def equal(self) -> float:
+        """Share that both rank alike."""
+        return float(np.mean(self.difference == 0))
+
+    @property
+    def average_difference(self) -> float:
+        """Mean absolute rank difference, divided by the number of items.
+
+        With one test interaction a user this is the text's 1 / (n m) times the sum over the test set. Rankings that
+        have nothing to do with each other give 1/3.
+        """
+        return float(np.mean(np.abs(self.difference)) / self.n_items)
+
+    def curve(self, n_points: int = 1_000) -> FloatArray:
+        """Rank differences in increasing order, divided by the number of items, at evenly spaced shares of them.
+
+        All of them if there are no more than `n_points`.
+        """
+        rising = np.sort(self.difference) / self.n_items
+        if len(rising) <= n_points:
+            return rising
+        return np.asarray(rising[np.linspace(0, len(rising) - 1, n_points).round().astype(np.int64)])
+
+    def __repr__(self) -> str:
+        return (
+            f"RankComparison({len(self):,} interactions: student better {self.student_better:.1%}, "
+            f"equal {self.equal:.1%}, average rank difference {self.average_difference:.4f})"
+        )
+
+
+def compare_ranks(
+    teacher: ScoreSource,
+    student: ScoreSource,
+    test: Interactions,
+    *,
+    seen: Interactions | None = None,
+    progress: Progress | None = None,
+) -> RankComparison:
+    """Rank every test interaction by both models among the items that its user has not seen.
+
+    Ranks are exact: one more than the number of higher scores, and half the number of equal ones, so that a model
+    which cannot tell items apart gets the middle of the places they share. What a model does not know shares its last
+    places. Where the two know different users or items, only the common ones count. Memory is bounded by a block of
+    scores.
+
+    Parameters
+    ----------
+    teacher, student : ScoreSource
+    test : Interactions
+        What should be ranked high. Interactions that are also in `seen` are left out.
+    seen : Interactions, optional
+        Items that do not count: the training log, and the validation set when the test is judged.
+    progress : callable, optional
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> test = Interactions.from_matrix(np.array([[0, 1, 0], [0, 0, 1]]))
+    >>> large = MatrixSource(np.array([[0.3, 0.2, 0.1], [0.3, 0.2, 0.1]]))
+    >>> small = MatrixSource(np.array([[0.1, 0.3, 0.2], [0.3, 0.2, 0.1]]))
+    >>> compare_ranks(large, small, test).ranks.select("teacher_rank", "student_rank").rows()
+    [(2.0, 1.0), (3.0, 3.0)]
+    """
+    common = CommonIds.of(teacher, student)
+    judged = common.fitted(test, "test")
+    if seen is not None:
+        seen = common.fitted(seen, "seen")
+        judged = judged.keep(~_among(judged, seen))
+    if not len(judged):
+        raise DataError(
+            "no test interaction is left to rank; give interactions that were not seen, with ids that both models know"
+        )
+    ranks = _test_ranks(common, judged, seen, progress)
+    table = pl.DataFrame(
+        {
+            "user_id": common.users.at(judged.user_rows),
+            "item_id": common.items.at(judged.item_rows),
+            "teacher_rank": ranks[0],
+            "student_rank": ranks[1],
+        }
+    )
+    return RankComparison(table, n_items=len(common.items), n_left_out=len(test) - len(judged))
+
+
+@dataclass(frozen=True, eq=False)
+class RankScatter:
+    """Unseen items that one of the models would show, with their ranks in both.
+
+    Examples
+    --------
+    >>> points = pl.DataFrame({"drawn_by": ["teacher", "teacher"], "teacher_rank": [1, 2], "student_rank": [3, 90]})
+    >>> RankScatter(points, n_items=100).known_to_other("teacher", 0.1)
+    0.5
+    """
+
+    points: pl.DataFrame  # drawn_by ("teacher" or "student"), teacher_rank, student_rank
+    n_items: int
+
+    def known_to_other(self, drawn_by: str, top: float = 0.1) -> float:
+        """Share of the items of one model that are in this top share of the other's ranking; NaN if it has none."""
+        other = {"teacher": "student_rank", "student": "teacher_rank"}.get(drawn_by)
+        if other is None:
+            raise DataError(f"drawn_by must be teacher or student, got {drawn_by!r}")
+        ranks = self.points.filter(drawn_by=drawn_by)[other].to_numpy()
+        return float(np.mean(ranks <= top * self.n_items)) if len(ranks) else float("nan")
+
+
+def rank_scatter(
+    teacher: ScoreSource,
+    student: ScoreSource,
+    *,
+    seen: Interactions | None = None,
+    n_points: int = 2_000,
+    scale: float = 1e-2,
+    seed: int = 0,
+) -> RankScatter:
+    """Draw unseen items that each model ranks high, and look up their ranks in both.
+
+    Items are drawn by the rank-aware scheme of collaborative distillation, with chances in proportion to
+    exp(-scale * rank), for users drawn with replacement.
+
+    Parameters
+    ----------
+    teacher, student : ScoreSource
+    seen : Interactions, optional
+        Items that are never drawn and do not count in ranks.
+    n_points : int
+        Drawn from the ranking of each model.
+    scale : float
+        How fast the chance of an item falls with its rank.
+    seed : int
+
+    Examples
+    --------
+    >>> from sureness.sources.base import FactorSource
+    >>> rng = np.random.default_rng(0)
+    >>> large = FactorSource(rng.normal(size=(30, 8)), rng.normal(size=(200, 8)))
+    >>> small = FactorSource(large.user_factors[:, :2], large.item_factors[:, :2])
+    >>> rank_scatter(large, small, n_points=50).points["drawn_by"].value_counts(sort=True)["count"].to_list()
+    [50, 50]
+    """
+    if n_points < 1 or not scale > 0:
+        raise DataError(f"n_points must be at least 1 and scale above 0, got {n_points} and {scale}")
+    common = CommonIds.of(teacher, student)
+    hidden = None if seen is None else common.fitted(seen, "seen")
+    rng = np.random.default_rng(seed)
+    n_users, n_items = len(common.users), len(common.items)
+    counts = np.bincount(rng.integers(0, n_users, n_points), minlength=n_users)
+    table = np.exp(scale * np.minimum(np.arange(-n_items, n_items + 1.0), -1.0))
+    parts = []
+    for block, *scores in common.blocks(np.flatnonzero(counts)):
+        unseen = {} if hidden is None else {"rows": block, "starts": hidden.row_starts, "hidden": hidden.item_rows}
+        ranks = [exact_ranks(part, **unseen) for part in scores]
+        parts += [_drawn(ranks, guide, table, counts[block], rng) for guide in (0, 1)]
+    points = pl.concat(parts)
+    return RankScatter(points.sort("drawn_by", descending=True, maintain_order=True), n_items=n_items)
+
+
+def _among(test: Interactions, seen: Interactions) -> BoolArray:
+    """Which pairs of the test are also in `seen`."""
+    keys, known = (log.user_rows * test.n_items + log.item_rows for log in (test, seen))
+    return np.asarray(np.isin(keys, known))
+
+
+def _test_ranks(
+    common: CommonIds, test: Interactions, seen: Interactions | None, progress: Progress | None
+) -> tuple[FloatArray, FloatArray]:
+    users, done = np.flatnonzero(test.user_degree), 0
+    ranks = np.empty(len(test)), np.empty(len(test))
+    for block, *both in common.blocks(users):
+        pairs = slice(test.row_starts[block[0]], test.row_starts[block[-1] + 1])
+        owners = np.repeat(np.arange(len(block)), test.user_degree[block])
+        for scores, found in zip(both, ranks, strict=True):
+            if seen is not None:
+                scores[_places(seen, block)] = np.nan  # neither higher than anything nor equal to it
+            found[pairs] = _middle_ranks(scores, owners, test.item_rows[pairs])
+        done += len(block)
+        if progress is not None:
+            progress("comparing ranks", done, len(users))
+    return ranks
+
+
+def _places(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
+    """Row in the block and column of every pair of its users."""
+    degree = log.user_degree[block]
+    ends = np.cumsum(degree)
+    within = np.arange(degree.sum()) - np.repeat(ends - degree, degree)
+    return np.repeat(np.arange(len(block)), degree), log.item_rows[np.repeat(log.row_starts[block], degree) + within]
+
+
+def _middle_ranks(scores: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    """1 + the number of higher scores + half that of equal ones, a few rows at a time."""
+    ranks = np.empty(len(rows))
+    size = max(1, _BLOCK_PAIRS // scores.shape[1])
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        mine = scores[rows[part], columns[part]][:, None]
+        others = scores[rows[part]]
+        higher = np.count_nonzero(others > mine, axis=1)
+        ranks[part] = 0.5 + higher + np.count_nonzero(others == mine, axis=1) / 2  # it is equal to itself
+    return ranks
+
+
+def _drawn(
+    ranks: list[RowRanks], guide: int, table: FloatArray, counts: IntArray, rng: np.random.Generator
+) -> pl.DataFrame:
+    drawn = draw_by_ranks(ranks[1 - guide], ranks[guide], table, counts, rng, compared=False)
+    rows = np.repeat(np.arange(len(counts)), counts)[drawn >= 0]
+    found = {f"{name}_rank": ranks[place].at(rows, drawn[drawn >= 0]) for place, name in enumerate(_ROLES)}
+    return pl.DataFrame(found).select(pl.lit(_ROLES[guide]).alias("drawn_by"), pl.all().cast(pl.Int64))

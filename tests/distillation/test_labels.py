@@ -1,0 +1,147 @@
+"""Labels by their formulas, and calibrated ones by what calibration means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+
+from sureness.calibration.catalogue import CALIBRATORS
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.data.interactions import Interactions, union
+from sureness.distillation.labels import Labelling, judged_pairs, labelling
+from sureness.distillation.settings import Direction
+from tests.distillation.worlds import fitted, parts
+
+SCORES = arrays(np.float32, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.floats(-50, 50, width=32))
+
+
+class Speaker:
+    """A guide whose opinions are in a table."""
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def opinions(self, users, items):
+        return self.scores[users[:, None], items]
+
+
+def plain(kind="sigmoid", temperature=2.0):
+    return labelling(Direction(labels=kind, temperature=temperature), Speaker(None), None, None)
+
+
+@given(SCORES, st.floats(0.1, 10))
+def test_soft_labels_are_sigmoids_at_a_temperature(scores, temperature):
+    made = plain(temperature=temperature)
+    labels = made.labels(scores)
+    assert (labels.dtype, labels.shape) == (np.float32, scores.shape)
+    assert_allclose(labels, expit(scores.astype(float) / temperature), rtol=1e-4, atol=1e-6)
+    assert (made.slope, made.shift) == (1.0 / temperature, 0.0)  # the learner speaks at the same temperature
+
+
+def test_scores_without_end_have_labels_from_0_to_1():
+    assert plain().labels(np.array([[-1e30, 0.0, 1e30]], dtype=np.float32)).tolist() == [[0.0, 0.5, 1.0]]
+
+
+@given(SCORES)
+def test_constant_labels_keep_the_level_and_forget_the_items(scores):
+    constant, soft = plain("constant").labels(scores), plain().labels(scores)
+    assert (constant.dtype, constant.shape) == (np.float32, scores.shape)
+    assert len(np.unique(constant)) == 1
+    assert_allclose(constant.ravel()[0], soft.astype(float).mean(), rtol=1e-5)
+
+
+@given(SCORES)
+def test_labels_of_one_are_one(scores):
+    labels = plain("one").labels(scores)
+    assert (labels.dtype, labels.shape) == (np.float32, scores.shape)
+    assert np.all(labels == 1)
+
+
+# --- calibrated ----------------------------------------------------------------------------------------------------
+
+
+def scored_pairs(n=4_000, seed=0, slope=3.0, shift=-1.0):
+    """Pairs whose guide's score is related to relevance by a known curve, and the learner's by another."""
+    rng = np.random.default_rng(seed)
+    guide = rng.normal(size=n).astype(np.float32)
+    relevant = (rng.random(n) < expit(slope * guide + shift)).astype(int)
+    learner = Speaker((0.1 * guide + rng.normal(size=n) * 0.05).astype(np.float32)[:, None])
+    return guide, learner, (np.arange(n), np.zeros(n, dtype=int), relevant)
+
+
+def test_calibrated_labels_are_chances():
+    """The true curve is found, and the learner's own slope and shift make its chances fit the same pairs."""
+    guide, learner, pairs = scored_pairs()
+    made = labelling(Direction(labels="calibrated"), learner, guide, pairs)
+    grid = np.linspace(-2, 2, 9, dtype=np.float32)[:, None]
+    assert_allclose(made.labels(grid), expit(3.0 * grid - 1.0), atol=0.03)
+    mine = learner.scores[:, 0].astype(float)
+    off = expit(made.slope * mine + made.shift) - pairs[2]
+    assert abs(off.mean()) < 1e-3  # what the best slope and shift have in common
+    assert abs((off * mine).mean()) < 1e-3
+    assert made.slope > 5
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_any_calibrator_speaks(name):
+    guide, learner, pairs = scored_pairs(500)
+    made = labelling(Direction(labels="calibrated", calibrator=name), learner, guide, pairs)
+    scores = np.sort(guide)[None, ::50].repeat(2, axis=0)
+    labels = made.labels(scores)
+    assert (labels.dtype, labels.shape) == (np.float32, scores.shape)
+    assert np.all((labels >= 0) & (labels <= 1))
+    assert np.all(np.diff(labels[0]) >= 0)
+    assert type(made.calibrator) is CALIBRATORS[name]
+
+
+def test_a_labelling_with_a_calibrator_of_its_own():
+    calibrator = PlattCalibrator().fit([-1.0, 0.3, 1.0, -0.5, 0.5, 0.2], [0, 0, 1, 0, 1, 1])
+    scores = np.array([[0.3, -2.0]], dtype=np.float32)
+    found = Labelling(Direction(labels="calibrated"), calibrator).labels(scores)
+    assert_allclose(found[0], calibrator.probability(scores[0]), rtol=1e-6)
+
+
+# --- the pairs that are judged -------------------------------------------------------------------------------------
+
+
+def test_each_held_out_pair_is_judged_beside_an_unseen_item_of_its_user():
+    train, validation = parts()
+    users, items, relevant = judged_pairs(train, validation, np.random.default_rng(0))
+    half = len(validation)
+    assert len(users) == len(items) == len(relevant) == 2 * half
+    assert_array_equal(relevant, [1] * half + [0] * half)
+    assert_array_equal(users[:half], users[half:])
+    assert set(zip(users[:half], items[:half], strict=True)) == set(
+        zip(validation.user_rows, validation.item_rows, strict=True)
+    )
+    known = union([train, validation])
+    assert not any(item in known.items_of(user) for user, item in zip(users[half:], items[half:], strict=True))
+
+
+def test_the_pairs_follow_from_the_random_numbers():
+    first, same, other = (judged_pairs(*parts(), np.random.default_rng(seed))[1] for seed in (0, 0, 1))
+    assert_array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+def test_users_without_an_unseen_item_are_not_judged():
+    train = Interactions.from_matrix(np.array([[1, 1, 0], [1, 0, 0]]))
+    validation = Interactions.from_matrix(np.array([[0, 0, 1], [0, 1, 0]]))
+    users, items, relevant = judged_pairs(train, validation, np.random.default_rng(0))
+    assert (users.tolist(), items.tolist(), relevant.tolist()) == ([1, 1], [1, 2], [1, 0])
+
+
+def test_a_good_models_calibrated_labels_are_of_the_level_of_the_pairs():
+    """Half of the judged pairs are relevant, so labels and the learner's chances are a half on average."""
+    pairs = judged_pairs(*parts(), np.random.default_rng(0))
+    guide, learner = fitted("lightgcn").network_, fitted("bpr", n_factors=2).network_
+    scores = guide.opinions(pairs[0], pairs[1][:, None])[:, 0]
+    made = labelling(Direction(labels="calibrated"), learner, scores, pairs)
+    assert made.labels(scores).mean() == pytest.approx(0.5, abs=0.005)
+    mine = learner.opinions(pairs[0], pairs[1][:, None])[:, 0]
+    assert expit(made.slope * mine + made.shift).mean() == pytest.approx(0.5, abs=0.005)

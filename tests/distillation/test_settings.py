@@ -1,0 +1,185 @@
+"""Settings that make sense are kept, others are refused with one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sureness.distillation.settings import Direction, DistillationSettings
+from sureness.errors import DataError
+
+NOT_NUMBERS = ["1", None, True, float("nan"), float("inf"), [1.0]]
+NOT_WHOLE = ["1", None, True, 1.5, float("nan"), [1]]
+
+
+def refused(message, make):
+    """One sentence: what was expected, what came."""
+    with pytest.raises(DataError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def bad_values():
+    """Every setting of a direction with values that it cannot have."""
+    for name, wrong in {
+        "weight": [*NOT_NUMBERS, -0.1], "position_decay": [*NOT_NUMBERS, -1.0],
+        "rank_gap_scale": [*NOT_NUMBERS, 0.0, -1e-4], "temperature": [*NOT_NUMBERS, 0, -2],
+        "items": [*NOT_WHOLE, 0, -1], "positives": [*NOT_WHOLE, -1], "reuse": ["yes", 1, None],
+        "labels": ["soft", None, "Sigmoid"],
+    }.items():  # fmt: skip
+        yield from ((name, value) for value in wrong)
+
+
+@pytest.mark.parametrize(("name", "value"), list(bad_values()))
+def test_a_direction_refuses_what_it_cannot_use(name, value):
+    refused(rf"^{name} must be .*, got {re.escape(repr(value))}$", lambda: Direction(**{name: value}))
+    refused(rf"^{name} must be", lambda: DistillationSettings().changed(**{f"to_student__{name}": value}))
+
+
+def test_a_direction_refuses_other_schemes():
+    refused(
+        "the scheme must be one of tanh, exp, rank-aware, top, uniform, got 'sinh'", lambda: Direction(scheme="sinh")
+    )
+
+
+def test_positions_weigh_only_where_there_are_some():
+    refused("position_decay belongs to the scheme top, got 'tanh'", lambda: Direction(position_decay=3.0))
+    assert Direction(scheme="top", position_decay=3).position_decay == 3.0
+
+
+@pytest.mark.parametrize(
+    "name", ["epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"]
+)
+@pytest.mark.parametrize("value", [*NOT_WHOLE, 0, -1])
+def test_counts_must_be_at_least_one(name, value):
+    message = rf"^{name} must be a whole number of at least 1, got {re.escape(repr(value))}$"
+    refused(message, lambda: DistillationSettings(**{name: value}))
+
+
+@pytest.mark.parametrize("name", ["warm_up", "seed"])
+@pytest.mark.parametrize("value", [*NOT_WHOLE, -1])
+def test_counts_that_may_be_nothing(name, value):
+    message = rf"^{name} must be a whole number of at least 0, got {re.escape(repr(value))}$"
+    refused(message, lambda: DistillationSettings(**{name: value}))
+    assert getattr(DistillationSettings(**{name: 0}), name) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "known"), [("ranks", "sketch, exact"), ("student_start", "own, svd")]
+)  # fmt: skip
+def test_words_must_be_known(name, known):
+    for value in ("other", None, 3):
+        refused(f"^{name} must be one of {known}, got {value!r}$", lambda: DistillationSettings(**{name: value}))  # noqa: B023
+
+
+def test_one_of_the_two_must_learn():
+    refused("both fixed, so nothing would be learned; let one of them learn",
+            lambda: DistillationSettings(teacher_learns=False, student_learns=False))  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [None, "strong", 0.5])
+def test_a_direction_must_be_one(value):
+    refused("to_teacher must be a Direction, got", lambda: DistillationSettings(to_teacher=value))
+
+
+def test_a_direction_may_be_given_as_a_dictionary():
+    made = DistillationSettings(to_student={"weight": 0.2, "scheme": "top"})
+    assert made.to_student == Direction(weight=0.2, scheme="top")
+    refused("weight must be 0 or more", lambda: DistillationSettings(to_student={"weight": -1}))
+
+
+@pytest.mark.xfail(reason="a whole sentence is missing: TypeError, or accepted and found out much later")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to_student": {"weigth": 0.2}}, {"epochs__weight": 3}, {"teacher_learns": "no"}, {"student_learns": None},
+        {"to_student__labels": "calibrated", "to_student__calibrator": "plat"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_other_mistakes_get_a_sentence_too(changes):
+    refused(".", lambda: DistillationSettings().changed(**changes))
+
+
+# --- defaults ------------------------------------------------------------------------------------------------------
+
+
+def test_the_defaults_are_those_of_the_text():
+    """One weight of 0.5 each way, tanh to the student and exp to the teacher, ranks every ten epochs."""
+    made = DistillationSettings()
+    assert (made.to_student.scheme, made.to_teacher.scheme) == ("tanh", "exp")
+    assert {made.to_student.weight, made.to_teacher.weight} == {0.5}
+    assert made.refresh_every == 10
+    assert made.teacher_learns
+    assert made.student_learns
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    made = DistillationSettings(epochs=np.int64(7), to_student=Direction(weight=np.float32(0.25), items=np.int32(4)))
+    assert [type(value) for value in (made.epochs, made.to_student.weight, made.to_student.items)] == [int, float, int]
+    json.dumps(made.plain())
+
+
+@pytest.mark.parametrize(
+    ("direction", "draws"),
+    [(Direction(), True), (Direction(weight=0.0), False), (Direction(weight=0.0, reuse=True), True),
+     (Direction(weight=0.0, positives=5), False)],
+)  # fmt: skip
+def test_items_are_drawn_only_where_they_are_used(direction, draws):
+    assert direction.draws == draws
+
+
+# --- changes -------------------------------------------------------------------------------------------------------
+
+
+def test_changes_reach_both_levels_and_leave_the_rest():
+    before = DistillationSettings(seed=3, to_student=Direction(items=4))
+    after = before.changed(epochs=5, to_student__weight=1.0, to_teacher__scheme="uniform")
+    assert (after.epochs, after.seed) == (5, 3)
+    assert after.to_student == Direction(weight=1.0, items=4)
+    assert after.to_teacher == Direction(scheme="uniform")
+    assert before.to_student.weight == 0.5
+    assert before.changed() == before
+
+
+def test_a_whole_direction_and_a_part_of_it():
+    after = DistillationSettings().changed(to_student=Direction(items=7), to_student__weight=0.1)
+    assert after.to_student == Direction(items=7, weight=0.1)
+
+
+@pytest.mark.parametrize("name", ["epoch", "to_student__weigth", "student__weight", "__weight", "epochs__x"])
+def test_unknown_names_are_refused_with_the_known_ones(name):
+    refused(rf"there is no setting '{name}'; there are .*epochs.*, and for each direction .*to_student__weight",
+            lambda: DistillationSettings().changed(**{name: 1}))  # fmt: skip
+
+
+def test_a_change_is_checked_like_a_new_setting():
+    refused("temperature must be above 0", lambda: DistillationSettings().changed(to_teacher__temperature=0))
+    refused("epochs must be a whole number", lambda: DistillationSettings().changed(epochs=0))
+
+
+def test_settings_are_frozen():
+    for made, name in ((DistillationSettings(), "epochs"), (Direction(), "weight")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(made, name, 3)
+
+
+CHANGES = {
+    "epochs": st.integers(1, 500), "seed": st.integers(0, 2**40), "ranks": st.sampled_from(["sketch", "exact"]),
+    "to_student__weight": st.floats(0, 10), "to_teacher__labels": st.sampled_from(["one", "calibrated", "constant"]),
+    "to_student__reuse": st.booleans(), "teacher_learns": st.booleans(),
+}  # fmt: skip
+
+
+@given(st.fixed_dictionaries({}, optional=CHANGES))
+def test_plain_settings_go_through_json_and_back(changes):
+    made = DistillationSettings().changed(**changes)
+    plain = json.loads(json.dumps(made.plain()))
+    assert set(plain) == {field.name for field in fields(made)}
+    assert DistillationSettings(**plain) == made

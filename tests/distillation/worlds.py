@@ -1,0 +1,63 @@
+"""Small models, logs and sources that distillation is tried on in a moment."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from sureness.data.interactions import Interactions
+from sureness.distillation.bidirectional import BidirectionalDistillation
+from sureness.distillation.settings import Direction, DistillationSettings
+from sureness.models.catalogue import make_recommender
+from sureness.sources.base import FactorSource
+from tests.models.worlds import simulated
+
+SHORT = {"warm_up": 2, "epochs": 4, "refresh_every": 2, "validate_every": 2}
+SILENT = Direction(weight=0.0)
+
+
+def model(name="bpr", **changes):
+    """A quick recommender, not fitted."""
+    settings = {"n_factors": 6, "batch_size": 512, "learning_rate": 0.01, "epochs": 4, "metric": "ndcg@10"}
+    return make_recommender(name, **(settings | changes))
+
+
+@cache
+def fitted(name="bpr", n_factors=8, **changes):
+    """A quick recommender that has learned the simulated world; not to be changed."""
+    return model(name, n_factors=n_factors, **changes).fit(simulated().train)
+
+
+def parts():
+    return simulated().train, simulated().validation
+
+
+def joined(teacher, student, settings=None, **changes):
+    """The two of them, for a few epochs unless the settings say otherwise."""
+    return BidirectionalDistillation(teacher, student, settings, **((SHORT if settings is None else {}) | changes))
+
+
+def silent(**changes):
+    """Two models that never speak to each other."""
+    return DistillationSettings(to_teacher=SILENT, to_student=SILENT).changed(**(SHORT | changes))
+
+
+def log_of(n_users=30, n_items=40, density=0.15, seed=0, full=()):
+    """Random pairs; the users in `full` have seen everything, the last user nothing."""
+    seen = np.random.default_rng(seed).random((n_users, n_items)) < density
+    seen[list(full)] = True
+    seen[-1] = False
+    return Interactions.from_matrix(seen)
+
+
+def scores_for(log, seed=0, n_factors=3):
+    """A source of random factors with the ids of a log."""
+    rng = np.random.default_rng([seed, 1])
+    users, items = (rng.normal(size=(n, n_factors)).astype(np.float32) for n in log.shape)
+    return FactorSource(users, items, users=log.users, items=log.items)
+
+
+def weights(recommender):
+    """What was learned, by name."""
+    return {name: tensor.detach().numpy().copy() for name, tensor in recommender.network_.state_dict().items()}

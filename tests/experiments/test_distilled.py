@@ -1,0 +1,88 @@
+"""Distillation in a simulated world, as the demo shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sureness as sn
+from sureness.cli._distilled_demo import distillation_rows, distilled_demo
+from sureness.experiments.distilled import BOTH, distillation_world, study_distillation
+
+STUDENTS = ["Student", "RD", "CD", "BD-Student", "SVD + first items"]
+
+
+@pytest.fixture(scope="module")
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def study(told):
+    return study_distillation(distillation_world(400, 120), progress=lambda *step: told.append(step))
+
+
+@pytest.fixture(scope="module")
+def judged(study):
+    return study.judged(n_points=100)
+
+
+def test_all_ways_of_teaching_are_there(study):
+    assert list(study.teachers) == ["Teacher", "BD-Teacher"]
+    assert list(study.students) == STUDENTS
+    assert set(study.about) == {*study.teachers, *study.students}
+    assert set(study.history["model"]) == {"teacher", "student"}
+    ratios = {model.n_parameters / study.teachers["Teacher"].n_parameters for model in study.students.values()}
+    assert ratios == {0.1}
+
+
+def test_the_test_was_never_learned_from(study):
+    split = study.split
+    for part in (split.train, split.validation):
+        assert part.matrix.multiply(split.test.matrix).nnz == 0
+    assert split.test.user_degree.max() == 1
+
+
+def test_a_student_is_never_worse_on_validation_than_it_starts(study):
+    first = study.history.filter(model="student", epoch=0)["metric"][0]
+    assert study.students["BD-Student"].best_metric_ >= first
+
+
+def test_judged_models_are_ready_for_a_page(judged):
+    assert [row.name for row in judged.rows] == ["Teacher", "BD-Teacher", *STUDENTS]
+    assert judged.metrics == ("H@50", "N@50", "H@10", "N@10")
+    assert judged.after_names == BOTH
+    assert judged.main == "BD-Student"
+    assert judged.training is not None
+    teacher, student = (judged.row(name).measures["N@10"].value.value for name in ("Teacher", "Student"))
+    assert teacher > student
+
+
+def test_progress_says_whose_turn_it_is(study, told):
+    names = list(dict.fromkeys(text.split(":")[0] for text, _, _ in told))
+    assert names == ["Teacher", *STUDENTS]
+
+
+def test_the_world_has_about_ten_interactions_a_user():
+    for n_users, n_items in ((1_000, 600), (300, 80)):
+        world = distillation_world(n_users, n_items)
+        assert 5 < (world.train.nnz + world.held_out.nnz) / n_users < 25
+
+
+def test_the_same_seed_gives_the_same_models():
+    worlds = [distillation_world(120, 60) for _ in range(2)]
+    first, second = (study_distillation(world, teacher=8, student=2).students["BD-Student"] for world in worlds)
+    np.testing.assert_array_equal(first.score_block(np.arange(120)), second.score_block(np.arange(120)))
+
+
+def test_without_torch_the_demo_says_that_distillation_is_left_out(monkeypatch):
+    monkeypatch.setattr("sureness.cli._distilled_demo.find_spec", lambda name: None)
+    with pytest.warns(sn.SurenessWarning, match="distillation is left out, since it needs torch"):
+        assert distilled_demo(10, 10, lambda *_: None) is None
+    assert distillation_rows(None) == []
+
+
+def test_rows_for_machines_hold_every_metric(judged):
+    row = distillation_rows(judged)[-1]
+    assert row["model"] == "SVD + first items"
+    assert {"H@50", "p of H@50", "parameters", "role"} <= set(row)

@@ -1,0 +1,250 @@
+"""Figures of distillation: what is counted, and that every edge can be drawn."""
+
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sureness.errors import DataError
+from sureness.evaluation.rank_comparison import RankComparison, RankScatter
+from sureness.metrics import Interval
+from sureness.plots import (
+    draw_metric_comparison,
+    draw_rank_differences,
+    draw_rank_scatter,
+    draw_side_by_side,
+    draw_sweep,
+    draw_training_curves,
+    draw_weight_map,
+    figure_svg,
+    prepare_model_comparison,
+    prepare_rank_differences,
+    prepare_sweep,
+    prepare_training_curves,
+    prepare_weight_map,
+)
+
+
+def compared(teacher, student, n_items=100):
+    ranks = {"teacher_rank": np.asarray(teacher, dtype=float), "student_rank": np.asarray(student, dtype=float)}
+    return RankComparison(pl.DataFrame({"user_id": np.arange(len(teacher)), "item_id": 1, **ranks}), n_items=n_items)
+
+
+def points(n=4):
+    return RankScatter(
+        pl.DataFrame(
+            {"drawn_by": ["teacher", "student"] * n, "teacher_rank": np.arange(2 * n) + 1, "student_rank": [3] * 2 * n}
+        ),
+        n_items=100,
+    )
+
+
+def history(**columns):
+    return pl.DataFrame({"epoch": [0, 5, 10], "model": ["student"] * 3, "metric": [0.1, 0.3, 0.2], **columns})
+
+
+# --- ranks ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 100)), min_size=1, max_size=50))
+@settings(max_examples=30)
+def test_curves_are_the_sorted_differences(ranks):
+    teacher, student = zip(*ranks, strict=True)
+    before = compared(teacher, student)
+    found = prepare_rank_differences({"before": before})
+    assert_allclose(found.curves["before"], np.sort(np.subtract(teacher, student)) / 100)
+    assert found.average["before"] == before.average_difference
+    assert found.student_better["before"] == before.student_better
+
+
+def test_before_is_grey_and_dashed_and_after_is_on_top():
+    found = prepare_rank_differences({"before": compared([9, 1], [1, 9]), "after": compared([2, 1], [1, 2])})
+    ax = draw_rank_differences(found)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "before, average 0.0800", "after, average 0.0100",
+    ]  # fmt: skip
+    before, after = ax.lines[:2]
+    assert before.get_linestyle() != after.get_linestyle()
+    assert_allclose(after.get_ydata(), [-0.01, 0.01])
+    assert {text.get_text() for text in ax.texts} == {"student better", "teacher better"}
+
+
+def test_one_far_interaction_does_not_flatten_the_others():
+    far = compared([100, *[2] * 199], [1, *[1] * 199])
+    low, high = draw_rank_differences(prepare_rank_differences({"before": far})).get_ylim()
+    assert -low == high < 0.1
+
+
+def test_every_item_is_drawn_at_both_ranks():
+    ax = draw_rank_scatter(points())
+    drawn = {part.get_label(): part.get_offsets() for part in ax.collections}
+    assert_array_equal(drawn["high in the teacher's list"], [[3, 1], [3, 3], [3, 5], [3, 7]])
+    assert_array_equal(drawn["high in the student's list"], [[3, 2], [3, 4], [3, 6], [3, 8]])
+    assert ax.get_xlim()[1] > 100
+
+
+# --- learning ------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_epoch_is_ringed_and_unjudged_ones_are_left_out():
+    table = pl.concat([history(), pl.DataFrame({"epoch": [7], "model": ["student"], "metric": [None]})])
+    table = pl.concat([table, history(model=["teacher"] * 3, metric=[0.6, 0.5, 0.4])])
+    curves = prepare_training_curves(table, warm_up=5, metric="N@50")
+    assert_array_equal(curves.epochs["student"], [0, 5, 10])
+    ax = draw_training_curves(curves)
+    rings = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines if line.get_markersize() == 11]
+    assert rings == [(5, 0.3), (0, 0.6)]
+    assert ax.get_title(loc="left") == "N@50 on the validation set"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["student", "teacher", "the epoch that is kept"]
+    assert any("each other" in text.get_text() for text in ax.texts)
+
+
+def test_models_stand_from_the_best_to_the_worst():
+    given_intervals = {"a": Interval(0.1, 0.05, 0.2), "b": Interval(0.3, 0.2, 0.4), "c": Interval(0.2, 0.1, 0.3)}
+    found = prepare_model_comparison(given_intervals, groups={"a": "x", "b": "y", "c": "x"}, metric="H@10")
+    assert found.names == ("b", "c", "a")
+    assert_array_equal(found.value, [0.3, 0.2, 0.1])
+    assert_array_equal(found.low, [0.2, 0.1, 0.05])
+    assert_array_equal(found.high, [0.4, 0.3, 0.2])
+    assert [found.group_names[group] for group in found.group] == ["y", "x", "x"]
+    assert draw_metric_comparison(found).get_xlabel() == "H@10 with 95% interval"
+
+
+# --- sweeps --------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_over_names_keeps_their_order_and_averages_runs():
+    table = pl.DataFrame(
+        {
+            "partner": ["T", "S", "S", "fixed S", "alone", "alone"],
+            "model": ["teacher"] * 6,
+            "hit@50": [0.2, 0.5, 0.3, None, 0.1, 0.3],
+        }
+    )
+    found = prepare_sweep(table, "partner")
+    assert found.ticks == ("T", "S")
+    assert_allclose(found.value["teacher"], [0.2, 0.4])
+    assert_allclose([found.low["teacher"], found.high["teacher"]], [[0.2, 0.3], [0.2, 0.5]])
+    assert found.alone == pytest.approx({"teacher": 0.2})
+    assert not found.joined
+    ax = draw_sweep(found)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["T", "S"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["alone"]
+
+
+def test_a_sweep_over_numbers_is_sorted_and_joined():
+    table = pl.DataFrame(
+        {
+            "rank_gap_scale": [1e-2, 1e-4, 1e-3, 1e-4, None],
+            "model": ["teacher", "teacher", "student", "student", "student"],
+            "ndcg@50": [0.3, 0.1, 0.2, 0.4, 0.05],
+        }
+    )
+    found = prepare_sweep(table, "rank_gap_scale", "ndcg@50")
+    assert found.ticks == ("1e-4", "0.001", "0.01")
+    assert found.log
+    assert found.joined
+    assert_allclose(found.value["teacher"], [0.1, np.nan, 0.3])
+    assert_allclose(found.value["student"], [0.4, 0.2, np.nan])
+    assert found.alone == {"student": 0.05}
+    ax = draw_sweep(found)
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "smoothness ε"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["teacher", "student", "student alone"]
+
+
+def test_a_narrow_range_of_numbers_has_an_even_axis():
+    assert not prepare_sweep(pl.DataFrame({"refresh_every": [1, 20, 50], "hit@50": [0.1] * 3}), "refresh_every").log
+    assert not prepare_sweep(pl.DataFrame({"weight": [0.0, 100.0], "hit@50": [0.1] * 2}), "weight").log
+
+
+def test_a_grid_of_weights_has_every_cell_in_its_place():
+    cells = [(0.1, 0.5, 0.3), (0.5, 0.5, 0.2), (0.5, 0.1, 0.6), (0.5, 0.1, 0.8)]
+    table = pl.DataFrame(cells, schema=["to_student", "to_teacher", "hit@50"], orient="row")
+    table = pl.concat([table.with_columns(model=pl.lit("teacher")), table.with_columns(model=pl.lit("student"))])
+    found = prepare_weight_map(table, model="student")
+    assert_array_equal(found.to_student, [0.1, 0.5])
+    assert_array_equal(found.to_teacher, [0.1, 0.5])
+    assert_allclose(found.value, [[np.nan, 0.7], [0.3, 0.2]])
+    ax = draw_weight_map(found)
+    assert [text.get_text() for text in ax.texts] == ["0.7000", "0.3000", "0.2000"]
+    assert ax.get_title(loc="left") == "hit@50 of the student"
+    (frame,) = ax.patches
+    assert (round(frame.get_x() + 0.48), round(frame.get_y() + 0.46)) == (1, 0)  # around the best
+
+
+# --- edges ---------------------------------------------------------------------------------------------------------
+
+ONE = pl.DataFrame({"to_student": [0.5], "to_teacher": [0.5], "hit@50": [0.0]})
+AXES = {
+    "one interaction": lambda: draw_rank_differences(
+        prepare_rank_differences({"$a_1$ <b> & 確率": compared([3], [1])})
+    ),
+    "all equal": lambda: draw_rank_differences(prepare_rank_differences({"a": compared([1, 1], [1, 1])})),
+    "two comparisons": lambda: draw_rank_differences(
+        prepare_rank_differences({"a": compared([1] * 900, [50] * 900), "b": compared([1], [2])})
+    ),
+    "no points": lambda: draw_rank_scatter(RankScatter(points().points.clear(), n_items=3)),
+    "one epoch": lambda: draw_training_curves(prepare_training_curves(history()[:1])),
+    "unknown models": lambda: draw_training_curves(prepare_training_curves(history(model=["$x$", "y", "y"]))),
+    "one value": lambda: draw_sweep(prepare_sweep(pl.DataFrame({"x": [1], "hit@50": [0.5]}), "x")),
+    "a model without runs": lambda: draw_sweep(
+        prepare_sweep(pl.DataFrame({"x": ["S", "alone"], "model": ["a", "b"], "hit@50": [0.5, 0.1]}), "x")
+    ),
+    "one cell": lambda: draw_weight_map(prepare_weight_map(ONE)),
+}
+
+
+@pytest.mark.parametrize("kind", AXES)
+def test_every_edge_is_drawn_as_valid_svg(kind):
+    root = ElementTree.fromstring(figure_svg(AXES[kind]().figure).replace("xlink:href", "href"))
+    assert root.tag == "svg"
+
+
+def test_given_axes_are_used():
+    for draw, data in (
+        (draw_rank_differences, prepare_rank_differences({"a": compared([1], [2])})),
+        (draw_rank_scatter, points()),
+        (draw_training_curves, prepare_training_curves(history())),
+        (draw_sweep, prepare_sweep(pl.DataFrame({"x": [1, 2], "hit@50": [0.5, 0.4]}), "x")),
+        (draw_weight_map, prepare_weight_map(ONE)),
+    ):
+        ax = Figure().add_subplot()
+        assert draw(data, ax=ax) is ax
+
+
+def test_panels_stand_side_by_side():
+    figure = draw_side_by_side([lambda ax: draw_rank_scatter(points(), ax=ax)] * 3, panel=(2.0, 1.5))
+    assert len(figure.axes) == 3
+    assert tuple(figure.get_size_inches()) == (6.0, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: prepare_rank_differences({}), "one or two comparisons, got 0"),
+        (lambda: prepare_rank_differences(dict.fromkeys("abc", compared([1], [1]))), "one or two comparisons, got 3"),
+        (lambda: prepare_training_curves(history(metric=[None] * 3)), "no epoch of this history was judged"),
+        (lambda: prepare_training_curves(pl.DataFrame({"epoch": [1]})), "history must have the columns epoch, model"),
+        (lambda: prepare_sweep(ONE, "nothing"), "a sweep must have the columns nothing, hit@50"),
+        (
+            lambda: prepare_sweep(pl.DataFrame({"partner": ["alone"], "hit@50": [0.1]}), "partner"),
+            "a sweep over partner needs at least one run that has it, got none",
+        ),
+        (lambda: prepare_weight_map(ONE, model="student"), "must have the columns .*; rename or add model"),
+        (
+            lambda: prepare_weight_map(ONE.with_columns(model=pl.lit("teacher")), model="student"),
+            "a weight map needs at least one run of the student, got none",
+        ),
+        (lambda: prepare_model_comparison({}), "at least one method, got none"),
+        (lambda: draw_side_by_side([]), "at least one panel, got none"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(wrong, message):
+    with pytest.raises(DataError, match=message):
+        wrong()
