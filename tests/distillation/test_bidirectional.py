@@ -10,7 +10,6 @@ import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
-from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import distillation_method
@@ -20,24 +19,10 @@ from sureness.evaluation.ranking import evaluate_ranking
 from sureness.models.saving import load_model
 from sureness.sources.base import MatrixSource
 from sureness.sources.candidates import CandidateSource
-from tests.distillation.worlds import SHORT, fitted, joined, log_of, model, parts, silent, weights
+from tests.distillation.worlds import SHORT, fitted, foreign, joined, log_of, model, parts, same, silent, weights
 from tests.models.worlds import everyone, grouped
 
 KINDS = [("bpr", "bpr"), ("lightgcn", "bpr"), ("neumf", "cdae"), ("cml", "ubpr"), ("cdae", "cml"), ("bpr", "lightgcn")]
-
-
-def same(first, second):
-    """Bit by bit: what was learned and what is told of it."""
-    for one, other in ((first.teacher_, second.teacher_), (first.student_, second.student_)):
-        if not hasattr(one, "network_"):
-            continue
-        mine, theirs = weights(one), weights(other)
-        for name in mine:
-            assert_array_equal(mine[name], theirs[name], err_msg=name)
-        assert_array_equal(everyone(one), everyone(other))
-        assert (one.best_epoch_, one.best_metric_) == (other.best_epoch_, other.best_metric_)
-    assert first.history_.drop("seconds").equals(second.history_.drop("seconds"))
-    assert first.warm_up_ == second.warm_up_
 
 
 def moved(before, after):
@@ -166,14 +151,6 @@ def test_a_fixed_teacher_speaks_like_one_that_hears_nothing_and_hardly_moves():
 
 
 # --- other sources -------------------------------------------------------------------------------------------------
-
-
-def foreign(n_users=140, n_items=90, first=5):
-    """A matrix of some of the users and items, and of others that the log does not know."""
-    scores = np.random.default_rng(0).normal(size=(n_users, n_items)).astype(np.float32)
-    return MatrixSource(
-        scores, users=IdMap.of(np.arange(first, first + n_users)), items=IdMap.of(np.arange(20, 20 + n_items))
-    )
 
 
 @pytest.mark.parametrize("method", ["one-way", "rd", "cd", "top-n", "drawn-negatives"])

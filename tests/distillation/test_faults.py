@@ -21,9 +21,8 @@ from sureness.errors import ArtefactError, DataError, FileError
 from sureness.evaluation import ranking
 from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
-from tests.distillation.test_bidirectional import foreign, same
 from tests.distillation.training_process import start
-from tests.distillation.worlds import fitted, joined, model, parts, silent
+from tests.distillation.worlds import fitted, foreign, joined, model, parts, same, silent
 
 EIGHT = {"warm_up": 2, "epochs": 6, "refresh_every": 2, "validate_every": 2}
 

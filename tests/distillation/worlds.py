@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.testing import assert_array_equal
 
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.catalogue import make_recommender
-from sureness.sources.base import FactorSource
-from tests.models.worlds import simulated
+from sureness.sources.base import FactorSource, MatrixSource
+from tests.models.worlds import everyone, simulated
 
 SHORT = {"warm_up": 2, "epochs": 4, "refresh_every": 2, "validate_every": 2}
 SILENT = Direction(weight=0.0)
@@ -61,3 +63,25 @@ def scores_for(log, seed=0, n_factors=3):
 def weights(recommender):
     """What was learned, by name."""
     return {name: tensor.detach().numpy().copy() for name, tensor in recommender.network_.state_dict().items()}
+
+
+def foreign(n_users=140, n_items=90, first=5):
+    """A matrix of some of the users and items, and of others that the log does not know."""
+    scores = np.random.default_rng(0).normal(size=(n_users, n_items)).astype(np.float32)
+    return MatrixSource(
+        scores, users=IdMap.of(np.arange(first, first + n_users)), items=IdMap.of(np.arange(20, 20 + n_items))
+    )
+
+
+def same(first, second):
+    """Bit by bit: what was learned and what is told of it."""
+    for one, other in ((first.teacher_, second.teacher_), (first.student_, second.student_)):
+        if not hasattr(one, "network_"):
+            continue
+        mine, theirs = weights(one), weights(other)
+        for name in mine:
+            assert_array_equal(mine[name], theirs[name], err_msg=name)
+        assert_array_equal(everyone(one), everyone(other))
+        assert (one.best_epoch_, one.best_metric_) == (other.best_epoch_, other.best_metric_)
+    assert first.history_.drop("seconds").equals(second.history_.drop("seconds"))
+    assert first.warm_up_ == second.warm_up_

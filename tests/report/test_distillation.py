@@ -136,6 +136,16 @@ def test_only_users_that_all_know_are_judged(truth, test):
     assert found.n_users == len(found.before) == 200
 
 
+def test_a_gain_that_all_users_share_is_certain():
+    rising = np.tile(np.arange(4.0), (5, 1))
+    test = Interactions.from_matrix(rising == 3)
+    students = {"S": MatrixSource(-rising), "D": MatrixSource(rising)}
+    found = gather_distillation({"T": MatrixSource(rising)}, students, test, metrics=["hit@1"], n_points=3, repeats=1)
+    measure = found.row("D").measures["H@1"]
+    assert (measure.difference, measure.p_value, measure.gain) == (1.0, 0.0, None)
+    assert "ranks clearly better" in distillation_headline(found).sentence
+
+
 def test_a_history_without_judged_epochs_is_not_drawn(models, test):
     silent = HISTORY.with_columns(metric=pl.lit(None, dtype=pl.Float64))
     found = gather_distillation(*models, test, history=silent, metrics=["hit@5"], n_points=10, repeats=1)
@@ -260,12 +270,12 @@ def test_a_page_without_history_and_after(models, test, tmp_path):
 def test_distillation_stands_beside_calibration(found, material, tmp_path):
     summary = write_report(
         tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]}, distillation=found,
-        figures_dir=tmp_path / "figures", n_resamples=2,
+        figures_dir=tmp_path / "figures", n_resamples=2, extra_tables=[("Mine", "", pl.DataFrame({"a": [1]}))],
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
     assert structure.open == []
-    assert structure.sections[-5:] == ["cases", *SECTIONS, "notes"]
+    assert structure.sections[-5:] == ["table-1", *SECTIONS, "notes"]
     assert {path.name for path in summary.figures} >= {"reliability.png", "rank_differences.svg", "rank_scatter.png"}
     assert distillation_headline(found).sentence.replace("'", "&#39;") in page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -231,7 +232,9 @@ def _measure(judged: pl.DataFrame, metric: str, name: str, alone: str) -> Measur
     if name == alone:
         return Measure(value, None, None)
     paired = PolicyComparison(metric, alone, np.arange(judged.height), {}, values)
-    return Measure(value, *paired.difference(name, alone))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all users gain the same: there is no spread, and p is 0
+        return Measure(value, *paired.difference(name, alone))
 
 
 def _mean(values: FloatArray) -> Interval:
