@@ -39,49 +39,43 @@ SIZES = {"teacher": 50, "student": 5}
 _JUDGED = {"metric": "hit@50", "validate_every": 10, "patience": 4}
 _SLOW = {"validation_users": 2000, "validate_every": 10, "patience": 3}
 
-BASES: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+_NEUMF = {"popularity": 0.5, "epochs": 60, **_SLOW}
+_CDAE = {"epochs": 100, "patience": 3}
+_WIDTHS = {"teacher": (50, 25), "student": (10, 5)}
+_PRINTED = {"start_scale": 0.01, "batch_size": 128}
+
+BASES: dict[tuple[str, str, str], list[dict[str, Any]]] = {
+    ("strong", "bpr", "teacher"): [
+        {"learning_rate": rate, "l2": l2, "popularity": 0.75, "epochs": 300}
+        for rate, l2 in ((0.005, 0.03), (0.005, 0.05), (0.01, 0.03))
+    ],
+    ("strong", "bpr", "student"): [{"learning_rate": 0.01, "l2": 0.05, "epochs": 300}],  # the best of twelve, by `tune`
+    ("strong", "neumf", "teacher"): [{"learning_rate": 0.002, "l2": 0.003, "hidden": _WIDTHS["teacher"], **_NEUMF}],
+    ("strong", "neumf", "student"): [
+        {"learning_rate": 0.005, "l2": l2, "hidden": _WIDTHS["student"], **_NEUMF, "epochs": 80} for l2 in (0.003, 0.01)
+    ],
+    ("strong", "cdae", "teacher"): [{"learning_rate": 0.005, "l2": 0.01, "popularity": 0.75, **_CDAE}],
+    ("strong", "cdae", "student"): [
+        {"learning_rate": rate, "l2": l2, "popularity": 0.5, **_CDAE} for rate, l2 in ((0.005, 0.001), (0.01, 0.003))
+    ],
+}
 """What is tried for a model alone: start, model, role -> settings; the best on validation is kept."""
 
-
-def _strong(model: str, role: str, *tried: dict[str, Any]) -> None:
-    BASES["strong", model, role] = list(tried)
-
-
-_strong("bpr", "teacher", *(
-    {"learning_rate": rate, "l2": l2, "popularity": 0.75, "epochs": 300} for rate, l2 in ((0.005, 0.03), (0.005, 0.05), (0.01, 0.03))
-))  # fmt: skip
-_strong("bpr", "student", {"learning_rate": 0.01, "l2": 0.05, "epochs": 300})  # the best of twelve, by `tune`
-_strong("neumf", "teacher", {"learning_rate": 0.002, "l2": 0.003, "popularity": 0.5, "hidden": (50, 25), "epochs": 60, **_SLOW})  # fmt: skip
-_strong("neumf", "student", *(
-    {"learning_rate": 0.005, "l2": l2, "popularity": 0.5, "hidden": (10, 5), "epochs": 80, **_SLOW} for l2 in (0.003, 0.01)
-))  # fmt: skip
-_strong("cdae", "teacher", {"learning_rate": 0.005, "l2": 0.01, "popularity": 0.75, "epochs": 100, "patience": 3})
-_strong("cdae", "student", *(
-    {"learning_rate": rate, "l2": l2, "popularity": 0.5, "epochs": 100, "patience": 3} for rate, l2 in ((0.005, 0.001), (0.01, 0.003))
-))  # fmt: skip
 for _role in SIZES:
     BASES["published", "bpr", _role] = [
-        {"learning_rate": rate, "l2": l2, "batch_size": 128, "start_scale": 0.01, "epochs": 80}
+        {"learning_rate": rate, "l2": l2, **_PRINTED, "epochs": 80}
         for rate, l2 in product((0.001, 0.002), (0.001, 0.01))
     ]
-    _hidden = (50, 25) if _role == "teacher" else (10, 5)
     BASES["published", "neumf", _role] = [
-        {
-            "learning_rate": 0.001,
-            "l2": 1e-4,
-            "batch_size": 128,
-            "start_scale": 0.01,
-            "hidden": _hidden,
-            "epochs": 40,
-            **_SLOW,
-        }
+        {"learning_rate": 0.001, "l2": 1e-4, **_PRINTED, "hidden": _WIDTHS[_role], "epochs": 40, **_SLOW}
     ]
     BASES["published", "cdae", _role] = [
-        {"learning_rate": 0.001, "l2": 1e-4, "batch_size": 128 * 20, "epochs": 60, "patience": 3}
+        {"learning_rate": 0.001, "l2": 1e-4, "batch_size": 128 * 20, "epochs": 60, "patience": 3}  # 128 users
     ]
 
 ABLATIONS = (
-    "rank-aware", "top-n", "mutual", "swapped", "calibrated", "constant-labels", "drawn-negatives", "one-way", "to-teacher",
+    "rank-aware", "top-n", "mutual", "swapped", "calibrated", "constant-labels", "drawn-negatives", "one-way",
+    "to-teacher",
 )  # fmt: skip
 """What is run with the settings chosen for BD, as far as they apply."""
 

@@ -53,7 +53,8 @@ def _line(mine: pl.DataFrame, some: pl.DataFrame, name: str, model: str, data: s
     published = PUBLISHED.get((model, name)) if data == "citeulike-bd" else None
     alone = some.filter(method="alone", role=role)
     against = "" if mine["method"][0] == "alone" else _paired(mine, alone)
-    return f"| {name} | {mine.height} | {' | '.join(numbers)} | {'' if published is None else f'{published[0]:.4f}'} | {against} |"
+    printed = "" if published is None else f"{published[0]:.4f}"
+    return f"| {name} | {mine.height} | {' | '.join(numbers)} | {printed} | {against} |"
 
 
 def _paired(mine: pl.DataFrame, other: pl.DataFrame, metric: str = "hit@50") -> str:

@@ -224,7 +224,10 @@ def test_files_of_others_beside_the_checkpoints_stay(folder):
         (["--set", "epochs"], "name=value"),
         (["--set", "to_student__scheme=best"], "the scheme must be one of tanh"),
         (["--teacher-set", "speed=3"], "bpr has no setting 'speed'"),
-        (["--student", "neumf:2", "--set", "student_start=svd"], "student_start='svd' is for a student of factors"),
+        (
+            ["--student", "neumf:2", "--set", "student_start=svd"],
+            "student_start='svd' is for a student whose scores are products",
+        ),
         (["--student", "ubpr:2", "--method", "teacher-positives"], "UBPR weighs every positive"),
         (["--set", "teacher_learns=false", "--set", "student_learns=false"], "both fixed"),
         (["--device", "abacus"], "device must be"),

@@ -56,7 +56,6 @@ def test_any_two_kinds_train_each_other_and_the_same_way_twice(teacher, student)
         assert np.isfinite(everyone(recommender)).all()
 
 
-@pytest.mark.xfail(reason="a network that has not been trained yet is asked with dropout")
 def test_models_with_dropout_train_the_same_way_twice_without_a_warm_up():
     same(*(joined(model("cdae"), model("cdae", n_factors=2), warm_up=0).fit(*parts()) for _ in range(2)))
 
@@ -123,7 +122,6 @@ def test_with_weights_of_zero_both_learn_as_if_they_were_alone(name):
         assert not moved(weights(alone), weights(recommender))
 
 
-@pytest.mark.xfail(reason="both draw their dropout from one seed, that of the distillation")
 def test_with_weights_of_zero_models_with_dropout_learn_as_if_they_were_alone():
     train = parts()[0]
     both = joined(model("cdae", n_factors=8), model("cdae", n_factors=3), silent()).fit(train)
@@ -191,7 +189,6 @@ def test_a_table_of_candidates_may_be_the_teacher():
     joined(source, model(n_factors=2), teacher_learns=False, **changes).fit(*parts())
 
 
-@pytest.mark.xfail(reason="-inf of what the teacher does not know goes through the decomposition", strict=True)
 def test_an_svd_start_from_a_teacher_that_does_not_know_everything():
     both = joined(foreign(), model(n_factors=2), teacher_learns=False, student_start="svd").fit(*parts())
     assert np.isfinite(everyone(both.student_)).all()
@@ -264,10 +261,6 @@ def test_a_log_in_which_everyone_has_seen_everything_is_refused():
     refused("there is nothing to learn from", model(), model(), train=Interactions.from_matrix(np.ones((3, 4))))
 
 
-UNCHECKED = pytest.mark.xfail(reason="the models are built before the logs are looked at")
-
-
-@UNCHECKED
 @pytest.mark.parametrize("train", [None, np.ones((3, 3)), "log.csv"])
 def test_a_log_must_be_interactions(train):
     with pytest.raises(DataError, match="train must be Interactions, got"):
@@ -276,7 +269,6 @@ def test_a_log_must_be_interactions(train):
         joined(model(), model()).fit(parts()[0], "log.csv")
 
 
-@UNCHECKED
 def test_empty_logs_are_refused():
     nothing = Interactions.from_matrix(np.zeros((3, 3)))
     refused("expected at least one interaction to learn from, got none", model(), model(), train=nothing)
@@ -317,7 +309,6 @@ def test_it_has_the_manners_of_an_estimator():
     assert repr(both).startswith("BidirectionalDistillation(BPR(n_factors=6")
 
 
-@pytest.mark.xfail(reason="the settings that are kept are a copy of those that were given")
 def test_sklearn_can_clone_it():
     both = BidirectionalDistillation(model(), model(n_factors=2), epochs=7)
     assert sklearn.base.clone(both).settings == both.settings

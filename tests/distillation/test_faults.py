@@ -101,10 +101,7 @@ def erratic(path, rng):
     return report
 
 
-DROPOUT = pytest.mark.xfail(reason="ranks are found again with dropout, so other items are drawn", strict=True)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=DROPOUT) if name == "cdae" else name for name in RUNS])
+@pytest.mark.parametrize("name", RUNS)
 def test_stopped_again_and_again_it_ends_where_an_undisturbed_run_ends(name, tmp_path, talkative):
     """In steps, between them and while ranks are looked at; each time the same call goes on from the checkpoint."""
     teacher, student, settings = RUNS[name]()
@@ -150,7 +147,6 @@ def test_more_epochs_go_on_from_the_end(tmp_path):
     same(joined(*pair(), eight(epochs=9)).fit(train, checkpoint=tmp_path / "run.ckpt"), whole)
 
 
-@pytest.mark.xfail(reason="a model that has stopped stays at its best and cannot go on")
 def test_more_patience_goes_on_after_an_early_stop_or_is_refused(tmp_path):
     path, (teacher, student, settings) = tmp_path / "run.ckpt", early()
     joined(teacher, student, settings).fit(*parts(), checkpoint=path)

@@ -128,7 +128,6 @@ def test_drawn_items_are_reused_as_negatives(negatives, weight, monkeypatch):
     assert (soft is None) == (weight == 0)
 
 
-@pytest.mark.xfail(reason="what was added as liked is still reused as a negative")
 def test_what_was_added_as_liked_is_no_negative(monkeypatch):
     """The pool was drawn from what was unseen before the guide's first items were added."""
     learner = watched(Direction(weight=0.0, reuse=True, positives=20), monkeypatch)
@@ -184,7 +183,6 @@ def test_the_loss_is_that_of_the_text(name):
     assert_allclose(learner.step(batch), expected, rtol=1e-5)
 
 
-@pytest.mark.xfail(reason="the mean is also over places without an item, whose score is 0 or that of item 0")
 def test_constant_labels_are_the_mean_of_the_items_that_are_there(monkeypatch):
     learner = watched(Direction(labels="constant", temperature=0.05), monkeypatch)
     guide = listening(learner, pool_of(missing=0.6))

@@ -98,7 +98,6 @@ def test_a_users_draws_follow_the_text(scheme, learner, ranks):
     assert chisquare(found[there], weights[there] / weights.sum() * len(drawn)).pvalue > 1e-3
 
 
-@pytest.mark.xfail(reason="weights are taken relative to the largest gap there could be, and all of them underflow")
 def test_a_steep_exp_draws_the_largest_gaps_of_a_user():
     """Two models that nearly agree: the scale is steep for the gaps there could be, not for those there are."""
     rng = np.random.default_rng(0)

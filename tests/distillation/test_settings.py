@@ -94,7 +94,6 @@ def test_a_direction_may_be_given_as_a_dictionary():
     refused("weight must be 0 or more", lambda: DistillationSettings(to_student={"weight": -1}))
 
 
-@pytest.mark.xfail(reason="a whole sentence is missing: TypeError, or accepted and found out much later")
 @pytest.mark.parametrize(
     "changes",
     [

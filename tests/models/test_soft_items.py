@@ -84,7 +84,6 @@ def test_many_compiled_steps_are_many_plain_ones(name, l2):
     _same(compiled, plain, rtol=2e-3, atol=2e-5)
 
 
-@pytest.mark.xfail(reason="an item that is not there counts as item 0, whose old moments then move it")
 def test_items_that_are_not_there_move_nothing_in_many_steps():
     compiled, plain = (trainer(fused=fused, batch_size=10) for fused in (True, False))
     for number, batch in enumerate(batches_of(plain, 20)):
@@ -199,7 +198,6 @@ def _distance(network, batch, soft):
     return float(np.abs(chance - soft.labels).mean())
 
 
-@pytest.mark.xfail(reason="only the positives and negatives of a batch are pulled back into the ball")
 def test_opinions_leave_no_embedding_of_cml_outside_its_ball():
     one = trainer("cml", learning_rate=0.1, radius=0.5, start_scale=0.05, batch_size=8)
     (batch,) = batches_of(one, 1)
@@ -222,12 +220,7 @@ def fitted(name):
     return make_recommender(name, **QUICK).fit(simulated().train)
 
 
-def opinionated(name):
-    wrong = "opinions of CML are products, not distances"
-    return pytest.param(name, marks=pytest.mark.xfail(reason=wrong)) if name == "cml" else name
-
-
-@pytest.mark.parametrize("name", [opinionated(name) for name in RECOMMENDERS])
+@pytest.mark.parametrize("name", RECOMMENDERS)
 def test_opinions_are_the_scores_of_the_lists(name):
     """Users repeated and in any order."""
     model = fitted(name)
@@ -237,7 +230,7 @@ def test_opinions_are_the_scores_of_the_lists(name):
     assert_allclose(said, everyone(model)[users[:, None], items], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [opinionated(name) for name in RECOMMENDERS])
+@pytest.mark.parametrize("name", RECOMMENDERS)
 def test_opinions_are_what_the_network_scores(name):
     network = fitted(name).network_
     with torch.no_grad():

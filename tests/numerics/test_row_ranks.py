@@ -177,7 +177,6 @@ def test_no_quantiles_are_refused(n_quantiles):
         sketched_ranks(np.zeros((1, 3), dtype=np.float32), n_quantiles)
 
 
-@pytest.mark.xfail(reason="the difference of the highest and the lowest overflows, and memory beyond the bins is used")
 def test_scores_from_end_to_end_of_single_precision_are_ranked():
     done = run(
         "import numpy as np\n"

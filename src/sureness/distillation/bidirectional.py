@@ -19,7 +19,7 @@ from sureness.models.network import Network
 from sureness.sources.base import ScoreSource
 
 _JOINT = {"epoch": pl.Int64, "model": pl.String, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
-_MAY_DIFFER = ("epochs", "patience")
+_MAY_DIFFER = ("epochs",)
 
 
 class BidirectionalDistillation(Configurable):
@@ -108,7 +108,8 @@ class BidirectionalDistillation(Configurable):
 
     def training(self, train: Interactions, validation: Interactions | None = None) -> JointTraining:
         """What `fit` runs, before it runs; whatever cannot be distilled is refused here."""
-        return JointTraining(*self._pupils(train), train, _checked(train, validation), self.settings)
+        validation = _checked(train, validation)
+        return JointTraining(*self._pupils(train), train, validation, self.settings)
 
     def _pupils(self, train: Interactions) -> tuple[Pupil, Pupil]:
         settings = self.settings
@@ -123,10 +124,10 @@ class BidirectionalDistillation(Configurable):
         identity: dict[str, Any] = {"model": "distillation", "settings": settings, "train": fingerprint(joint.train)}
         identity["validation"] = None if joint.validation is None else fingerprint(joint.validation)
         for given, pupil in zip((self.teacher, self.student), joint.pupils, strict=True):
-            identity[f"start of the {pupil.name}"] = pupil.fingerprint()
             if isinstance(given, Recommender):
                 kept = {key: value for key, value in given.settings.plain().items() if key not in MAY_DIFFER}
                 identity[f"settings of the {pupil.name}"] = {"kind": given.name, **kept}
+            identity[f"start of the {pupil.name}"] = pupil.fingerprint()
         return identity
 
 
@@ -163,7 +164,7 @@ def _pupil(name: str, given: ScoreSource, train: Interactions, direction: Direct
     network = given.build(train)
     if fitted:
         network.load_state_dict(given.network_.state_dict())
-        network.eval()
+    network.eval()  # no dropout when it is asked before its first step
     return Pupil(name, network, train, direction, learns=learns, warm=fitted)
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from sureness.data.interactions import Interactions
@@ -105,7 +106,7 @@ class JointTraining:
         self.snapshot: dict[str, dict[str, Tensor]] = {}  # both networks at the last refresh
         self.refreshed = 0  # the epoch before which that was
         self.history: list[dict[str, Any]] = []
-        self.warm_up = 0 if all(pupil.warm or pupil.learner is None for pupil in self.pupils) else settings.warm_up
+        self.warm_up = settings.warm_up if any(pupil.learner and self._warms_up(pupil) for pupil in self.pupils) else 0
         self._check()
 
     def _check(self) -> None:
@@ -153,12 +154,13 @@ class JointTraining:
         if self.settings.student_start == "svd" and student.learner is not None:
             assert isinstance(student.model, BPRNetwork)
             start = truncated(teacher.source(), student.model.settings.n_factors, seed=self.settings.seed)
+            used = int(np.flatnonzero(np.any(start.user_factors, axis=0)).max(initial=-1)) + 1  # beyond: its own start
             for name in ("user_factors", "item_factors"):
-                getattr(student.model, name).data.copy_(_tensor(getattr(start, name)))
+                getattr(student.model, name).data[:, :used].copy_(torch.from_numpy(getattr(start, name)[:, :used]))
         for pupil in self._learning():
             metric = self._metric(pupil)
             pupil.best = copied(pupil.network)
-            pupil.progress.best, pupil.progress.best_epoch = -1.0 if metric is None else metric, self.number
+            pupil.progress.best, pupil.progress.best_epoch = -1.0 if metric is None else metric, pupil.progress.epoch
             self._note(pupil, None, metric, 0.0)
 
     def _epoch(self, number: int) -> None:
@@ -190,8 +192,11 @@ class JointTraining:
         threads = max((learner.settings.threads for learner in learners), default=1)
         with seeded(self.settings.seed, number), using_threads(threads):
             epochs = [learner.steps(number) for learner in learners]
+            states = [_random_state(learner.settings.seed, number) for learner in learners]
             for done, who in enumerate(interleaved(counts), start=1):
+                torch.set_rng_state(states[who])
                 totals[who] += next(epochs[who])
+                states[who] = torch.get_rng_state()
                 self.shown.step(number, done, sum(counts))
             for epoch in epochs:
                 next(epoch, None)  # lets it end
@@ -310,10 +315,10 @@ def interleaved(counts: list[int]) -> Iterator[int]:
     yield from (who for _, who in sorted(turns))
 
 
-def _tensor(values: Any) -> Tensor:
-    import torch
-
-    return torch.from_numpy(values)
+def _random_state(*seed: int) -> Tensor:
+    """Torch's random numbers as training alone would find them."""
+    with seeded(*seed):
+        return torch.get_rng_state()
 
 
 class _Shown:

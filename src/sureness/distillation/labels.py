@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.parametric import PlattCalibrator
@@ -31,7 +31,7 @@ class Labelling:
     slope: float = 1.0
     shift: float = 0.0
 
-    def labels(self, scores: FloatArray) -> FloatArray:
+    def labels(self, scores: FloatArray, there: BoolArray | None = None) -> FloatArray:
         """Labels between 0 and 1 of any shape; "constant" keeps their level and forgets which item has which."""
         kind = self.direction.labels
         if kind == "one":
@@ -39,7 +39,7 @@ class Labelling:
         if self.calibrator is not None:
             return np.asarray(self.calibrator.probability(scores.ravel()), dtype=np.float32).reshape(scores.shape)
         soft = _sigmoid(scores / np.float32(self.direction.temperature))
-        return np.full_like(soft, soft.mean()) if kind == "constant" else soft
+        return _level(soft, there) if kind == "constant" else soft
 
 
 def labelling(
@@ -83,6 +83,11 @@ def judged_pairs(
     negatives = NegativeSampler(known).draw(users, rng)
     relevant = np.repeat([1, 0], len(users))
     return np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant
+
+
+def _level(labels: FloatArray, there: BoolArray | None) -> FloatArray:
+    known = labels if there is None or not there.any() else labels[there]
+    return np.full_like(labels, known.mean())
 
 
 def _sigmoid(values: FloatArray) -> FloatArray:

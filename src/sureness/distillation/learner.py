@@ -12,6 +12,7 @@ from sureness.distillation.settings import Direction
 from sureness.models.batches import Batch, SoftItems
 from sureness.models.network import Network
 from sureness.models.training import Trainer
+from sureness.numerics.ranking import members
 
 
 class Learner(Trainer):
@@ -36,15 +37,20 @@ class Learner(Trainer):
             return super().step(batch, soft)
         items, scores, weights = self.pool.take(batch, self.turn)
         if self.direction.reuse:
-            batch = _against(batch, items)
+            batch = _against(batch, self._unseen(batch, items))
         return super().step(batch, self._soft(batch, items, scores, weights) if self.direction.weight else None)
+
+    def _unseen(self, batch: Batch, items: IntArray) -> IntArray:
+        """The drawn items, -1 where one counts as liked by now."""
+        log = self.batches.log
+        return np.where(members(items, batch.users, log.row_starts, log.item_rows), -1, items)
 
     def _soft(self, batch: Batch, items: IntArray, scores: FloatArray | None, weights: FloatArray | None) -> SoftItems:
         assert self.guide is not None
         known = self.guide.opinions(batch.users, items) if scores is None else scores
         weight = np.float32(self.direction.weight)
         weighed = np.full(items.shape, weight) if weights is None else weight * weights
-        labels = self.labelling.labels(known)
+        labels = self.labelling.labels(known, items >= 0)
         return SoftItems(items, labels, weighed, self.labelling.slope, self.labelling.shift)
 
 

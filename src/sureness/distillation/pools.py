@@ -159,9 +159,11 @@ class _Desk:
         first, last = self.starts[block[0]], self.starts[block[-1] + 1]
         counts = np.diff(self.starts[block[0] : block[-1] + 2]) * self.rounds * self.items.shape[2]
         assert self.table is not None  # only "top" has none
-        compared = SCHEMES[self.side.direction.scheme].compared
+        scheme = SCHEMES[self.side.direction.scheme]
         mine, other = ranks[self.side.learner], ranks[1 - self.side.learner]
-        drawn = draw_by_ranks(mine, other, self.table, counts, self.rng, compared=compared)
+        drawn = draw_by_ranks(
+            mine, other, self.table, counts, self.rng, compared=scheme.compared, relative=scheme.relative
+        )
         self.items[first:last] = drawn.reshape(-1, *self.items.shape[1:])
         if self.scores is not None:
             owners = np.repeat(np.arange(len(block)), counts)

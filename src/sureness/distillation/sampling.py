@@ -18,6 +18,7 @@ class Scheme(NamedTuple):
 
     weights: Callable[[FloatArray, float], FloatArray]  # (gap, scale) -> weights of any common scale
     compared: bool  # False: the gap is the guide's rank alone, negated
+    relative: bool = False  # shares depend on differences of gaps alone
 
 
 def tanh_weights(gap: FloatArray, scale: float) -> FloatArray:
@@ -49,7 +50,7 @@ def equal_weights(gap: FloatArray, scale: float) -> FloatArray:
 
 SCHEMES: dict[SchemeName, Scheme] = {
     "tanh": Scheme(tanh_weights, compared=True),
-    "exp": Scheme(exp_weights, compared=True),
+    "exp": Scheme(exp_weights, compared=True, relative=True),
     "rank-aware": Scheme(exp_weights, compared=False),
     "uniform": Scheme(equal_weights, compared=False),
 }

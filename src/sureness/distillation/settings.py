@@ -41,6 +41,11 @@ class Direction:
         _number(self, "temperature", above=0.0)
         _whole(self, "items", 1)
         _whole(self, "positives", 0)
+        if self.labels == "calibrated":
+            from sureness.calibration.catalogue import CALIBRATORS  # loads scipy, which other labels do not need
+
+            if self.calibrator not in CALIBRATORS:
+                raise DataError(f"calibrator must be one of {', '.join(CALIBRATORS)}, got {self.calibrator!r}")
         if not isinstance(self.reuse, bool):
             raise DataError(f"reuse must be True or False, got {self.reuse!r}")
         if self.position_decay and self.scheme != "top":
@@ -75,6 +80,7 @@ class DistillationSettings:
         for name in ("to_teacher", "to_student"):
             given = getattr(self, name)
             if isinstance(given, dict):
+                _known_names(name, given)
                 object.__setattr__(self, name, Direction(**given))
             elif not isinstance(given, Direction):
                 raise DataError(f"{name} must be a Direction, got {type(given).__name__}")
@@ -84,6 +90,9 @@ class DistillationSettings:
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
         _whole(self, "seed", 0)
+        for name in ("teacher_learns", "student_learns"):
+            if not isinstance(getattr(self, name), bool):
+                raise DataError(f"{name} must be True or False, got {getattr(self, name)!r}")
         if not (self.teacher_learns or self.student_learns):
             raise DataError("teacher and student are both fixed, so nothing would be learned; let one of them learn")
 
@@ -95,12 +104,15 @@ class DistillationSettings:
         >>> DistillationSettings().changed(epochs=5, to_student__weight=1.0).to_student.weight
         1.0
         """
+        if not changes:
+            return self
         known = {each.name for each in fields(self)}
         plain: dict[str, Any] = {}
         nested: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             outer, _, inner = name.partition("__")
-            if outer not in known or (inner and inner not in _DIRECTION):
+            nested_too = outer in ("to_teacher", "to_student")
+            if outer not in known or (inner and (not nested_too or inner not in _DIRECTION)):
                 raise DataError(f"there is no setting {name!r}; there are {', '.join(sorted(known))}, and for each "
                                 f"direction {', '.join(f'to_student__{each}' for each in _DIRECTION)}")  # fmt: skip
             if inner:
@@ -117,6 +129,12 @@ class DistillationSettings:
 
 
 _DIRECTION = tuple(each.name for each in fields(Direction))
+
+
+def _known_names(name: str, given: dict[str, Any]) -> None:
+    for inner in given:
+        if inner not in _DIRECTION:
+            raise DataError(f"{name} has no setting {inner!r}; it has {', '.join(_DIRECTION)}")
 
 
 def _one_of(settings: object, name: str, kind: Any) -> None:

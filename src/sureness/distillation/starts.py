@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.evaluation.ranking import block_scores
-from sureness.sources.base import FactorSource, ScoreSource, id_maps
+from sureness.sources.base import FactorSource, KnownScores, PartialSource, ScoreSource, id_maps
 
 _SPARE, _PASSES = 10, 2  # directions more than asked for, and looks at all scores, of the random projection
 
@@ -33,9 +35,9 @@ def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSo
     (30, 3)
     """
     limit = min(source.n_users, source.n_items)
-    if not 1 <= n_factors <= limit:
+    if not isinstance(n_factors, Integral) or not 1 <= n_factors <= limit:
         raise DataError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
-                        f"{source.n_items:,} items, got {n_factors}")  # fmt: skip
+                        f"{source.n_items:,} items, got {n_factors!r}")  # fmt: skip
     if isinstance(source, FactorSource) and source.user_bias is None and source.item_bias is None:
         left, values, right = _of_factors(source.user_factors, source.item_factors)
     else:
@@ -67,7 +69,8 @@ def _through(source: ScoreSource, items: FloatArray) -> tuple[FloatArray, FloatA
     """Scores times the columns of `items`, and the transposed scores times that."""
     users, back = np.empty((source.n_users, items.shape[1])), np.zeros(items.shape)
     narrow = items.astype(np.float32)
-    for block, scores in block_scores(source, np.arange(source.n_users)):
+    for block, known in block_scores(source, np.arange(source.n_users)):
+        scores = KnownScores.of_dense(known).dense(source.n_items) if isinstance(source, PartialSource) else known
         users[block] = scores @ narrow
         back += scores.T @ users[block].astype(np.float32)
     return users, back

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from sureness.data.ids import IdMap
 from sureness.models.base import Recommender
-from sureness.models.batches import Batch
+from sureness.models.batches import Batch, SoftItems
 from sureness.models.losses import embedding_penalty, margin_loss
-from sureness.models.network import FactorNetwork, as_numpy, items_against, rows_of
+from sureness.models.network import FactorNetwork, Network, as_numpy, items_against, rows_of
 from sureness.models.settings import Settings
 from sureness.sources.base import FactorSource, ScoreSource
 
@@ -39,6 +39,8 @@ class CMLNetwork(FactorNetwork):
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return -_squared_distance(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
+    opinions = Network.opinions  # not the products of a factor model
+
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
         user = rows_of(self.user_factors, users)
@@ -47,8 +49,10 @@ class CMLNetwork(FactorNetwork):
         return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
     @torch.no_grad()
-    def after_step(self, batch: Batch) -> None:
-        touched = np.unique(np.concatenate([batch.positives, batch.negatives.ravel()]))
+    def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
+        others = batch.negatives if soft is None else np.column_stack([batch.negatives, soft.items])
+        touched = np.unique(np.concatenate([batch.positives, others.ravel()]))
+        touched = touched[touched >= 0]
         for table, rows in ((self.user_factors, np.unique(batch.users)), (self.item_factors, touched)):
             some = self.tensor(rows)
             table[some] = torch.renorm(table[some], p=2, dim=0, maxnorm=self.settings.radius)

@@ -57,7 +57,7 @@ class Network(nn.Module):
         """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
         raise NotImplementedError
 
-    def after_step(self, batch: Batch) -> None:
+    def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
         """What must hold after every step, such as embeddings inside the unit ball."""
 
     def settle(self) -> None:

@@ -68,13 +68,15 @@ class Trainer:
             mean.backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             loss = float(mean.detach())
-        self.network.after_step(batch)
+        self.network.after_step(batch, soft)
         return loss
 
     def _soft_loss(self, batch: Batch, soft: SoftItems) -> Tensor:
         network = self.network
         weights = np.where(soft.items >= 0, soft.weights, np.float32(0.0))
-        scores = network.score(network.tensor(batch.users), network.tensor(np.maximum(soft.items, 0)))
+        scores = network.score(
+            network.tensor(batch.users), network.tensor(np.where(soft.items >= 0, soft.items, batch.positives[:, None]))
+        )
         labels, weighed = (torch.from_numpy(values).to(network.device) for values in (soft.labels, weights))
         return soft_label_loss(scores, labels, weighed, soft.slope, soft.shift)
 

@@ -58,7 +58,7 @@ def _sketch_row(scores, low, high, hidden, allowed, codes, places, even, odd):
     if partly:
         low = _lowest_known(scores)
     scale = np.float32((n_bins - 1) / (np.float64(high) - np.float64(low))) if high > low else np.float32(0.0)
-    if not np.isfinite(scale) or not np.isfinite(high) or not np.isfinite(low):
+    if not np.isfinite(scale) or not np.isfinite(high - low):  # the ends, and single precision's hold on their distance
         return False
     if partly:
         _code_known(scores, high, scale, codes)
@@ -131,8 +131,34 @@ def _propose(mine, my_places, other, their_places, table, peak, compared, state,
 
 
 @njit(cache=True, error_model="numpy")
-def _sum_weights(mine, my_places, other, their_places, table, compared, sums):
+def _largest_gap(mine, my_places, other, their_places):
+    top = -mine.shape[0]
+    for i in range(mine.shape[0]):
+        my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
+        if my_rank > 0 and their_rank > 0 and my_rank - their_rank > top:
+            top = my_rank - their_rank
+    return top
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_relative(mine, my_places, other, their_places, table, sums):
+    """Running sums of weights that depend on the distance to the row's largest gap, which has the table's last."""
+    last = table.shape[0] - 1
+    top = _largest_gap(mine, my_places, other, their_places)
+    total = 0.0
+    for i in range(mine.shape[0]):
+        my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
+        if my_rank > 0 and their_rank > 0:
+            total += table[last - (top - (my_rank - their_rank))]
+        sums[i] = total
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _sum_weights(mine, my_places, other, their_places, table, compared, relative, sums):
     """Running sums of all weights; of equal ones where none is above zero."""
+    if relative:
+        return _sum_relative(mine, my_places, other, their_places, table, sums)
     total = 0.0
     for i in range(mine.shape[0]):
         total += _weight(i, mine, my_places, other, their_places, table, compared)
@@ -165,7 +191,7 @@ def _draw_from(sums, total, state, first, drawn):
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def draw_rows(mine, my_places, other, their_places, table, peak, compared, starts, seeds, drawn):
+def draw_rows(mine, my_places, other, their_places, table, peak, compared, relative, starts, seeds, drawn):
     """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts."""
     n_columns = mine.shape[1]
     for row in prange(mine.shape[0]):
@@ -175,7 +201,7 @@ def draw_rows(mine, my_places, other, their_places, table, peak, compared, start
             made, state = _propose(mine[row], my_rank, other[row], their_rank, table, peak, compared, seeds[row], part)
             if made < part.shape[0]:
                 sums, first = np.empty(n_columns), np.empty(max(1, n_columns // 8), dtype=np.int32)
-                total = _sum_weights(mine[row], my_rank, other[row], their_rank, table, compared, sums)
+                total = _sum_weights(mine[row], my_rank, other[row], their_rank, table, compared, relative, sums)
                 if total > 0.0:
                     _draw_from(sums, total, state, first, part[made:])
                 else:

@@ -85,11 +85,11 @@ def sketched_ranks(
     if n_quantiles < 1:
         raise DataError(f"n_quantiles must be at least 1, got {n_quantiles}")
     n, n_columns = scores.shape
-    allowed = n_columns // n_quantiles
-    if allowed <= 1:
+    allowed, n_bins = n_columns // n_quantiles, _BINS_PER_QUANTILE * n_quantiles
+    if allowed <= 1 or n_columns < n_bins:  # sorting is faster where bins outnumber entries
         return exact_ranks(scores, rows=rows, starts=starts, hidden=hidden)
     codes, done = np.empty(scores.shape, dtype=np.int32), np.zeros(n, dtype=bool)
-    places = np.empty((n, _BINS_PER_QUANTILE * n_quantiles + 1), dtype=np.int32)
+    places = np.empty((n, n_bins + 1), dtype=np.int32)
     given_rows, given_starts = _or_nothing(n, rows, starts)
     ends = scores.min(axis=1), scores.max(axis=1)
     numerics._rank_kernels.sketch_rows(scores, *ends, given_rows, given_starts, hidden, allowed, codes, places, done)
@@ -105,7 +105,7 @@ def sketched_ranks(
 
 def draw_by_ranks(
     mine: RowRanks, other: RowRanks, table: FloatArray, counts: IntArray, rng: np.random.Generator, *,
-    compared: bool = True,
+    compared: bool = True, relative: bool = False,
 ) -> IntArray:  # fmt: skip
     """Draw columns for each row, with replacement, as likely as the table says of the difference of two ranks.
 
@@ -122,6 +122,9 @@ def draw_by_ranks(
     rng : numpy.random.Generator
     compared : bool
         False: the weight depends on ``-other`` alone.
+    relative : bool
+        Whether the table's shares depend on differences of gaps alone, as those of exp do; then they are taken
+        relative to the row's own largest gap, and never vanish.
 
     Returns
     -------
@@ -144,8 +147,9 @@ def draw_by_ranks(
     weights = np.asarray(table, dtype=np.float64)
     seeds = rng.integers(0, 2**64, size=shape[0], dtype=np.uint64)
     numerics._rank_kernels.draw_rows(
-        mine.codes, mine.places, other.codes, other.places, weights, weights.max(), compared, starts, seeds, drawn
-    )
+        mine.codes, mine.places, other.codes, other.places, weights, weights.max(), compared, relative, starts, seeds,
+        drawn,
+    )  # fmt: skip
     return drawn
 
 
