@@ -47,39 +47,40 @@ def _epochs(scale: Scale) -> list[Table]:
         return [Table.skipped(title, reason)]
     rows, sizes, every = [], [], []
     whole = split_of("citeulike-bd")
-    take_turns(_sides(_small(), *_both(_small())), 0)  # compiled, which would count as slow
+    take_turns(_sides(_small(), *_all(_small())), 0)  # compiled, which would count as slow
     for share in scale.shares:
         train = fewer_users(whole, share).train
-        pair, rival = _both(train)
+        pair, rivals = _all(train)
         with one_thread():
-            runs = take_turns(_sides(train, pair, rival), scale.training_rounds)
+            runs = take_turns(_sides(train, pair, rivals), scale.training_rounds)
         sizes.append(train.n_users * train.n_items)
         every.append(runs)
-        faster = [ratio(runs["dense"], runs[side]) for side in ("equal", "own")]
+        faster = [ratio(runs[rival], runs[side]) for side in ("equal", "own") for rival in rivals]
         times = (time_of(side.median) for side in runs.values())
         rows.append((count_of(sizes[-1]), count_of(len(train)), *times, *map(str, faster)))
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
     what = f"BD epoch with refresh of {len(train):,} pairs, times faster than dense"
+    ways = [(batches, way) for batches in ("at equal batches", f"at ours of {_OWN_BATCH:,}") for way in rivals]
     speed = Table(
         title,
-        ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", f"dense, of {_BATCH}",
-         "times faster", f"of {_OWN_BATCH:,}"),
-        [*rows, ("growth exponent", "", *exponents, "", "")],
+        ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}",
+         *(f"dense, {way}" for way in rivals), *(f"times faster {batches}, {way}" for batches, way in ways)),
+        [*rows, ("growth exponent", "", *exponents, *[""] * len(ways))],
         notes=_NOTES,
-        bars=(
-            Bar.at_least(f"{what}, at equal batches", 50, faster[0].value),
-            Bar.at_least(f"{what}, each at its own batch size", 50, faster[1].value),
+        bars=tuple(
+            Bar.at_least(f"{what} that draws {way}, {batches}", 50, each.value)
+            for (batches, way), each in zip(ways, faster, strict=True)
         ),
     )  # fmt: skip
     with one_thread():
-        return [speed, _stages(train, pair, rival)]  # of the largest
+        return [speed, _stages(train, pair, rivals)]  # of the largest
 
 
-def _sides(train: Interactions, pair: Pair, rival: _Rival) -> dict[str, Callable[[], Measured]]:
+def _sides(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> dict[str, Callable[[], Measured]]:
     return {
         "equal": timed(_ours(train, _with_batches(pair, _BATCH), _ONCE)),
         "own": timed(_ours(train, pair, _ONCE)),
-        "dense": timed(rival.run),
+        **{way: timed(rival.run) for way, rival in rivals.items()},
     }
 
 
@@ -88,8 +89,9 @@ _NOTES = (
     f"ranks. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of `fit`, networks "
     "built and the best kept; dense: its models made before.",
     "dense: the way of the public code, written anew: scores, ranks (the order of the order) and weights as tables of "
-    f"users x items, one multinomial draw a user, batches of {_BATCH}, Adam on all rows. Its batches are slices of "
-    "tensors; a data loader would add to its time.",
+    f"users x items, batches of {_BATCH}, Adam on all rows. It draws all items of a user at once, with replacement, as "
+    "sureness does for each pair; or a set of distinct items for each pair in its turn, as the text's algorithm is "
+    "written. Its batches are slices of tensors; a data loader would add to its time.",
     "A side slower than 20 s is run once.",
 )
 _STAGES = {
@@ -98,29 +100,25 @@ _STAGES = {
 }  # fmt: skip
 
 
-def _stages(train: Interactions, pair: Pair, rival: _Rival) -> Table:
+def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table:
     """Where the time of one epoch with refresh goes, and what an epoch takes where a refresh serves ten."""
     pairs, refresh = (_with_batches(pair, _BATCH), pair), _refresh_stages(train, pair)
-    sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + [rival.dense.watch.seconds]
+    dense = [rival.dense.watch.seconds for rival in rivals.values()]
+    sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + dense
     seldom = _ONCE.changed(epochs=_PERIOD, refresh_every=_PERIOD)
-    all_in_all = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
-    all_in_all.append(sides[-1]["steps"] + sum(sides[-1][stage] for stage in refresh if stage != "steps") / _PERIOD)
-    compared = {_STAGES[stage]: [side[stage] for side in sides] for stage in STAGES}
-    compared[f"an epoch, a refresh every {_PERIOD}"] = all_in_all
-    rows = [
-        (told, *map(time_of, seconds), f"{seconds[2] / seconds[0]:.1f}", f"{seconds[2] / seconds[1]:.1f}")
-        for told, seconds in compared.items()
-    ]
+    epochs = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
+    epochs += [side["steps"] + side["draws"] + (side["scores"] + side["ranks"]) / _PERIOD for side in dense]
+    rows = [(_STAGES[stage], *(time_of(side[stage]) for side in sides)) for stage in STAGES]
+    rows.append((f"an epoch, a refresh every {_PERIOD}", *map(time_of, epochs)))
     return Table(
         f"Stages of an epoch with refresh, {train.n_users:,} users and {train.n_items:,} items",
-        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", f"dense, of {_BATCH}", "times faster",
-         f"of {_OWN_BATCH:,}"),
+        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", *(f"dense, {way}" for way in rivals)),
         rows,
         notes=(
             "One run of each stage; building networks and keeping the best are in none. Last row: sureness as it runs, "
-            f"draws for all {_PERIOD} epochs at the refresh; dense: its steps and a tenth of its refresh.",
+            f"draws for all {_PERIOD} epochs at the refresh; dense: steps, draws, and a tenth of scores and ranks.",
         ),
-    )  # fmt: skip
+    )
 
 
 def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
@@ -263,9 +261,12 @@ def _pair(train: Interactions) -> Pair:
     return teacher.fit(train), student.fit(train)
 
 
-def _both(train: Interactions) -> tuple[Pair, _Rival]:
+def _all(train: Interactions) -> tuple[Pair, dict[str, _Rival]]:
+    """Both models, and the dense reference in its two ways of drawing."""
     pair = _pair(train)
-    return pair, _Rival.of(train, pair)
+    return pair, {
+        way: _Rival.of(train, pair, per_pair=way == "a set a pair") for way in ("once a user", "a set a pair")
+    }
 
 
 def _with_batches(pair: Pair, size: int) -> Pair:
@@ -285,14 +286,15 @@ class _Rival:
         self.dense = dense
 
     @classmethod
-    def of(cls, train: Interactions, pair: Pair) -> _Rival:
+    def of(cls, train: Interactions, pair: Pair, *, per_pair: bool = False) -> _Rival:
         teacher, student = ((model.source_.user_factors, model.source_.item_factors) for model in pair)
-        return cls(DenseDistillation(train, teacher, student, _ONCE, batch_size=_BATCH))
+        return cls(DenseDistillation(train, teacher, student, _ONCE, per_pair=per_pair, batch_size=_BATCH))
 
     def run(self) -> None:
         self.dense.watch = Stopwatch()
         self.dense.refresh()
         self.dense.epoch()
+        self.dense.weights = []  # a gigabyte
 
 
 def _small() -> Interactions:

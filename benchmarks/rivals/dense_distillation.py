@@ -57,22 +57,26 @@ class DenseDistillation:
     teacher, student : the factors of users and of items
     settings : DistillationSettings
         Both directions are read: weight, scale, items and temperature; always tanh to the student, exp to the teacher.
+    per_pair : bool
+        False: items for all pairs of a user are drawn at the refresh, with replacement. True: a set of distinct items
+        is drawn for each pair when its turn comes, as the text's algorithm says.
     batch_size : int
     learning_rate : float
     """
 
     def __init__(
         self, train: Interactions, teacher: Sequence[np.ndarray], student: Sequence[np.ndarray],
-        settings: DistillationSettings, *, batch_size: int = 128, learning_rate: float = 0.001,
+        settings: DistillationSettings, *, per_pair: bool = False, batch_size: int = 128, learning_rate: float = 0.001,
     ) -> None:  # fmt: skip
-        self.train, self.batch_size = train, batch_size
+        self.train, self.per_pair, self.batch_size = train, per_pair, batch_size
         self.models = DenseFactors(*teacher), DenseFactors(*student)
         self.directions = settings.to_teacher, settings.to_student
         self.optimisers = [torch.optim.Adam(model.parameters(), lr=learning_rate) for model in self.models]
         self.seen = torch.zeros(train.shape, dtype=torch.bool)
         self.pairs = torch.tensor(train.user_rows), torch.tensor(train.item_rows)
         self.seen[self.pairs] = True
-        self.drawn: tuple[Tensor, Tensor] | None = None  # for the teacher and for the student, (pairs, items)
+        self.drawn: list[Tensor] = []  # for the teacher and for the student, (pairs, items)
+        self.weights: list[Tensor] = []  # the same, (users, all items); kept where each pair draws
         self.watch = Stopwatch()
 
     def refresh(self) -> None:
@@ -83,31 +87,44 @@ class DenseDistillation:
             of_teacher, of_student = (dense_ranks(each) for each in scores)
         with self.watch.of("draws"):
             to_teacher, to_student = self.directions
-            weights = (
+            self.weights = [
                 exp_weights(of_teacher, of_student, to_teacher.rank_gap_scale, self.seen),
                 tanh_weights(of_student, of_teacher, to_student.rank_gap_scale, self.seen),
-            )
-            degree = self.train.user_degree
-            self.drawn = draws(weights[0], degree, to_teacher.items), draws(weights[1], degree, to_student.items)
+            ]
+            if not self.per_pair:
+                degree = self.train.user_degree
+                self.drawn = [
+                    draws(weights, degree, direction.items)
+                    for weights, direction in zip(self.weights, self.directions, strict=True)
+                ]
+                self.weights = []
 
     def epoch(self) -> tuple[float, float]:
         """One pass over the pairs, fresh negatives; returns the mean loss of teacher and student."""
         users, positives = self.pairs
-        totals = [0.0, 0.0]
         with self.watch.of("steps"):
             negatives = self._negatives(users)
             batches = torch.randperm(len(users)).split(self.batch_size)
-            for places in batches:
-                for learner in (0, 1):
-                    totals[learner] += self.step(learner, users[places], positives[places], negatives[places], places)
+        totals = [0.0, 0.0]
+        for places in batches:
+            for learner in (0, 1):
+                with self.watch.of("draws"):
+                    items = self.items(learner, places)
+                with self.watch.of("steps"):
+                    totals[learner] += self.step(learner, users[places], positives[places], negatives[places], items)
         return totals[0] / len(batches), totals[1] / len(batches)
 
-    def step(self, learner: int, users: Tensor, positives: Tensor, negatives: Tensor, places: Tensor) -> float:
+    def items(self, learner: int, places: Tensor) -> Tensor:
+        """What the guide speaks of for some pairs; shape (B, items)."""
+        if not self.per_pair:
+            return self.drawn[learner][places]
+        return torch.multinomial(self.weights[learner][self.pairs[0][places]], self.directions[learner].items)
+
+    def step(self, learner: int, users: Tensor, positives: Tensor, negatives: Tensor, items: Tensor) -> float:
         """One step of the teacher (0) or the student (1); returns its mean loss."""
-        assert self.drawn is not None
         model, guide = self.models[learner], self.models[1 - learner]
         loss = pairwise_loss(model, users, positives, negatives)
-        loss = loss + imitation_loss(model, guide, users, self.drawn[learner][places], self.directions[learner])
+        loss = loss + imitation_loss(model, guide, users, items, self.directions[learner])
         self.optimisers[learner].zero_grad()
         loss.backward()
         self.optimisers[learner].step()

@@ -8,8 +8,9 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import polars as pl
 from rich.progress import Progress
 
 from sureness._artefacts import MANIFEST
@@ -17,7 +18,7 @@ from sureness._files import replacing
 from sureness.cli._console import steps_of
 from sureness.cli._judging import LEAVE_ONE_OUT, judged_run
 from sureness.cli._training import Prepared, model_settings, typed_settings
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import common_pairs
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import DistillationSettings
@@ -113,6 +114,7 @@ class Work:
     pretrain: bool
     seconds: float  # between checkpoints
     bar: Progress
+    report: Path | None = None  # where the page goes
 
     def result(self, method: str, asked: list[Asked], device: str) -> dict[str, Any]:
         """Train, distil, judge and write both."""
@@ -122,17 +124,18 @@ class Work:
         starts = {role: self._alone(role, model) for role, model in given.items()}
         metric = next(model.settings.metric for model in starts.values() if hasattr(model, "settings"))
         judged = {f"{role} alone": self._judged(model, metric) for role, model in starts.items() if _fitted(model)}
-        distilled, about = self._together(starts)
+        distilled, about, history = self._together(starts)
         for role, model in distilled.items():
             known = judged.get(f"{role} alone") if model is starts[role] else None
             judged[role] = known or self._judged(model, metric)
             self._write(role, model, {"method": method, "role": role, "settings": self.settings.plain()})
+        headline = self._page(starts, distilled, about["warm_up"], metric, history)
         self._clear()
         return {
             "data": self.log.about, "notes": self.log.notes, "output": str(self.output), "method": method,
             "settings": self.settings.plain(), "pretrain": self.pretrain, "resumed": resumed, **about,
             "parts": {part: len(pairs) for part, pairs in self.log.split.parts.items()}, "metric": metric,
-            "models": judged,
+            "models": judged, "report": None if self.report is None else str(self.report), "headline": headline,
         }  # fmt: skip
 
     def learns(self, role: str) -> bool:
@@ -140,7 +143,9 @@ class Work:
         return bool(getattr(self.settings, f"{role}_learns"))
 
     def _refuse_early(self, given: dict[str, ScoreSource]) -> None:
-        """What cannot be distilled is refused before anything is trained."""
+        """What cannot be distilled or shown is refused before anything is trained."""
+        if self.report is not None and not len(self.log.split.test):
+            raise DataError("--report judges the models by a test part, and this split has none; leave it out")
         from sureness.distillation.bidirectional import BidirectionalDistillation
 
         train = self.log.split.train
@@ -185,7 +190,7 @@ class Work:
             checkpoint_seconds=self.seconds, progress=self._steps(f"{role}: "),
         )  # fmt: skip
 
-    def _together(self, starts: dict[str, ScoreSource]) -> tuple[dict[str, ScoreSource], dict[str, Any]]:
+    def _together(self, starts: dict[str, ScoreSource]) -> tuple[dict[str, ScoreSource], dict[str, Any], pl.DataFrame]:
         from sureness.distillation.bidirectional import BidirectionalDistillation
 
         both = BidirectionalDistillation(starts["teacher"], starts["student"], self.settings)
@@ -195,17 +200,46 @@ class Work:
         )  # fmt: skip
         last: Any = both.history_["epoch"].max()
         about = {"warm_up": both.warm_up_, "epochs": last - both.warm_up_}
-        return {"teacher": both.teacher_, "student": both.student_}, about
+        return {"teacher": both.teacher_, "student": both.student_}, about, both.history_
+
+    def _page(
+        self, starts: dict[str, ScoreSource], distilled: dict[str, ScoreSource], warm_up: int, metric: str,
+        history: pl.DataFrame,
+    ) -> str | None:  # fmt: skip
+        """Write the page, if one is asked for; returns its first sentence."""
+        if self.report is None:
+            return None
+        from sureness.report import gather_distillation, write_distillation_report
+
+        models: dict[str, dict[str, ScoreSource]] = {role: {} for role in ROLES}
+        for role in ROLES:
+            alone = {f"{role} alone": self._seen_by_log(starts[role])} if _fitted(starts[role]) else {}
+            learned = {role: distilled[role]} if distilled[role] is not starts[role] else {}
+            models[role] = alone | learned
+        both = tuple(list(models[role])[-1] for role in ROLES)
+        after = (both[0], both[1]) if all(len(each) > 1 for each in models.values()) else None
+        seen = union([part for part in (self.log.split.train, self.log.validation) if part is not None])
+        found = gather_distillation(
+            models["teacher"], models["student"], self.log.split.test, seen=seen, after=after,
+            history=history, warm_up=warm_up, validation_metric=metric, progress=self._steps("report: "),
+        )  # fmt: skip
+        return write_distillation_report(self.report, found, progress=self._steps("report: ")).headline
+
+    def _seen_by_log(self, model: Any) -> ScoreSource:
+        """The model, or what the training log knows of it where its ids are others."""
+        from sureness.distillation.foreign import ForeignSource
+
+        train = self.log.split.train
+        users, items = id_maps(model)
+        same = users.same_as(train.users) and items.same_as(train.items)
+        return cast(ScoreSource, model) if same else ForeignSource.of(model, train)
 
     def _judged(self, model: Any, metric: str) -> dict[str, Any]:
         """How a model does on validation and test; what it does not know, it does not show."""
-        from sureness.distillation.foreign import ForeignSource
         from sureness.models.runs import Run
 
         split, about = self.log.split, self.log.about
-        users, items = id_maps(model)
-        same = users.same_as(split.train.users) and items.same_as(split.train.items)
-        source = model if same else ForeignSource.of(model, split.train)
+        source = self._seen_by_log(model)
         row: dict[str, Any] = {"model": repr(model) if hasattr(model, "settings") else type(model).__name__}
         row["parameters"] = getattr(model, "n_parameters", None)
         show, validation, test = self._steps("judging: "), self.log.validation, None

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sureness.cli._columns import DomainColumn, ItemColumn, Json, UserColumn
-from sureness.cli._console import print_json, print_table, progress_bar, steps_of
+from sureness.cli._console import out, print_json, print_table, progress_bar, steps_of
 from sureness.cli._distilling import ROLES, Work, asked_model, method_settings
 from sureness.cli._logs import RatingColumn, TimeColumn
 from sureness.cli._training import (
@@ -38,6 +38,7 @@ def distill(
     ],
     student: Annotated[str, typer.Option(help="The same for the small one, such as bpr:5.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for both runs.")] = Path("distilled"),
+    report: Annotated[Path | None, typer.Option(help="Page about what was learned (.html).")] = None,
     method: Annotated[str, typer.Option(help=f"How to distil: {', '.join(METHODS)}.")] = "bd",
     teacher_set: ModelSetting = None,
     student_set: ModelSetting = None,
@@ -82,7 +83,7 @@ def distill(
             data, folder, option or [], columns, steps_of(bar), protocol=protocol, seed=seed,
             positive_above=positive_above, per_user=per_user,
         )  # fmt: skip
-        work = Work(log, settings, output, pretrain, checkpoint_seconds, bar)
+        work = Work(log, settings, output, pretrain, checkpoint_seconds, bar, report)
         result = work.result(method, asked, device)
     print_json(result) if json else _print(result)
 
@@ -99,6 +100,8 @@ def _print(result: dict[str, Any]) -> None:
     rows.append(("parameters", *(row["parameters"] for row in models.values())))
     title = f"Distilled: {result['method']}, {result['epochs']} epochs together"
     print_table(title, ["what", *models], rows, _share(result))
+    if result["report"] is not None:
+        out.print(f"{result['headline']}\nreport: {result['report']}", markup=False, soft_wrap=True)
     print_next(f"{result['output']}/teacher and {result['output']}/student", f"{result['output']}/student")
 
 
