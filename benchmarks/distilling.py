@@ -17,7 +17,7 @@ from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, r
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.distillation.bidirectional import BidirectionalDistillation
-from sureness.distillation.sampling import weight_table
+from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import DistillationSettings
 from sureness.evaluation.ranking import block_scores
 from sureness.models.bpr import BPR
@@ -124,10 +124,8 @@ def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table
 def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
     """Seconds of scores, ranks and draws; what `refresh` does, one stage after the other for each block."""
     watch, rng, users = Stopwatch(), np.random.default_rng(0), np.arange(train.n_users)
-    sides = [
-        (learner, weight_table(direction.scheme, direction.rank_gap_scale, train.n_items), direction.items)
-        for learner, direction in enumerate((_ONCE.to_teacher, _ONCE.to_student))
-    ]
+    directions = _ONCE.to_teacher, _ONCE.to_student
+    tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
     blocks = zip(*(block_scores(model, users) for model in pair), strict=True)
     while True:
         with watch.of("scores"):
@@ -139,8 +137,9 @@ def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
         with watch.of("ranks"):
             ranks = [sketched_ranks(scores, _ONCE.quantiles, **seen) for _, scores in found]
         with watch.of("draws"):
-            for learner, table, items in sides:
-                draw_by_ranks(ranks[learner], ranks[1 - learner], table, train.user_degree[block] * items, rng)
+            for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
+                counts, relative = train.user_degree[block] * direction.items, SCHEMES[direction.scheme].relative
+                draw_by_ranks(mine, other, table, counts, rng, relative=relative)
 
 
 def _steps(train: Interactions, pair: Pair) -> float:
@@ -299,4 +298,4 @@ class _Rival:
 
 def _small() -> Interactions:
     """A log on which everything is compiled in no time."""
-    return Interactions.from_matrix(simulate(SimulatorSettings(n_users=40, n_items=600)).train)
+    return Interactions.from_matrix(simulate(SimulatorSettings(n_users=40, n_items=5_000)).train)

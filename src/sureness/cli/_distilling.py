@@ -213,14 +213,17 @@ class Work:
 
         models: dict[str, dict[str, ScoreSource]] = {role: {} for role in ROLES}
         for role in ROLES:
-            alone = {f"{role} alone": self._seen_by_log(starts[role])} if _fitted(starts[role]) else {}
-            learned = {role: distilled[role]} if distilled[role] is not starts[role] else {}
+            alone = {role.capitalize(): self._seen_by_log(starts[role])} if _fitted(starts[role]) else {}
+            learned = {f"Distilled {role}": distilled[role]} if distilled[role] is not starts[role] else {}
             models[role] = alone | learned
         both = tuple(list(models[role])[-1] for role in ROLES)
         after = (both[0], both[1]) if all(len(each) > 1 for each in models.values()) else None
         seen = union([part for part in (self.log.split.train, self.log.validation) if part is not None])
+        named = [pair for some in models.values() for pair in some.items()]
+        about = {name: repr(model) for name, model in named if hasattr(model, "settings")}
         found = gather_distillation(
             models["teacher"], models["student"], self.log.split.test, seen=seen, after=after,
+            about=about,
             history=history, warm_up=warm_up, validation_metric=metric, progress=self._steps("report: "),
         )  # fmt: skip
         return write_distillation_report(self.report, found, progress=self._steps("report: ")).headline
