@@ -143,10 +143,11 @@ def test_the_demo_tells_the_whole_story(tmp_path):
     assert {row["knowledge"] for row in told["results"]} >= {"naive", "unbiased", "true preference"}
     assert {row["policy"] for row in told["list_sizes"]} >= {"PerK", "best fixed k", "Val-k", "Rand", "Oracle"}
     assert told["page"]["slots"] == 12
+    assert {row["role"] for row in told["distillation"]} == {"teacher", "student"}
     lists = pl.read_parquet(tmp_path / "demo" / "lists.parquet")
     assert lists["rank"].max() == lists["list_size"].max()
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    for section in ("metrics", "list-sizes", "list-policies", "list-groups", "list-cases"):
+    for section in ("metrics", "list-sizes", "list-policies", "list-groups", "list-cases", "distillation"):
         assert f'<section id="{section}">' in page
     assert "One page of 12 slots for 4 domains" in page
 
