@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 # Sums in any order, but NaN and infinity stay what they are: training that diverged must be seen by its loss.
 _FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+
+
+_LINE = 16  # numbers of single precision in a cache line
+_PAIRS_AHEAD, _ITEMS_AHEAD, _ROWS_AHEAD = 4, 8, 3  # how early rows are asked for: of pairs, of drawn items, of a step
+
+
+@intrinsic
+def _ask_for(typing, table, row, column):
+    """Tell the processor that an entry of a table will be needed soon."""
+
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = [context.cast(builder, value, kind, types.intp)
+                 for value, kind in zip(arguments[1:], signature.args[1:], strict=True)]  # fmt: skip
+        pointer = cgutils.get_item_pointer(context, builder, signature.args[0], array, place, wraparound=False)
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(table, row, column), generate
+
+
+@njit(cache=True, error_model="numpy")
+def _ask_for_row(row, *tables):
+    """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
+    for table in tables:
+        for column in range(0, table.shape[1], _LINE):
+            _ask_for(table, row, column)
+        _ask_for(table, row, table.shape[1] - 1)
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
@@ -31,6 +65,11 @@ def pairwise_gradients(
     n_users, n_items = 0, 0
     loss = 0.0
     for index in range(users.shape[0]):
+        later = index + _PAIRS_AHEAD
+        if later < users.shape[0]:
+            _ask_for_row(users[later], user_table, user_gradient)
+            _ask_for_row(positives[later], item_table, item_gradient)
+            _ask_for_row(negatives[later, 0], item_table, item_gradient)
         u, i = users[index], positives[index]
         n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
         n_items = _touch(i, stamp, item_stamps, items_touched, n_items, item_gradient)
@@ -62,13 +101,16 @@ def soft_gradients(
 ):  # fmt: skip
     """Adds the gradients of weight * cross-entropy(label, slope * score + shift); items below 0 are left out."""
     one, zero = np.float32(1.0), np.float32(0.0)
-    n_factors = user_table.shape[1]
+    n_factors, every = user_table.shape[1], items.ravel()
     loss = 0.0
     for index in range(users.shape[0]):
         u = users[index]
         n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
         user, of_user = user_table[u], user_gradient[u]
         for draw in range(items.shape[1]):
+            later = index * items.shape[1] + draw + _ITEMS_AHEAD
+            if later < every.shape[0] and every[later] >= 0:
+                _ask_for_row(every[later], item_table, item_gradient)
             j = items[index, draw]
             if j < 0:
                 continue
@@ -93,10 +135,13 @@ def soft_gradients(
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def row_products(user_table, item_table, users, items, scores):
     """Inner products of each user with its items; an item below 0 scores 0."""
-    n_factors = user_table.shape[1]
+    n_factors, every = user_table.shape[1], items.ravel()
     for index in range(users.shape[0]):
         user = user_table[users[index]]
         for place in range(items.shape[1]):
+            later = index * items.shape[1] + place + _ITEMS_AHEAD
+            if later < every.shape[0] and every[later] >= 0:
+                _ask_for_row(every[later], item_table)
             j = items[index, place]
             total = np.float32(0.0)
             if j >= 0:
@@ -127,6 +172,8 @@ def adam_rows(
     one = np.float32(1.0)
     for place in range(touched.shape[0]):
         row = touched[place]
+        if place + _ROWS_AHEAD < touched.shape[0]:
+            _ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
         values, mean, square, slope = table[row], first[row], second[row], gradient[row]
         for f in range(values.shape[0]):
             g = slope[f] * scale

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from sureness._types import FloatArray, IntArray
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps the division finite
+_MANY = 16  # rows are sorted if more than one in so many was touched
 
 
 class RowBuffer:
@@ -75,9 +76,12 @@ class RowAdam:
         from sureness.models import _kernels  # loads the compiler, which scoring does not need
 
         buffer = self.buffers[name]
+        rows = buffer.touched[:count]
+        if count * _MANY > len(buffer.touched):  # in their order, they are met on fewer pages of memory
+            rows = np.flatnonzero(buffer.stamps == self.steps)
         numbers = (scale, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
         _kernels.adam_rows(
-            buffer.table, buffer.first, buffer.second, buffer.gradient, buffer.touched[:count],
+            buffer.table, buffer.first, buffer.second, buffer.gradient, rows,
             *(np.float32(number) for number in numbers),
         )  # fmt: skip
 

@@ -8,33 +8,40 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+_LOWEST, _HIGHEST = np.float32(-np.inf), np.float32(np.inf)
+_LANES = 32
 _TRIES = 12  # proposals for each draw made so far, before the weights of all entries are summed instead
-_FEW = 32  # with more draws than one for so many columns, the sums pay at once
+_FEW = 8  # with more draws than one for so many columns, the sums pay at once
 
 
 # -- ranks ------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, error_model="numpy")
-def _lowest_known(scores):
-    low = np.float32(np.inf)
-    for i in range(scores.shape[0]):
-        if scores[i] > -np.inf and scores[i] < low:
-            low = scores[i]
-    return low
+def _range(scores):
+    """The lowest score that is not -inf, and the highest; in lanes, which the processor takes all at once."""
+    low, high = np.full(_LANES, _HIGHEST), np.full(_LANES, _LOWEST)
+    whole = scores.shape[0] - scores.shape[0] % _LANES
+    for start in range(0, whole, _LANES):
+        part = scores[start : start + _LANES]
+        for lane in range(_LANES):
+            s = part[lane]
+            known = _HIGHEST if s == _LOWEST else s
+            high[lane] = s if s > high[lane] else high[lane]
+            low[lane] = known if known < low[lane] else low[lane]
+    for i in range(whole, scores.shape[0]):
+        high[0] = max(high[0], scores[i])
+        low[0] = min(low[0], _HIGHEST if scores[i] == _LOWEST else scores[i])
+    return low.min(), high.max()
 
 
 @njit(cache=True, error_model="numpy")
-def _code(scores, high, scale, codes):
-    """The bin of every score, counted from the highest, plus one."""
+def _code(scores, high, scale, n_bins, codes):
+    """The bin of every score, counted from the highest, plus one; 0 for -inf, which lies beyond all bins."""
+    beyond, zero, one = np.float32(n_bins + 1), np.float32(0.0), np.float32(1.0)
     for i in range(scores.shape[0]):
-        codes[i] = np.int32((high - scores[i]) * scale) + np.int32(1)
-
-
-@njit(cache=True, error_model="numpy")
-def _code_known(scores, high, scale, codes):
-    for i in range(scores.shape[0]):
-        codes[i] = np.int32((high - scores[i]) * scale) + np.int32(1) if scores[i] > -np.inf else np.int32(0)
+        place = (high - scores[i]) * scale + one
+        codes[i] = np.int32(place if place < beyond else zero)
 
 
 @njit(cache=True, error_model="numpy")
@@ -51,19 +58,15 @@ def _count(codes, even, odd):
 
 
 @njit(cache=True, error_model="numpy")
-def _sketch_row(scores, low, high, hidden, allowed, codes, places, even, odd):
+def _sketch_row(scores, hidden, allowed, codes, places, even, odd):
     """Codes of one row and the middle rank of each; False if one would stand for more than `allowed` entries."""
     n_bins = places.shape[0] - 1
-    partly = low == -np.inf
-    if partly:
-        low = _lowest_known(scores)
-    scale = np.float32((n_bins - 1) / (np.float64(high) - np.float64(low))) if high > low else np.float32(0.0)
-    if not np.isfinite(scale) or not np.isfinite(high - low):  # the ends, and single precision's hold on their distance
+    low, high = _range(scores)
+    span = np.float32(high - low)  # infinite where single precision does not hold it
+    scale = np.float32((n_bins - 1) / span) if span > 0 else _HIGHEST
+    if not np.isfinite(span) or not np.isfinite(scale):
         return False
-    if partly:
-        _code_known(scores, high, scale, codes)
-    else:
-        _code(scores, high, scale, codes)
+    _code(scores, high, scale, n_bins, codes)
     for k in range(hidden.shape[0]):
         codes[hidden[k]] = 0
     _count(codes, even, odd)
@@ -79,13 +82,12 @@ def _sketch_row(scores, low, high, hidden, allowed, codes, places, even, odd):
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def sketch_rows(scores, lows, highs, rows, starts, hidden, allowed, codes, places, done):
+def sketch_rows(scores, rows, starts, hidden, allowed, codes, places, done):
     for row in prange(scores.shape[0]):
         size = places.shape[1]
         even, odd = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         mine = hidden[starts[rows[row]] : starts[rows[row] + 1]]
-        low, high = lows[row], highs[row]
-        done[row] = _sketch_row(scores[row], low, high, mine, allowed, codes[row], places[row], even, odd)
+        done[row] = _sketch_row(scores[row], mine, allowed, codes[row], places[row], even, odd)
 
 
 # -- draws ------------------------------------------------------------------------------------------------------------
@@ -121,12 +123,11 @@ def _propose(mine, my_places, other, their_places, table, peak, compared, state,
         tries += 1
         state, bits = _next(state)
         i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
-        chance = np.float64(bits & np.uint64(0xFFFFFFFF)) * (1.0 / 4294967296.0)
-        if chance * peak < _weight(i, mine, my_places, other, their_places, table, compared):
-            drawn[made] = i
-            made += 1
-            if made == drawn.shape[0]:
-                break
+        chance = np.float64(np.int64(bits & np.uint64(0xFFFFFFFF))) * (1.0 / 4294967296.0)
+        drawn[made] = i  # stays if it is accepted: no branch that cannot be foreseen
+        made += np.int64(chance * peak < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
+        if made == drawn.shape[0]:
+            break
     return made, state
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ _BINS_PER_QUANTILE = 16  # finer than asked for, so that few rows have a bin tha
 class RowRanks:
     """Ranks within each row, 1 for the highest and 0 for what does not count, as codes with the rank of each."""
 
-    codes: IntArray  # (n, n_columns) int32
+    codes: IntArray  # (n, n_columns), unsigned
     places: IntArray  # (n, n_codes) int32, or one row for all
 
     def at(self, rows: IntArray, columns: IntArray) -> IntArray:
@@ -53,8 +54,8 @@ def exact_ranks(
     for place, (first, last) in enumerate(_spans(len(scores), rows, starts)):
         shown[place, hidden[first:last]] = -np.inf
     order = np.argsort(shown, axis=1)[:, ::-1]
-    codes = np.empty(scores.shape, dtype=np.int32)
-    np.put_along_axis(codes, order, np.arange(1, scores.shape[1] + 1, dtype=np.int32)[None], axis=1)
+    codes = np.empty(scores.shape, dtype=_code_type(scores.shape[1]))
+    np.put_along_axis(codes, order, np.arange(1, scores.shape[1] + 1, dtype=codes.dtype)[None], axis=1)
     codes[np.isneginf(shown)] = 0
     return RowRanks(codes, np.arange(scores.shape[1] + 1, dtype=np.int32)[None])
 
@@ -88,11 +89,10 @@ def sketched_ranks(
     allowed, n_bins = n_columns // n_quantiles, _BINS_PER_QUANTILE * n_quantiles
     if allowed <= 1 or n_columns < n_bins:  # sorting is faster where bins outnumber entries
         return exact_ranks(scores, rows=rows, starts=starts, hidden=hidden)
-    codes, done = np.empty(scores.shape, dtype=np.int32), np.zeros(n, dtype=bool)
+    codes, done = np.empty(scores.shape, dtype=_code_type(max(n_columns, n_bins))), np.zeros(n, dtype=bool)
     places = np.empty((n, n_bins + 1), dtype=np.int32)
     given_rows, given_starts = _or_nothing(n, rows, starts)
-    ends = scores.min(axis=1), scores.max(axis=1)
-    numerics._rank_kernels.sketch_rows(scores, *ends, given_rows, given_starts, hidden, allowed, codes, places, done)
+    numerics._rank_kernels.sketch_rows(scores, given_rows, given_starts, hidden, allowed, codes, places, done)
     if done.all():
         return RowRanks(codes, places)
     exact = exact_ranks(scores[~done], rows=given_rows[~done], starts=given_starts, hidden=hidden)
@@ -162,6 +162,11 @@ def ranks_of(scores: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:
     [1, 3]
     """
     return np.asarray(1 + np.count_nonzero(scores[rows] > scores[rows, columns][:, None], axis=1))
+
+
+def _code_type(highest: int) -> type[np.unsignedinteger[Any]]:
+    """Codes as small as can be, so that a row of them stays in the cache."""
+    return np.uint16 if highest < 2**16 else np.uint32
 
 
 def _or_nothing(n: int, rows: IntArray | None, starts: IntArray | None) -> tuple[IntArray, IntArray]:
