@@ -13,7 +13,7 @@ from sureness.distillation.foreign import ForeignSource
 from sureness.distillation.joint import JointTraining, Pupil, Report
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError
-from sureness.models.base import HISTORY, Recommender
+from sureness.models.base import HISTORY, Recommender, checked_validation
 from sureness.models.checkpoints import MAY_DIFFER, CheckpointFile, fingerprint
 from sureness.models.network import Network
 from sureness.sources.base import ScoreSource
@@ -108,7 +108,7 @@ class BidirectionalDistillation(Configurable):
 
     def training(self, train: Interactions, validation: Interactions | None = None) -> JointTraining:
         """What `fit` runs, before it runs; whatever cannot be distilled is refused here."""
-        validation = _checked(train, validation)
+        validation = checked_validation(train, validation)
         return JointTraining(*self._pupils(train), train, validation, self.settings)
 
     def _pupils(self, train: Interactions) -> tuple[Pupil, Pupil]:
@@ -129,21 +129,6 @@ class BidirectionalDistillation(Configurable):
                 identity[f"settings of the {pupil.name}"] = {"kind": given.name, **kept}
             identity[f"start of the {pupil.name}"] = pupil.fingerprint()
         return identity
-
-
-def _checked(train: Interactions, validation: Interactions | None) -> Interactions | None:
-    for name, log in (("train", train), ("validation", validation)):
-        if not isinstance(log, Interactions) and not (log is None and name == "validation"):
-            raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
-                            ".from_table or .read")  # fmt: skip
-    if not len(train):
-        raise DataError("expected at least one interaction to learn from, got none")
-    if validation is None:
-        return None
-    validation = validation.aligned(train.users, train.items)
-    if not len(validation):
-        raise DataError("validation has no pair of a known user and a known item; give None to run all epochs")
-    return validation
 
 
 def _pupil(name: str, given: ScoreSource, train: Interactions, direction: Direction, learns: bool) -> Pupil:

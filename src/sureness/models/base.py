@@ -97,16 +97,7 @@ class Recommender(Configurable):
         **knowledge
             What a kind of recommender knows besides, such as ``propensity`` of UBPR.
         """
-        for name, log in (("train", train), ("validation", validation)):
-            if not isinstance(log, Interactions) and not (log is None and name == "validation"):
-                raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
-                                ".from_table or .read")  # fmt: skip
-        if not len(train):
-            raise DataError("expected at least one interaction to learn from, got none")
-        if validation is not None:
-            validation = validation.aligned(train.users, train.items)
-            if not len(validation):
-                raise DataError("validation has no pair of a known user and a known item; give None to run all epochs")
+        validation = checked_validation(train, validation)
         network = self.build(train, **knowledge)
         saved = None
         if checkpoint is not None:
@@ -167,6 +158,22 @@ class Recommender(Configurable):
         if not hasattr(self, "network_"):
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
         return self
+
+
+def checked_validation(train: Interactions, validation: Interactions | None) -> Interactions | None:
+    """The validation set with the rows of the training log; logs that nothing can be learned from are refused."""
+    for name, log in (("train", train), ("validation", validation)):
+        if not isinstance(log, Interactions) and not (log is None and name == "validation"):
+            raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
+                            ".from_table or .read")  # fmt: skip
+    if not len(train):
+        raise DataError("expected at least one interaction to learn from, got none")
+    if validation is None:
+        return None
+    validation = validation.aligned(train.users, train.items)
+    if not len(validation):
+        raise DataError("validation has no pair of a known user and a known item; give None to run all epochs")
+    return validation
 
 
 def check_device(device: str) -> torch.device:
