@@ -119,12 +119,13 @@ def read_manifest(folder: str | os.PathLike[str], format: str, schema: int) -> d
 
 def _finish(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Add the manifest and bring everything to the disk."""
-    files = {file.name: _described(file) for file in sorted(folder.iterdir())}
+    every = sorted(folder.rglob("*"))
+    files = {file.relative_to(folder).as_posix(): _described(file) for file in every if file.is_file()}
     whole = {**manifest, "package": __version__, "files": files}
     whole["checksum"] = _checksum(whole)
     text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
-    for file in folder.iterdir():
+    for file in folder.rglob("*"):
         sync(file)
     sync(folder)
 
@@ -162,7 +163,7 @@ def refuse_others(target: Path) -> None:
     if not found:
         return
     try:
-        ours = {MANIFEST, *_read(target / MANIFEST)["files"]}
+        ours = {MANIFEST, *(name.split("/")[0] for name in _read(target / MANIFEST)["files"])}
     except (FileError, KeyError, TypeError):
         ours = set()
     if others := sorted(found - ours):

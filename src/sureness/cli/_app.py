@@ -42,6 +42,13 @@ def options(
 
 _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
 
+_DISCARDED = "what was being written is discarded"
+_STOPPED = {
+    "train": "the same command goes on from the last checkpoint",
+    "distill": "the same command goes on from the last checkpoint",
+    "reproduce": "finished cells are kept, the same command goes on with the others",
+}
+
 _COMMANDS: dict[tuple[str, ...], str] = {
     ("demo",): "demo",
     ("train",): "train",
@@ -52,6 +59,7 @@ _COMMANDS: dict[tuple[str, ...], str] = {
     ("report",): "report",
     ("list-size",): "list_size",
     ("allocate",): "allocate",
+    ("reproduce",): "reproduce",
     ("data", "list"): "data_list",
     ("data", "fetch"): "data_fetch",
     ("data", "describe"): "data_describe",
@@ -94,9 +102,7 @@ def main() -> None:
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise
-            training = sys.argv[1:2] in (["train"], ["distill"])
-            err.print("stopped; what was being written is discarded" if not training else
-                      "stopped; the same command goes on from the last checkpoint", soft_wrap=True)  # fmt: skip
+            err.print(f"stopped; {_STOPPED.get(sys.argv[1], _DISCARDED)}", soft_wrap=True)
             sys.stderr.flush()
             os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
 

@@ -1,0 +1,99 @@
+"""What an experiment is: a grid of cells for each scale, and how tables and figures come of what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from sureness.reproduce.cells import Cell
+from sureness.reproduce.store import CellStore
+from sureness.reproduce.workbench import Finished
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Scale = Literal["quick", "full"]
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTable:
+    """A table to be read, and the same in long form for machines."""
+
+    name: str  # of its files
+    title: str
+    shown: pl.DataFrame  # what people see; text and numbers
+    caption: str = ""
+    tidy: pl.DataFrame | None = None  # one number a row; by default what is shown
+
+
+@dataclass(frozen=True, eq=False)
+class ResultFigure:
+    """A figure of an experiment."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Axes | Figure]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What an experiment comes to."""
+
+    tables: Sequence[ResultTable] = ()
+    figures: Sequence[ResultFigure] = ()
+    findings: Sequence[str] = ()  # sentences: what agrees with the text, what does not
+    notes: Sequence[str] = ()  # how it was measured; what was left out and why
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run, and on what."""
+
+    scale: Scale
+    seeds: tuple[int, ...]
+    data: tuple[str, ...]  # the data sets of the experiment that are there
+    absent: tuple[str, ...] = ()  # and those that are not
+
+
+Finder = Callable[[Cell], Finished]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A named table or figure of the text.
+
+    Parameters
+    ----------
+    name : str
+    chapter : int
+    title : str
+    shows : str
+        Which table or figure of the text it is.
+    data : mapping of scale to names
+        The data sets of each scale; those that are not there are named and left out.
+    cells : callable
+        The grid: from a plan to the cells whose results are wanted.
+    outcome : callable
+        From a plan and what was found to tables and figures; it computes nothing that takes long.
+    seeds : mapping of scale to number
+    """
+
+    name: str
+    chapter: int
+    title: str
+    shows: str
+    data: Mapping[Scale, Sequence[str]]
+    cells: Callable[[Plan], Sequence[Cell]]
+    outcome: Callable[[Plan, Finder], Outcome]
+    seeds: Mapping[Scale, int] = field(default_factory=lambda: {"quick": 2, "full": 5})
+
+    def plan(self, scale: Scale, store: CellStore, seeds: int | None = None) -> Plan:
+        """What can be run with the data that are there."""
+        wanted = tuple(self.data[scale])
+        here = tuple(name for name in wanted if store.shelf.has(name))
+        number = self.seeds[scale] if seeds is None else seeds
+        return Plan(scale, tuple(range(number)), here, tuple(name for name in wanted if name not in here))

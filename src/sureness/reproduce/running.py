@@ -1,0 +1,138 @@
+"""Run cells in order or in parallel; what is finished stays finished whatever happens."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from sureness.errors import SurenessError
+from sureness.reproduce.cells import Cell, in_order, work_of
+from sureness.reproduce.store import CellStore
+from sureness.reproduce.workbench import DataShelf
+
+Progress = Callable[[str, int, int], None]
+
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+class CellError(SurenessError):
+    """A cell could not be computed; the others are kept."""
+
+
+def run_cells(
+    cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress | None = None
+) -> tuple[int, int]:
+    """Compute what is missing, with all it needs.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+    store : CellStore
+    jobs : int
+        How many processes compute at a time, one thread each; 1 computes in this process.
+    progress : callable, optional
+        Called with the cell, the seconds of work done, and those in all, both as expected.
+
+    Returns
+    -------
+    computed, cached : int
+    """
+    every = in_order(cells)
+    missing = [cell for cell in every if not store.has(cell)]
+    told = _Told(missing, progress)
+    if jobs == 1:
+        for cell in missing:
+            told.started(cell)
+            _computed(store, cell)
+            told.finished(cell)
+    elif missing:
+        _run_parallel(missing, store, jobs, told)
+    return len(missing), len(every) - len(missing)
+
+
+class _Told:
+    """Progress in expected seconds, so that the time left means something."""
+
+    def __init__(self, missing: list[Cell], progress: Progress | None) -> None:
+        self._progress = progress
+        self._costs = {cell: work_of(cell).cost for cell in missing}
+        self._done = 0.0
+
+    def started(self, cell: Cell) -> None:
+        self._tell(cell)
+
+    def finished(self, cell: Cell) -> None:
+        self._done += self._costs[cell]
+        self._tell(cell)
+
+    def _tell(self, cell: Cell) -> None:
+        if self._progress is not None:
+            self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
+
+
+def _computed(store: CellStore, cell: Cell) -> None:
+    try:
+        store.compute(cell)
+    except SurenessError as error:
+        raise CellError(f"{cell.label}: {error}") from error
+
+
+def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told) -> None:
+    """Hand out every cell as soon as what it needs is there."""
+    waiting = {cell: set(work_of(cell).needed_by(cell)) & set(missing) for cell in missing}
+    running: dict[Future[None], Cell] = {}
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),))
+    with _one_thread_each(), pool:
+        try:
+            while waiting or running:
+                for cell in [cell for cell, needs in waiting.items() if not needs]:
+                    del waiting[cell]
+                    running[pool.submit(_compute, store.folder, store.shelf.folder, cell)] = cell
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    cell = running.pop(future)
+                    future.result()
+                    told.finished(cell)
+                    for needs in waiting.values():
+                        needs.discard(cell)
+        except BrokenProcessPool as error:
+            raise CellError(
+                "a process of the run died, perhaps for want of memory; finished cells are kept: run again, with fewer "
+                "--jobs"
+            ) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)  # cells that are under way are finished and kept
+
+
+def _compute(folder: Path, data: Path | None, cell: Cell) -> None:
+    _computed(CellStore(folder, DataShelf(data)), cell)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started meanwhile compute with one thread: two of them with two threads each are slower than one."""
+    before = {name: os.environ.get(name) for name in _ONE_THREAD}
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone, which a killed parent cannot tell."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

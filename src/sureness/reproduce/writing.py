@@ -1,0 +1,145 @@
+"""Outcomes as files: Parquet for machines, Markdown for repositories, one HTML page for people, every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from sureness import __version__
+from sureness._files import replacing
+from sureness.data.tables import write_table
+from sureness.plots.saving import FONTS, figure_svg, save_figure
+from sureness.report._format import plain
+from sureness.report.page import page_environment
+from sureness.reproduce.experiment import Experiment, Outcome, Plan, ResultFigure
+from sureness.reproduce.published import TITLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """An experiment with its outcome, and where it was written."""
+
+    experiment: Experiment
+    plan: Plan
+    outcome: Outcome
+    folder: Path
+
+    @property
+    def page(self) -> Path:
+        """The page to look at."""
+        return self.folder / "index.html"
+
+    @property
+    def command(self) -> str:
+        """What shows it again."""
+        return f"sureness reproduce {self.experiment.name} --{self.plan.scale} --seeds {len(self.plan.seeds)}"
+
+    @property
+    def told(self) -> list[str]:
+        """How it was measured: the experiment's notes, seeds, data that were there and that were not."""
+        seeds = ", ".join(str(seed) for seed in self.plan.seeds)
+        here = ", ".join(TITLES.get(name, name) for name in self.plan.data) or "none"
+        absent = [f"Not here, so not run: {TITLES.get(name, name)}." for name in self.plan.absent]
+        return [*self.outcome.notes, f"Data: {here}. Seeds: {seeds}.", *absent]
+
+
+def write_outcome(experiment: Experiment, plan: Plan, outcome: Outcome, folder: Path) -> Written:
+    """Write everything an experiment came to into a folder of its name."""
+    written = Written(experiment, plan, outcome, folder / experiment.name)
+    for table in outcome.tables:
+        write_table(table.shown if table.tidy is None else table.tidy, written.folder / f"{table.name}.parquet")
+    svgs = {figure.name: _drawn(figure, written.folder / "figures") for figure in outcome.figures}
+    _write(written.folder / "README.md", markdown(written))
+    _write(written.page, _html("reproduced.html.j2", one=written, svgs=svgs, title=experiment.title))
+    return written
+
+
+def write_index(every: Sequence[Written], folder: Path) -> Path:
+    """One page that leads to all experiments, with their findings."""
+    _write(folder / "README.md", "\n".join(["# The text, reproduced", "", *(_index_line(one) for one in every), ""]))
+    _write(folder / "index.html", _html("reproduced_index.html.j2", every=every, title="The text, reproduced"))
+    return folder / "index.html"
+
+
+def markdown(written: Written) -> str:
+    """An outcome as Markdown.
+
+    Tables, findings, figures, and how it was measured.
+    """
+    outcome, experiment = written.outcome, written.experiment
+    lines = [f"# {experiment.title}", "", f"Chapter {experiment.chapter}, {experiment.shows}. `{written.command}`", ""]
+    lines += _listed(outcome.findings)
+    for table in outcome.tables:
+        lines += [
+            f"## {table.title}",
+            "",
+            *markdown_table(table.shown),
+            "",
+            *([table.caption, ""] if table.caption else []),
+        ]
+    for figure in outcome.figures:
+        lines += [f"![{figure.caption}](figures/{figure.name}.png)", "", figure.caption, ""]
+    return "\n".join([*lines, "## How it was measured", "", *_listed(written.told)])
+
+
+def markdown_table(frame: pl.DataFrame) -> list[str]:
+    """A table as lines of Markdown, numbers to the right.
+
+    Examples
+    --------
+    >>> markdown_table(pl.DataFrame({"model": ["bpr"], "ece": [0.25], "why": [None]}))
+    ['| model | ece | why |', '|---|---:|---|', '| bpr | 0.2500 | – |']
+    """
+    aligned = "".join("---:|" if dtype.is_numeric() else "---|" for dtype in frame.dtypes)
+    rows = [
+        "| "
+        + " | ".join(plain(value, name).replace("|", "/") for name, value in zip(frame.columns, row, strict=True))
+        + " |"
+        for row in frame.iter_rows()
+    ]
+    return ["| " + " | ".join(frame.columns) + " |", "|" + aligned, *rows]
+
+
+def _listed(sentences: Iterable[str]) -> list[str]:
+    lines = [f"- {sentence}" for sentence in sentences]
+    return [*lines, ""] if lines else []
+
+
+def _index_line(one: Written) -> str:
+    findings = " ".join(one.outcome.findings)
+    return f"- [{one.experiment.title}]({one.experiment.name}/README.md) ({one.experiment.shows}). {findings}"
+
+
+def _drawn(figure: ResultFigure, folder: Path) -> str:
+    """Draw a figure, write it as PNG and SVG, and give it for the page."""
+    drawn = figure.draw()
+    whole = cast("Figure", getattr(drawn, "figure", None) or drawn)
+    for ending in ("png", "svg"):
+        save_figure(whole, folder / f"{figure.name}.{ending}")
+    return figure_svg(whole, label=figure.caption)
+
+
+def _html(template: str, **values: Any) -> str:
+    from markupsafe import Markup
+
+    svgs: Mapping[str, str] = values.pop("svgs", {})
+    page: str = (
+        page_environment()
+        .get_template(template)
+        .render(
+            fonts=Markup(FONTS), version=__version__, svgs={name: Markup(svg) for name, svg in svgs.items()}, **values
+        )
+    )
+    return page
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
