@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sureness.errors import DataError
+from sureness.reproduce.cells import in_order, key_of
+from sureness.reproduce.running import CellError, run_cells
+from sureness.reproduce.store import CellStore
+from sureness.reproduce.workbench import DataShelf, SealedError
+from tests.reproduce import works
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return CellStore(tmp_path / "cells", DataShelf(tmp_path))
+
+
+@pytest.fixture
+def trace(tmp_path, monkeypatch):
+    file = tmp_path / "trace"
+    monkeypatch.setenv("SURENESS_TRACE", str(file))
+    return lambda: file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def test_needs_come_first_and_each_once():
+    cells = in_order([works.total.cell(first=1, second=2), works.total.cell(first=2, second=1)])
+    assert [cell.label for cell in cells] == ["number 1", "number 2", "total 1 2", "total 2 1"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_finished_is_not_computed_again(store, trace, jobs):
+    wanted = [works.total.cell(first=1, second=2), works.total.cell(first=2, second=3)]
+    assert run_cells(wanted, store, jobs=jobs) == (5, 0)
+    assert sorted(trace()) == ["number 1", "number 2", "number 3", "total 1 2", "total 2 3"]
+    assert [store.find(cell).table("found")["value"][0] for cell in wanted] == [3, 5]
+    assert run_cells(wanted, store, jobs=jobs) == (0, 5)
+    assert len(trace()) == 5
+
+
+def test_a_cell_is_known_by_all_that_goes_into_it(monkeypatch):
+    cell = works.total.cell(first=1, second=2)
+    keys = {key_of(cell, lambda _: "")}
+    keys.add(key_of(works.total.cell(first=2, second=1), lambda _: ""))
+    monkeypatch.setattr(works, "number", works.work(version=2)(works.number.function))
+    keys.add(key_of(cell, lambda _: ""))  # a need has another version
+    assert len(keys) == 3
+    named = works.number.cell(value=1, data="coat")
+    assert key_of(named, lambda _: "one content") != key_of(named, lambda _: "another")
+    assert works.number.cell(value=1, other=2) == works.number.cell(other=2, value=1)
+
+
+def test_a_damaged_cell_is_computed_again(store, trace):
+    cell = works.slow.cell(place=7)
+    run_cells([cell], store)
+    file = store.find(cell).folder / "found.parquet"
+    file.write_bytes(file.read_bytes()[:-5])
+    assert run_cells([cell], store) == (1, 0)
+    assert store.find(cell).table("found")["value"][0] == 7
+    assert (store.find(cell).folder / "note.txt").exists()
+    assert trace() == ["slow 7", "slow 7"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failing_cell_is_named_and_the_others_are_kept(store, jobs):
+    with pytest.raises(CellError, match=r"broken 3: 3 cannot be computed"):
+        run_cells([works.number.cell(value=1), works.broken.cell(value=3)], store, jobs=jobs)
+    assert store.has(works.number.cell(value=1))
+    assert not store.has(works.broken.cell(value=3))
+
+
+@pytest.mark.parametrize("how", ["test", "parts", "summary"])
+def test_work_that_does_not_judge_cannot_see_the_test(store, how):
+    with pytest.raises(SealedError, match="sealed"):
+        store.compute(works.peeking.cell(how=how))
+    assert store.compute(works.judging.cell(how=how)).table("found")["value"][0] == 2
+
+
+def test_choices_cannot_rest_on_what_judged(store):
+    run_cells([works.judging.cell(how="test")], store)
+    with pytest.raises(DataError, match="looks at test labels"):
+        store.compute(works.choosing_by_the_test.cell(value=1))
+
+
+def test_only_declared_needs_are_found(store):
+    run_cells([works.number.cell(value=1), works.number.cell(value=2)], store)
+    with pytest.raises(DataError, match="not declared"):
+        store.compute(works.undeclared.cell(value=1))
+
+
+def test_progress_counts_expected_seconds(store):
+    told = []
+    run_cells([works.total.cell(first=1, second=2)], store, progress=lambda *step: told.append(step))
+    assert told[0] == ("number 1", 0, 4)
+    assert told[-1] == ("total 1 2", 4, 4)
+
+
+def test_the_manifest_tells_what_was_run(store):
+    cell = works.slow.cell(place=1)
+    run_cells([cell], store)
+    about = store.find(cell).about
+    assert about["parameters"] == {"place": 1}
+    assert about["seconds"] >= 0.4
+    with pytest.raises(DataError, match="no table 'other'"):
+        store.find(cell).table("other")
+
+
+SCRIPT = """
+import sys
+from sureness.reproduce.running import run_cells
+from sureness.reproduce.store import CellStore
+from sureness.reproduce.workbench import DataShelf
+from tests.reproduce import works
+if __name__ == "__main__":
+    run_cells([works.slow.cell(place=n) for n in range(8)], CellStore(sys.argv[1], DataShelf()), jobs=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_kill_loses_at_most_the_running_cells(tmp_path, trace, jobs):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script), str(tmp_path / "cells"), str(jobs)]
+    process = subprocess.Popen(command, env=environment, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(trace()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    store = CellStore(tmp_path / "cells", DataShelf())
+    started = trace()
+    done = sum(store.has(works.slow.cell(place=place)) for place in range(8))
+    assert len(started) - jobs <= done < 8
+    assert run_cells([works.slow.cell(place=place) for place in range(8)], store) == (8 - done, done)
+
+
+def test_workers_end_with_a_killed_parent(tmp_path, trace):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script), str(tmp_path / "cells"), "2"]
+    process = subprocess.Popen(command, env=environment)
+    deadline = time.monotonic() + 60
+    while len(trace()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    time.sleep(1.5)
+    count = len(trace())
+    time.sleep(1.5)
+    assert len(trace()) == count < 8
+
+
+def test_a_full_disk_is_told_and_loses_nothing(store, monkeypatch):
+    run_cells([works.number.cell(value=1)], store)
+
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(CellError, match="No space left"):
+        run_cells([works.number.cell(value=1), works.number.cell(value=2)], store)
+    monkeypatch.undo()
+    assert store.has(works.number.cell(value=1))
+    assert [file.name for file in store.folder.iterdir()] == [store.key(works.number.cell(value=1))]
