@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -102,15 +102,21 @@ def work_of(cell: Cell) -> Work:
     return found
 
 
-def in_order(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells and all they need, each once, what is needed first."""
-    return list(dict.fromkeys(each for cell in cells for each in _with_needs(cell)))
+def in_order(cells: Iterable[Cell], finished: Callable[[Cell], bool] = lambda cell: False) -> list[Cell]:
+    """The cells and all they need, each once, what is needed first; what only a finished cell needs is left out."""
+    ordered: dict[Cell, None] = {}
+    for cell in cells:
+        _add(cell, finished, ordered)
+    return list(ordered)
 
 
-def _with_needs(cell: Cell) -> Iterator[Cell]:
-    for needed in work_of(cell).needed_by(cell):
-        yield from _with_needs(needed)
-    yield cell
+def _add(cell: Cell, finished: Callable[[Cell], bool], ordered: dict[Cell, None]) -> None:
+    if cell in ordered:
+        return
+    if not finished(cell):
+        for needed in work_of(cell).needed_by(cell):
+            _add(needed, finished, ordered)
+    ordered[cell] = None
 
 
 def key_of(cell: Cell, fingerprint: Callable[[str], str]) -> str:

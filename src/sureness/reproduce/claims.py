@@ -1,7 +1,105 @@
-"""The claims of the text."""
+"""The claims of the running text, each with its verdict."""
 
 from __future__ import annotations
 
-from sureness.reproduce.experiment import Experiment
+from importlib import import_module
 
-EXPERIMENTS: tuple[Experiment, ...] = ()
+import polars as pl
+
+from sureness.reproduce.cells import Cell
+from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale, Verdict
+from sureness.reproduce.published import published
+
+_CHAPTERS = ("calibration", "distillation", "list_size")
+
+_UNTESTED = {
+    "test images the student predicts better than the teacher": "about images: out of scope",
+    "largest improvement over the existing distillation methods": "claimed of Yelp, which is not here",
+    "user embedding size, against two calibration parameters": "a setting, not a finding",
+    "largest summation bound M": "a setting; see the sufficient bound",
+}
+_NO_DATA = "its data are not here"
+_SEEDS: dict[Scale, int] = {"quick": 2, "full": 5}
+
+
+def _tested() -> list[Experiment]:
+    """The experiments that speak to a claim."""
+    every = [each for name in _CHAPTERS for each in import_module(f"sureness.reproduce.{name}").EXPERIMENTS]
+    return [each for each in every if each.claims]
+
+
+def _plans(plan: Plan) -> list[tuple[Experiment, Plan]]:
+    """Each experiment with the data that it has at this scale, and its own seeds unless others are wanted."""
+    own = len(plan.seeds) == _SEEDS[plan.scale]
+    return [
+        (each, Plan(plan.scale, tuple(range(each.seeds[plan.scale])) if own else plan.seeds,
+                    tuple(name for name in each.data[plan.scale] if name in plan.data),
+                    tuple(name for name in each.data[plan.scale] if name not in plan.data)))
+        for each in _tested()
+    ]  # fmt: skip
+
+
+def _cells(plan: Plan) -> list[Cell]:
+    return [cell for each, own in _plans(plan) for cell in each.cells(own)]
+
+
+def _outcome(plan: Plan, find: Finder) -> Outcome:
+    verdicts = {
+        (verdict.fact, verdict.scope): (each.name, verdict)
+        for each, own in _plans(plan)
+        for verdict in each.outcome(own, find).verdicts
+    }
+    table = claims_table(verdicts)
+    counts = dict(table.group_by("verdict").len().iter_rows())
+    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("holds", "does not hold", "not tested"))
+    return Outcome(
+        tables=[ResultTable("claims", "What the text claims", table, "A claim is tested on the data that are here.")],
+        findings=[f"Of {table.height} claims of the running text: {told}."],
+    )
+
+
+def claims_table(verdicts: dict[tuple[str, str], tuple[str, Verdict]]) -> pl.DataFrame:
+    """One row a claim: what the text says, what we found, and whether it holds.
+
+    Examples
+    --------
+    >>> claims_table({})["verdict"].unique().to_list()
+    ['not tested']
+    """
+    rows = []
+    for (chapter, fact, scope), part in published("claims").group_by("chapter", "fact", "scope", maintain_order=True):
+        source, verdict = verdicts.get((fact, scope)) or verdicts.get((fact, "")) or ("-", None)
+        known = verdict is not None and verdict.holds is not None
+        rows.append(
+            {"chapter": chapter.replace("_", " "), "claim": fact, "of": scope, "text": _said(part),
+             "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(fact, _NO_DATA)}",
+             "verdict": "not tested" if not known else "holds" if verdict.holds else "does not hold",
+             "experiment": source}
+        )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _said(part: pl.DataFrame) -> str:
+    """The number of a claim, or its range."""
+    unit = part["unit"][0]
+    bounds = {row["bound"]: f"{row['value']:g}" for row in part.to_dicts()}
+    if "value" in bounds:
+        return f"{bounds['value']} {unit}"
+    if len(bounds) == 2:
+        return f"{bounds['min']} to {bounds['max']} {unit}"
+    return f"at least {bounds['min']} {unit}" if "min" in bounds else f"at most {bounds['max']} {unit}"
+
+
+def _data(scale: Scale) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for each in _tested() for name in each.data[scale]))
+
+
+def _claims() -> Experiment:
+    return Experiment(
+        name="claims", chapter=0, title="What the text claims, and whether it holds here",
+        shows="the claims of the running text", data={"quick": _data("quick"), "full": _data("full")}, cells=_cells,
+        outcome=_outcome, seeds=_SEEDS,
+    )  # fmt: skip
+
+
+EXPERIMENTS: tuple[Experiment, ...] = (_claims(),)

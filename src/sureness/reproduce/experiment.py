@@ -39,6 +39,16 @@ class ResultFigure:
     draw: Callable[[], Axes | Figure]
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim of the text holds here."""
+
+    fact: str  # as `published("claims")` has it
+    found: str  # our number, in words
+    holds: bool | None  # None if it cannot be told from what was run
+    scope: str = ""  # of the claim, where the same fact is claimed of several
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What an experiment comes to."""
@@ -47,6 +57,7 @@ class Outcome:
     figures: Sequence[ResultFigure] = ()
     findings: Sequence[str] = ()  # sentences: what agrees with the text, what does not
     notes: Sequence[str] = ()  # how it was measured; what was left out and why
+    verdicts: Sequence[Verdict] = ()  # on the claims of the running text
 
 
 @dataclass(frozen=True)
@@ -90,6 +101,7 @@ class Experiment:
     cells: Callable[[Plan], Sequence[Cell]]
     outcome: Callable[[Plan, Finder], Outcome]
     seeds: Mapping[Scale, int] = field(default_factory=lambda: {"quick": 2, "full": 5})
+    claims: bool = False  # whether its outcome has verdicts on claims of the text
 
     def plan(self, scale: Scale, store: CellStore, seeds: int | None = None) -> Plan:
         """What can be run with the data that are there."""

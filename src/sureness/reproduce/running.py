@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class CellError(SurenessError):
 def run_cells(
     cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress | None = None
 ) -> tuple[int, int]:
-    """Compute what is missing, with all it needs.
+    """Compute what is missing, with all it needs; what only finished cells need is not asked for.
 
     Parameters
     ----------
@@ -44,8 +45,9 @@ def run_cells(
     -------
     computed, cached : int
     """
-    every = in_order(cells)
-    missing = [cell for cell in every if not store.has(cell)]
+    here = cache(store.has)
+    every = in_order(cells, here)
+    missing = [cell for cell in every if not here(cell)]
     told = _Told(missing, progress)
     if jobs == 1:
         for cell in missing:

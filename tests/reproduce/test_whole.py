@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+import re
+
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from sureness.errors import DataError
+from sureness.reproduce import catalogue, claims
+from sureness.reproduce.claims import claims_table
+from sureness.reproduce.comparing import beside_published, paired
+from sureness.reproduce.experiment import Verdict
+from sureness.reproduce.published import published, published_tables
+from sureness.reproduce.store import CellStore
+from sureness.reproduce.whole import reproduce
+from sureness.reproduce.workbench import DataShelf
+from tests.reproduce.small import SMALL
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.delenv("SURENESS_DATA", raising=False)
+    monkeypatch.setenv("SURENESS_CACHE", str(tmp_path / "cache"))
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    return reproduce([SMALL], store, tmp_path / "out", scale="full")[0]
+
+
+def test_every_output_is_there(written, tmp_path):
+    names = sorted(str(file.relative_to(tmp_path / "out")) for file in (tmp_path / "out").rglob("*") if file.is_file())
+    assert names == [
+        "README.md", "index.html", "small/README.md", "small/figures/line.png", "small/figures/line.svg",
+        "small/index.html", "small/numbers.parquet",
+    ]  # fmt: skip
+    table = pl.read_parquet(written.folder / "numbers.parquet")
+    assert_allclose(table["ours"][0], 0.2)  # (0 + 1, 1 + 1, 2 + 1) / 10
+    assert table["verdict"].to_list() == ["better", ""]
+    assert table["remark"].to_list() == ["", "not run: a data set is missing"]
+
+
+def test_the_markdown_says_all_of_it(written):
+    text = (written.folder / "README.md").read_text(encoding="utf-8")
+    for part in (
+        "# A small experiment", "`sureness reproduce small --full --seeds 3`", "- The mean is 0.20.",
+        "## Numbers | all",
+        "Ours beside theirs.", "![A line <that> rises](figures/line.png)", "Seeds: 0, 1, 2.",
+        "Not here, so not run: Yahoo!R3.", "| cml | – | – | – | 0.9000 |",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_the_pages_are_whole_and_refer_to_nothing_outside(written, tmp_path):
+    page = written.page.read_text(encoding="utf-8")
+    assert "A line &lt;that&gt; rises" in page
+    assert page.count("<svg") == 1
+    index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert 'href="small/index.html"' in index
+    assert "The mean is 0.20." in index
+    for text in (page, index):
+        assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
+
+
+def test_names_lead_to_experiments():
+    known = catalogue.experiments()
+    assert all(name == each.name for name, each in known.items())
+    assert catalogue.experiment("claims") is known["claims"]
+    with pytest.raises(DataError, match="no experiment 'nothing'; there are"):
+        catalogue.experiment("nothing")
+
+
+def test_published_numbers_are_those_of_the_text():
+    assert published("ece").filter(data="coat", model="neumf", method="platt", risk="naive").height == 1
+    top = published("list-size").filter(method="Top-1").pivot("metric", index=["data", "model"], values="value")
+    assert top.height == 12
+    assert_allclose(top["ndcg"], top["tp"])  # with one item shown they are the same
+    assert_allclose(top["pdcg"], 2 * top["ndcg"] - 1, atol=1.1e-4)
+    with pytest.raises(DataError, match="no published table"):
+        published("nothing")
+    assert set(published_tables()) >= {"ece", "mce", "nll", "distillation", "list-size", "claims"}
+
+
+def test_the_published_files_say_the_same(data_folder):
+    folder = data_folder.parent / "published"
+    if not folder.is_dir():
+        pytest.skip(f"no published tables at {folder}")
+    source = pl.read_csv(folder / "calibration_ece.csv").filter(pl.col("metric") == "ECE")
+    ours = published("ece")
+    assert ours.height == source.height
+    assert_allclose(sorted(ours["value"]), sorted(source["value"]))
+
+
+def test_which_is_better_depends_on_the_number():
+    ours = pl.DataFrame({"metric": ["ece", "ndcg"], "value": [0.3, 0.3]})
+    theirs = pl.DataFrame({"metric": ["ece", "ndcg"], "value": [0.2, 0.2]})
+    found = beside_published(ours, theirs, ["metric"], higher_is_better=lambda row: row["metric"] == "ndcg")
+    assert found["verdict"].to_list() == ["worse", "better"]
+    equal = beside_published(theirs, theirs, ["metric"])
+    assert equal["verdict"].to_list() == ["equal", "equal"]
+
+
+def test_users_are_paired_after_averaging_their_seeds():
+    first = pl.DataFrame({"user": [1, 2, 3] * 2, "seed": [0] * 3 + [1] * 3, "value": [1.0, 2.0, 3.0, 3.0, 2.0, 4.0]})
+    second = first.with_columns(value=pl.col("value") - pl.Series([1.0, 0.5, 0.5, 1.0, 1.5, 0.5]))
+    gain, p_value = paired(first, second)
+    assert_allclose(gain, (1.0 + 1.0 + 0.5) / 3)
+    assert 0 < p_value < 0.05
+    again, same = paired(first.reverse(), second)
+    assert_allclose((again, same), (gain, p_value))
+
+
+def test_claims_have_verdicts_or_a_reason():
+    table = claims_table(
+        {("best distillation weight", ""): ("small", Verdict("best distillation weight", "0.25", False))}
+    )
+    row = table.row(by_predicate=pl.col("claim") == "best distillation weight", named=True)
+    assert (row["text"], row["here"], row["verdict"]) == ("0.5 number", "0.25", "does not hold")
+    assert table.filter(pl.col("here").str.len_chars() == 0).is_empty()
+    others = table.filter(pl.col("claim") != "best distillation weight")
+    assert others["here"].str.starts_with("not run: ").all()
+
+
+def test_claims_are_gathered_from_the_experiments(tmp_path, monkeypatch):
+    monkeypatch.setattr(claims, "_tested", lambda: [SMALL])
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    (written,) = reproduce([claims._claims()], store, tmp_path / "out")
+    assert "0 holds, 1 does not hold" in written.outcome.findings[0]
+
+
+def test_the_command_runs_lists_and_tells(tmp_path, monkeypatch, capsys):
+    import sys
+
+    from sureness.cli import main
+    from sureness.cli import reproduce as command
+
+    monkeypatch.setattr(command, "experiments", lambda: {"small": SMALL})
+    monkeypatch.setattr(command, "experiment", lambda name: SMALL)
+
+    def run(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["sureness", "reproduce", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return int(end.value.code or 0)
+
+    assert run("--list") == 0
+    assert "A small experiment" in capsys.readouterr().out
+    assert run("all", "--quick", "--jobs", "1", "-o", str(tmp_path / "out"), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["experiments"][0]["findings"] == ["The mean is 0.15."]
+    assert run("small", "--jobs", "1", "-o", str(tmp_path / "out")) == 0
+    assert "The page to look at" in capsys.readouterr().out
+    assert run() == 2
+    assert run("small", "--quick", "--full") == 2
+    assert run("small", "--data-folder", str(tmp_path / "nowhere")) == 1
+    assert "no folder" in capsys.readouterr().err
