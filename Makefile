@@ -8,9 +8,11 @@ BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
 DEMO_OUTPUT ?= demo-output
+DATA ?=
+SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest test-adapters recbole bench clean
+.PHONY: help install demo test check format doctest docs test-adapters recbole bench clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,8 +24,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip $(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: $(INSTALLED)  ## Run the main job on the built-in simulator; writes demo-output/report.html
-	$(BIN)/sureness demo --output $(DEMO_OUTPUT)
+demo: $(INSTALLED)  ## Show what it is good for, in a simulated world; DATA=ml-100k: on real data in SURENESS_DATA
+	SURENESS_DATA='$(SURENESS_DATA)' $(BIN)/sureness demo --output $(DEMO_OUTPUT) $(if $(DATA),--data '$(DATA)')
 
 test: $(INSTALLED)  ## Run all tests
 	$(BIN)/python -m pytest
@@ -38,6 +40,10 @@ check: $(INSTALLED)  ## Lint, types, import layers, examples in docstrings
 doctest: $(INSTALLED)  ## Run the examples in docstrings
 	$(BIN)/python -m pytest --doctest-modules src -o addopts="-q -p no:xdist"
 
+docs: $(INSTALLED)  ## Build the documentation into build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "open build/site/index.html"
+
 format: $(INSTALLED)  ## Sort imports and lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -50,6 +56,7 @@ $(ADAPTERS)/.installed: pyproject.toml
 
 test-adapters: $(ADAPTERS)/.installed  ## Test RecBole, LightFM and Surprise in an environment of their own
 	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
+	$(ADAPTERS)/bin/python -m pytest tests/test_documents.py -k "recbole or lightfm or surprise"
 
 $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(BENCH)

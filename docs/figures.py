@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
 import sureness as sn
 from sureness.experiments.simulated import prepare
-from sureness.plots import draw_reliability, save_figure
-from sureness.plots._style import SETTINGS
+from sureness.experiments.simulated_lists import study_lists
+from sureness.plots import draw_list_cut, draw_reliability, draw_side_by_side, prepare_list_cut, save_figure
+from sureness.plots._style import BLUE, GREY, INK, LIGHT_GREY, SETTINGS
 
 FOLDER = Path(__file__).parent / "figures"
 
@@ -32,5 +35,41 @@ def before_and_after() -> None:
     save_figure(figure, FOLDER / "before-after.png")
 
 
+def two_lists() -> None:
+    """The users at a quarter and at 95% of all list sizes, in a simulated world."""
+    study = study_lists(sn.simulate(sn.SimulatorSettings(n_users=2_000, exposure_rate=0.4)))
+    policy, lists = study.recommender.policy, study.recommender.lists(labels=study.split.test)
+    sizes, _, _ = policy.decide(lists)
+    expected, order = policy.expected(lists), np.argsort(sizes, kind="stable")
+    rows = [int(order[int(share * (len(order) - 1))]) for share in (0.25, 0.95)]
+    cuts = [
+        prepare_list_cut(lists.probabilities[row], expected[row], int(sizes[row]), hits=lists.hits[row]) for row in rows
+    ]
+    figure = draw_side_by_side([lambda ax, cut=cut: draw_list_cut(cut, ax=ax) for cut in cuts], panel=(5.5, 4.2))
+    save_figure(figure, FOLDER / "two-lists.png")
+
+
+def students() -> None:
+    """Hit ratios of the students on CiteULike, read from the first table of results in distillation.md."""
+    text = (FOLDER.parent / "distillation.md").read_text(encoding="utf-8").partition("### Strong start")[2]
+    rows = re.findall(r"^\| ([^|]+) \| \d+ \| ([\d.]+) ± ([\d.]+) \|", text.partition("\n### ")[0], flags=re.MULTILINE)
+    values = {name: (float(mean), float(deviation)) for name, mean, deviation in rows}
+    wanted = {"Teacher": "teacher, 50 factors", "combined, student": "student, combined", "CD": "student, CD",
+              "BD-Student": "student, BD", "Student": "student alone, 5 factors"}  # fmt: skip
+    with matplotlib.rc_context(SETTINGS):
+        figure = Figure(figsize=(8, 3), layout="constrained")
+        ax = figure.subplots()
+        for place, (name, label) in enumerate(reversed(wanted.items())):
+            mean, deviation = values[name]
+            colour = {"Teacher": LIGHT_GREY, "Student": GREY}.get(name, BLUE)
+            ax.barh(label, mean, 0.62, color=colour, xerr=deviation, error_kw={"ecolor": INK, "elinewidth": 1.2})
+            ax.text(mean + deviation + 0.003, place, f"{mean:.3f}", va="center")
+        ax.set(xlabel="H@50 on CiteULike, leave-one-out, mean and deviation of five seeds", xlim=(0, 0.26))
+        ax.grid(visible=False, axis="y")
+    save_figure(figure, FOLDER / "students.png")
+
+
 if __name__ == "__main__":
     before_and_after()
+    two_lists()
+    students()

@@ -59,7 +59,8 @@ class MtCutNetwork(CutNetwork):
 class MtCut(CutPolicy):
     """AttnCut that learns two more tasks: which items are relevant, and to rank those first.
 
-    The other tasks only shape what is shared; sizes come from the cut alone.
+    The other tasks only shape what is shared; sizes come from the cut alone. Parameters that are not listed are those
+    of `AttnCut`.
 
     Parameters
     ----------
@@ -67,8 +68,6 @@ class MtCut(CutPolicy):
         Attention stacks that the tasks share.
     relevance_weight, rerank_weight : float
         What the other tasks count beside the cut.
-    others
-        As those of `AttnCut`.
 
     Examples
     --------
