@@ -136,22 +136,6 @@ def test_reports_on_large_tables_sample_users(folder, tmp_path):
     assert "one in 4 users" in (tmp_path / "p.html").read_text()
 
 
-def test_the_demo_tells_the_whole_story(tmp_path):
-    told = json.loads(succeed("demo", "--users", "300", "--items", "80", "-o", "demo", "--json", cwd=tmp_path))
-    assert (tmp_path / "demo" / "report.html").exists()
-    assert sn.load(tmp_path / "demo" / "calibrator.json").estimand_ == "preference"
-    assert {row["knowledge"] for row in told["results"]} >= {"naive", "unbiased", "true preference"}
-    assert {row["policy"] for row in told["list_sizes"]} >= {"PerK", "best fixed k", "Val-k", "Rand", "Oracle"}
-    assert told["page"]["slots"] == 12
-    assert {row["role"] for row in told["distillation"]} == {"teacher", "student"}
-    lists = pl.read_parquet(tmp_path / "demo" / "lists.parquet")
-    assert lists["rank"].max() == lists["list_size"].max()
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    for section in ("metrics", "list-sizes", "list-policies", "list-groups", "list-cases", "distillation"):
-        assert f'<section id="{section}">' in page
-    assert "One page of 12 slots for 4 domains" in page
-
-
 def test_help_and_version(tmp_path):
     assert "sureness 0." in succeed("--version", cwd=tmp_path)
     for command in ("demo", "fit", "apply", "report", "list-size", "allocate", "data simulate"):

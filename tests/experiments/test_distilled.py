@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.cli._distilled_demo import distillation_rows, distilled_demo
-from sureness.experiments.distilled import BOTH, distillation_world, study_distillation
+from sureness.cli._distilled_demo import distillation_rows, distilled_log, distilled_world
+from sureness.experiments.distilled import BOTH, distillation_world, study_distillation, study_log_distillation
+from sureness.experiments.simulated_lists import logged
 
 STUDENTS = ["Student", "RD", "CD", "BD-Student", "SVD + first items"]
 
@@ -48,11 +49,27 @@ def test_a_student_is_never_worse_on_validation_than_it_starts(study):
     assert study.students["BD-Student"].best_metric_ >= first
 
 
+def test_the_student_spoken_of_is_chosen_by_the_validation_items(study):
+    by_validation = {name: model.best_metric_ for name, model in study.students.items() if name != "Student"}
+    assert by_validation[study.main] == max(by_validation.values())
+
+
+def test_a_log_is_studied_in_the_same_way():
+    found = study_log_distillation(logged(distillation_world(150, 80)), teacher=10, student=2)
+    assert list(found.students) == STUDENTS
+    assert found.students["Student"].n_parameters * 5 == found.teachers["Teacher"].n_parameters
+
+
+def test_a_log_of_single_interactions_is_refused():
+    with pytest.raises(sn.DataError, match="three or more"):
+        study_log_distillation(sn.Interactions.of([1, 2, 3], [1, 2, 3]))
+
+
 def test_judged_models_are_ready_for_a_page(judged):
     assert [row.name for row in judged.rows] == ["Teacher", "BD-Teacher", *STUDENTS]
     assert judged.metrics == ("H@50", "N@50", "H@10", "N@10")
     assert judged.after_names == BOTH
-    assert judged.main == "BD-Student"
+    assert judged.main in STUDENTS[1:]
     assert judged.training is not None
     teacher, student = (judged.row(name).measures["N@10"].value.value for name in ("Teacher", "Student"))
     assert teacher > student
@@ -61,6 +78,9 @@ def test_judged_models_are_ready_for_a_page(judged):
 def test_progress_says_whose_turn_it_is(study, told):
     names = list(dict.fromkeys(text.split(":")[0] for text, _, _ in told))
     assert names == ["Teacher", *STUDENTS]
+    begun = {text.split(":")[0]: done / total for text, done, total in reversed(told)}  # where each was first heard of
+    assert [begun[name] for name in names] == sorted(begun.values())
+    assert max(done / total for _, done, total in told) <= 1
 
 
 def test_the_world_has_about_ten_interactions_a_user():
@@ -78,7 +98,9 @@ def test_the_same_seed_gives_the_same_models():
 def test_without_torch_the_demo_says_that_distillation_is_left_out(monkeypatch):
     monkeypatch.setattr("sureness.cli._distilled_demo.find_spec", lambda name: None)
     with pytest.warns(sn.SurenessWarning, match="distillation is left out, since it needs torch"):
-        assert distilled_demo(10, 10, lambda *_: None) is None
+        assert distilled_world(10, 10, lambda *_: None) is None
+    with pytest.warns(sn.SurenessWarning, match="distillation is left out"):
+        assert distilled_log(sn.Interactions.of([1], [1]), lambda *_: None) is None
     assert distillation_rows(None) == []
 
 

@@ -275,7 +275,7 @@ def test_distillation_stands_beside_calibration(found, material, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
     assert structure.open == []
-    assert structure.sections[-5:] == ["table-1", *SECTIONS, "notes"]
+    assert structure.sections[-8:] == ["cases", *SECTIONS, "degree", "groups", "table-1", "notes"]
     assert {path.name for path in summary.figures} >= {"reliability.png", "rank_differences.svg", "rank_scatter.png"}
     assert distillation_headline(found).sentence.replace("'", "&#39;") in page
 

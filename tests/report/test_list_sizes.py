@@ -241,7 +241,7 @@ def test_list_sizes_stand_beside_calibration(found, material, tmp_path):
     )  # fmt: skip
     structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert structure.open == []
-    assert structure.sections[-6:] == ["cases", *SECTIONS, "notes"]
+    assert structure.sections[-8:] == ["cases", *SECTIONS, "degree", "groups", "notes"]
     assert {path.name for path in summary.figures} >= {"reliability.png", "list_sizes.svg", "list_case_4.png"}
 
 

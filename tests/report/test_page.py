@@ -9,18 +9,18 @@ import pytest
 
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import MissingExtraError
-from sureness.report import write_report
+from sureness.report import Finding, write_report
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SECTIONS = [
     "how-to-read",
-    "metrics",
     "reliability",
     "scores",
     "curves",
+    "metrics",
+    "cases",
     "degree",
     "groups",
-    "cases",
     "table-1",
     "notes",
 ]
@@ -144,3 +144,21 @@ def test_a_missing_package_is_told(material, tmp_path, monkeypatch, package):
     with pytest.raises(MissingExtraError, match=r"pip install 'sureness\[plots\]'"):
         write_report(tmp_path / "report.html", material.pairs, material.calibrators)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_findings_come_first_escaped_and_lead_to_their_sections(material, tmp_path):
+    findings = [
+        Finding("Trusted", "41 → 1 points", "short", "Before & after.", "reliability"),
+        Finding("Nothing <b>", "+0.1%", "short", "No clear difference.", holds=False),
+    ]
+    table = ("One page", "Shared.", pl.DataFrame({"domain": ["books"]}))
+    full_report(material, tmp_path / "page.html", findings=findings, list_tables=[table])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    structure = Structure(page)
+    assert structure.open == []
+    assert structure.sections[0] == "in-short"
+    assert "list-table-1" in structure.sections
+    assert '<a class="finding" href="#reliability">' in page
+    assert "Before &amp; after." in page
+    assert '<div class="finding unclear">' in page
+    assert "Nothing &lt;b&gt;" in page

@@ -12,6 +12,7 @@ from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.splitting import Split
 from sureness.list_size.allocation import AllocationComparison, allocate_domains, equal_shares, evaluate_allocation
 from sureness.list_size.policies import ExpectedUtility
+from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.subset import subset_of
@@ -41,6 +42,34 @@ class DomainPage:
                 "most": self.sizes.max(axis=0),
             }
         )
+
+
+@dataclass(frozen=True, eq=False)
+class DomainLists:
+    """The lists of every domain, for the users with a relevant item in any of them."""
+
+    slots: int
+    utility: str
+    domains: tuple[str, ...]
+    users: IntArray  # (n_users,) rows of the source
+    worth: FloatArray  # (n_users, n_domains, slots) expected utility of the first 1, 2, ... items
+    hits: BoolArray  # (n_users, n_domains, slots)
+    relevant: IntArray  # (n_users, n_domains)
+    lengths: IntArray  # (n_users, n_domains) how many candidates there are
+
+    def equal(self) -> IntArray:
+        """The same number of items from each domain."""
+        return equal_shares(self.slots, self.lengths)
+
+    def shared(self, *, fill: bool = False) -> IntArray:
+        """Slots where they are expected to be worth most; without `fill`, those that gain nothing stay free."""
+        return allocate_domains(_urged(self.worth) if fill else self.worth, self.slots, lengths=self.lengths).sizes
+
+    def realised(self, sizes: IntArray) -> FloatArray:
+        """What so many items of each domain were worth; shape (n_users, n_domains)."""
+        rows = self.hits.reshape(-1, self.hits.shape[2])
+        values = utility_at_every_size(rows, self.relevant.ravel(), self.utility)
+        return at_sizes(values, sizes.ravel()).reshape(sizes.shape)
 
 
 def share_page(
@@ -81,6 +110,22 @@ def share_page(
     >>> page.sizes.shape, bool(page.sizes.sum(axis=1).max() <= 8)
     ((88, 4), True)
     """
+    lists = domain_lists(source, split, item_domain, slots=slots, utility=utility, progress=progress)
+    sizes, equal = lists.shared(fill=fill), lists.equal()
+    compared = evaluate_allocation(sizes, equal, lists.hits, lists.relevant, utility=utility)
+    return DomainPage(slots, lists.domains, sizes, equal, compared)
+
+
+def domain_lists(
+    source: ScoreSource,
+    split: Split,
+    item_domain: Sequence[str] | AnyArray,
+    *,
+    slots: int,
+    utility: str = "f1",
+    progress: Progress | None = None,
+) -> DomainLists:
+    """The lists that compete for a page, each domain with maps of its own; parameters as those of `share_page`."""
     names = np.asarray(item_domain)
     domains = tuple(str(name) for name in np.unique(names))
     parts = []
@@ -89,11 +134,8 @@ def share_page(
             progress(f"domain {domain}", number, len(domains))
         parts.append(_of_domain(source, split, np.flatnonzero(names == domain), slots, utility))
     worth, hits, relevant, lengths = (np.stack(values, axis=1) for values in zip(*parts, strict=True))
-    judged = relevant.sum(axis=1) > 0
-    worth, hits, relevant, lengths = worth[judged], hits[judged], relevant[judged], lengths[judged]
-    equal = equal_shares(slots, lengths)
-    sizes = allocate_domains(_rising(worth) if fill else worth, slots, lengths=lengths).sizes
-    return DomainPage(slots, domains, sizes, equal, evaluate_allocation(sizes, equal, hits, relevant, utility=utility))
+    judged = np.flatnonzero(relevant.sum(axis=1) > 0)
+    return DomainLists(slots, utility, domains, judged, worth[judged], hits[judged], relevant[judged], lengths[judged])
 
 
 def _of_domain(
@@ -110,7 +152,8 @@ def _of_domain(
     return policy.expected(lists), hits, np.asarray(lists.n_relevant), lists.lengths
 
 
-def _rising(worth: FloatArray) -> FloatArray:
-    """The same utilities with a tiny gain for every further item, so that no slot stays free."""
-    best = np.maximum.accumulate(worth, axis=2)
-    return np.asarray(best + 1e-9 * np.arange(1, worth.shape[2] + 1))
+def _urged(worth: FloatArray) -> FloatArray:
+    """The same utilities with a gain for every item that outweighs all losses: of the full pages the best one wins."""
+    largest = float(np.abs(worth[np.isfinite(worth)]).max(initial=0.0))
+    gain = 1.0 + 2.0 * worth.shape[1] * largest  # pages differ by no more than this
+    return np.asarray(worth + gain * np.arange(1, worth.shape[2] + 1))

@@ -19,7 +19,7 @@ from sureness.data.simulator import World
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.metrics.calibration import brier_score, expected_calibration_error, negative_log_likelihood
 from sureness.propensity.models import PopularityPropensity
-from sureness.sources.base import FactorSource
+from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
 from sureness.sources.tables import scores_of
 
@@ -44,7 +44,7 @@ class Study:
     """A world, a recommender trained on its log, and uniformly exposed pairs split into anchor, fit and test."""
 
     world: World
-    source: FactorSource
+    source: ScoreSource
     anchor: ScoredPairs
     uniform: ScoredPairs  # many uniformly exposed pairs to fit on; holds the anchor
     test: ScoredPairs
@@ -68,10 +68,26 @@ class Study:
 
 
 def prepare(
-    world: World, *, n_factors: int = 7, n_anchor: int = 1_000, n_uniform: int = 20_000, seed: int = 0
+    world: World,
+    *,
+    source: ScoreSource | None = None,
+    n_factors: int = 7,
+    n_anchor: int = 1_000,
+    n_uniform: int = 20_000,
+    seed: int = 0,
 ) -> Study:
-    """Train a recommender on the log and split the uniformly exposed pairs, those of the training log left out."""
-    source = svd_source(world.train, n_factors=n_factors, seed=seed)
+    """Split the uniformly exposed pairs, those of the training log left out, and score them.
+
+    Parameters
+    ----------
+    world : World
+    source : ScoreSource, optional
+        A recommender that learned from the training log of the world; by default one with `n_factors` singular vectors.
+    n_factors, n_anchor, n_uniform : int
+    seed : int
+    """
+    if source is None:
+        source = svd_source(world.train, n_factors=n_factors, seed=seed)
     outside = np.flatnonzero(~world.in_training)
     order = np.random.default_rng(seed).permutation(outside)
     n_uniform = min(n_uniform, len(order) // 2)
@@ -147,7 +163,7 @@ def wide(table: pl.DataFrame, value: str = "ece") -> pl.DataFrame:
     return table.pivot("knowledge", index="method", values=value, aggregate_function="mean", maintain_order=True)
 
 
-def _pairs(world: World, source: FactorSource, chosen: IntArray) -> ScoredPairs:
+def _pairs(world: World, source: ScoreSource, chosen: IntArray) -> ScoredPairs:
     users, items = world.test_users[chosen], world.test_items[chosen]
     labels: BoolArray = world.test_labels[chosen]
     scores: FloatArray = scores_of(source, users, items)

@@ -15,7 +15,7 @@ from sureness.experiments.shared_pages import DomainPage, share_page
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.sources.base import FactorSource
+from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
 
 Progress = Callable[[str, int, int], None]
@@ -23,17 +23,23 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class ListStudy:
-    """A confident recommender of a world, and what its lists were worth."""
+    """A confident recommender, and what its lists were worth."""
 
-    split: Split  # of everything the world logged
-    source: FactorSource
+    split: Split
+    source: ScoreSource
     recommender: ConfidentRecommender
     compared: PolicyComparison
+
+
+def logged(world: World) -> Interactions:
+    """Everything that a world logged."""
+    return Interactions.from_matrix((world.train + world.held_out).tocsr())
 
 
 def study_lists(
     world: World,
     *,
+    learn: Callable[[Interactions], ScoreSource] | None = None,
     utility: str = "f1",
     max_size: int = 50,
     n_factors: int = 7,
@@ -42,6 +48,15 @@ def study_lists(
 ) -> ListStudy:
     """Split the log of a world 60/20/20, and let each user see as many items as are worth showing.
 
+    Parameters
+    ----------
+    world : World
+    learn : callable, optional
+        Makes a recommender of the training part; by default one with `n_factors` singular vectors.
+    utility : str
+    max_size, n_factors, seed : int
+    progress : callable, optional
+
     Examples
     --------
     >>> from sureness.data.simulator import SimulatorSettings, simulate
@@ -49,10 +64,27 @@ def study_lists(
     >>> found.compared.reference, found.recommender.source.n_users
     ('best fixed k', 200)
     """
-    split = by_ratio(Interactions.from_matrix((world.train + world.held_out).tocsr()), seed=seed)
-    source = svd_source(split.train, n_factors=n_factors, seed=seed)
-    recommender = ConfidentRecommender(source, policy=ExpectedUtility(utility, max_size=max_size))
-    recommender.fit(split.train, split.validation, progress=progress)
+    split = by_ratio(logged(world), seed=seed)
+    source = svd_source(split.train, n_factors=n_factors, seed=seed) if learn is None else learn(split.train)
+    return lists_of(split, source, utility=utility, max_size=max_size, progress=progress)
+
+
+def lists_of(
+    split: Split, source: ScoreSource, *, utility: str = "f1", max_size: int = 50, progress: Progress | None = None
+) -> ListStudy:
+    """Let each user of a recommender see as many items as are worth showing, and judge that by the test part.
+
+    Parameters
+    ----------
+    split : Split
+        Train, which the source learned from; validation, to learn probabilities from; test.
+    source : ScoreSource
+    utility : str
+    max_size : int
+    progress : callable, optional
+    """
+    policy = ExpectedUtility(utility, max_size=min(max_size, source.n_items))
+    recommender = ConfidentRecommender(source, policy=policy).fit(split.train, split.validation, progress=progress)
     return ListStudy(split, source, recommender, compare_with_baselines(recommender, **split.parts))
 
 

@@ -2,6 +2,7 @@
 
 from sureness.report.contents import Contents, gather_contents
 from sureness.report.distillation import Distillation, gather_distillation
+from sureness.report.findings import Finding
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, write_report
 from sureness.report.part_pages import write_distillation_report, write_list_size_report
@@ -9,6 +10,7 @@ from sureness.report.part_pages import write_distillation_report, write_list_siz
 __all__ = [
     "Contents",
     "Distillation",
+    "Finding",
     "ListSizes",
     "ReportSummary",
     "gather_contents",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import polars as pl
+
 MISSING = "–"
 
 
@@ -52,6 +54,38 @@ def count(number: float) -> str:
     '1,234,567'
     """
     return f"{number:,.0f}"
+
+
+def points(share: float) -> str:
+    """A share in percentage points, with more decimals where it is small.
+
+    Examples
+    --------
+    >>> points(0.41573), points(0.0091), points(0.00042), points(0.00001)
+    ('41.6', '0.9', '0.04', 'under 0.01')
+    """
+    if 0 < share < 0.00005:
+        return "under 0.01"
+    return f"{100 * share:.{1 if share >= 0.001 or share == 0 else 2}f}"
+
+
+def numeric_columns(frame: pl.DataFrame) -> list[str]:
+    """The columns that hold numbers, or numbers that are written already.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"method": ["platt", "beta"], "ece": ["0.0123", "-"], "n": [1, 2]})
+    >>> numeric_columns(table)
+    ['ece', 'n']
+    """
+    return [column.name for column in frame if column.dtype.is_numeric() or _written_numbers(column)]
+
+
+def _written_numbers(column: pl.Series) -> bool:
+    if column.dtype != pl.String:
+        return False
+    values = column.drop_nulls().replace("-", "0")
+    return bool(len(values)) and values.cast(pl.Float64, strict=False).null_count() == 0
 
 
 def chance(p_value: float) -> str:

@@ -27,6 +27,7 @@ from sureness.plots import (
 )
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.distillation import Distillation
+from sureness.report.findings import Finding
 from sureness.report.headline import Headline, Tile, headline, tiles, uncalibrated
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import TOP_N, GroupRow, Method, Progress, judge_groups, judge_methods
@@ -60,6 +61,8 @@ class Contents:
     left_out: dict[str, str]  # section -> why it is not there
     list_sizes: ListSizes | None = None  # what is shown about them, if anything
     distillation: Distillation | None = None
+    findings: tuple[Finding, ...] = ()  # the page in short
+    list_tables: tuple[ExtraTable, ...] = ()  # shown behind the list sizes
 
     @property
     def main(self) -> Method:
@@ -79,6 +82,8 @@ def gather_contents(
     title: str | None = None,
     notes: Iterable[str] = (),
     extra_tables: Sequence[ExtraTable] = (),
+    list_tables: Sequence[ExtraTable] = (),
+    findings: Iterable[Finding] = (),
     n_resamples: int = 300,
     progress: Progress | None = None,
 ) -> Contents:
@@ -123,6 +128,8 @@ def gather_contents(
         left_out=_left_out(top, user_degree, groups),
         list_sizes=list_sizes,
         distillation=distillation,
+        findings=tuple(findings),
+        list_tables=tuple(checked_table(table) for table in list_tables),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sureness._types import FloatArray
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics import ReliabilityCurve, reliability_curve
-from sureness.report._format import count, error, percent, spoken_percent
+from sureness.report._format import count, error, percent, points, spoken_percent
 from sureness.report.methods import Method
 
 _SHARP = 0.05  # how closely a frequency must be known before a sentence is built on it
@@ -75,7 +75,7 @@ def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method 
     """The four numbers under the headline."""
     users = Tile("users", "not given")
     if n_users is not None:
-        users = Tile("users", count(n_users), f"{len(pairs) / n_users:.3g} pairs each on average")
+        users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")
     share = float(np.average(pairs.labels, weights=pairs.weight))
     after = f"{main.name}, 95% interval {error(main.ece.low)} to {error(main.ece.high)}"
     ece = Tile("ECE", error(main.ece.value), after)
@@ -91,4 +91,8 @@ def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method 
 
 
 def _points(method: Method) -> str:
-    return f"{100 * method.ece.value:.1f} percentage points"
+    return f"{points(method.ece.value)} percentage points"
+
+
+def _many(number: float) -> str:
+    return count(number) if number >= 100 else f"{number:.3g}"

@@ -24,10 +24,11 @@ from sureness.report.contents import Contents, ExtraTable, gather_contents
 from sureness.report.distillation import Distillation
 from sureness.report.distillation_headline import distillation_headline
 from sureness.report.figures import PageFigure, draw_figures, page_plans
+from sureness.report.findings import Finding
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import MOST_GROUPS, TOP_N, Progress, best_of_columns
 
-_FILTERS = ("error", "percent", "count", "plain", "chance")
+_FILTERS = ("error", "percent", "count", "plain", "chance", "numeric_columns")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ def write_report(
     title: str | None = None,
     notes: Iterable[str] = (),
     extra_tables: Sequence[ExtraTable] = (),
+    list_tables: Sequence[ExtraTable] = (),
+    findings: Iterable[Finding] = (),
     n_resamples: int = 300,
     progress: Progress | None = None,
 ) -> ReportSummary:
@@ -87,6 +90,11 @@ def write_report(
     notes : iterable of str
         Sentences for the end of the page, for example how the pairs were drawn.
     extra_tables : sequence of (title, caption, DataFrame)
+        Shown near the end of the page.
+    list_tables : sequence of (title, caption, DataFrame)
+        Shown behind the list sizes, such as how a page is shared.
+    findings : iterable of Finding
+        The page in short, at its top.
     n_resamples : int
         Bootstrap samples for the intervals.
     progress : callable, optional
@@ -110,7 +118,7 @@ def write_report(
     contents = gather_contents(
         pairs, calibrators, items=items, user_degree=user_degree, groups=groups, candidates=candidates,
         list_sizes=list_sizes, distillation=distillation, title=title, notes=notes, extra_tables=extra_tables,
-        n_resamples=n_resamples, progress=progress,
+        list_tables=list_tables, findings=findings, n_resamples=n_resamples, progress=progress,
     )  # fmt: skip
     folder = None if figures_dir is None else Path(figures_dir)
     figures = draw_figures(page_plans(contents), folder, progress or no_progress)
