@@ -61,6 +61,13 @@ def test_the_pages_are_whole_and_refer_to_nothing_outside(written, tmp_path):
         assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
 
 
+def test_a_part_of_the_data_can_be_asked_for(tmp_path):
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    (written,) = reproduce([SMALL], store, tmp_path / "out", scale="full", only=["simulated"])
+    assert written.plan.absent == ()
+    assert written.command == "sureness reproduce small --full --seeds 3 --data simulated"
+
+
 def test_names_lead_to_experiments():
     known = catalogue.experiments()
     assert all(name == each.name for name, each in known.items())
@@ -149,6 +156,8 @@ def test_the_command_runs_lists_and_tells(tmp_path, monkeypatch, capsys):
     assert told["experiments"][0]["findings"] == ["The mean is 0.15."]
     assert run("small", "--jobs", "1", "-o", str(tmp_path / "out")) == 0
     assert "The page to look at" in capsys.readouterr().out
+    assert run("small", "--data", "coat") == 1
+    assert "has the data set 'coat'" in capsys.readouterr().err
     assert run() == 2
     assert run("small", "--quick", "--full") == 2
     assert run("small", "--data-folder", str(tmp_path / "nowhere")) == 1

@@ -32,6 +32,9 @@ def reproduce_command(
         bool, typer.Option("--full", help="Hours: the published setting, on the data that are here.")
     ] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds, instead of each experiment's own number.")] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(help="Only these data sets; may repeat.", show_default=False)
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and pages.")] = Path(
         "reproduced"
     ),
@@ -58,7 +61,14 @@ def reproduce_command(
     store = CellStore(cells or output / "cells", DataShelf(data_folder))
     with progress_bar(json) as bar:
         written = reproduce(
-            wanted, store, output, scale=scale, seeds=seeds, jobs=jobs or os.cpu_count() or 1, progress=steps_of(bar)
+            wanted,
+            store,
+            output,
+            scale=scale,
+            seeds=seeds,
+            only=_known(data or [], wanted, scale),
+            jobs=jobs or os.cpu_count() or 1,
+            progress=steps_of(bar),
         )
     if json:
         print_json({"page": str(output / "index.html"), "experiments": [_as_dict(one) for one in written]})
@@ -72,6 +82,14 @@ def _wanted(names: list[str]) -> list[Experiment]:
     if not names:
         raise typer.BadParameter("give the names of experiments, or all; --list shows them")
     return list(experiments().values()) if _ALL in names else [experiment(name) for name in dict.fromkeys(names)]
+
+
+def _known(data: list[str], wanted: list[Experiment], scale: Scale) -> list[str]:
+    there = dict.fromkeys(name for each in wanted for name in each.data[scale])
+    if unknown := [name for name in data if name not in there]:
+        raise DataError(f"no experiment of these has the data set {unknown[0]!r} with --{scale}; they have "
+                        f"{', '.join(there)}")  # fmt: skip
+    return data
 
 
 def _list(json: bool) -> None:

@@ -103,9 +103,9 @@ class Experiment:
     seeds: Mapping[Scale, int] = field(default_factory=lambda: {"quick": 2, "full": 5})
     claims: bool = False  # whether its outcome has verdicts on claims of the text
 
-    def plan(self, scale: Scale, store: CellStore, seeds: int | None = None) -> Plan:
-        """What can be run with the data that are there."""
-        wanted = tuple(self.data[scale])
+    def plan(self, scale: Scale, store: CellStore, seeds: int | None = None, only: Sequence[str] = ()) -> Plan:
+        """What can be run with the data that are there; `only` names the data sets that are wanted."""
+        wanted = tuple(name for name in self.data[scale] if not only or name in only)
         here = tuple(name for name in wanted if store.shelf.has(name))
         number = self.seeds[scale] if seeds is None else seeds
         return Plan(scale, tuple(range(number)), here, tuple(name for name in wanted if name not in here))

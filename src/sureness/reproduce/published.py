@@ -19,6 +19,7 @@ TITLES = {
     "yahoo-r3": "Yahoo!R3", "coat": "Coat", "citeulike-bd": "CiteULike (leave-one-out)", "foursquare-tky": "Foursquare",
     "yelp": "Yelp", "ml-10m": "MovieLens 10M", "ml-25m": "MovieLens 25M", "amazon-books": "Amazon Books",
     "ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "amazon-music": "Amazon Music", "citeulike-a": "CiteULike",
+    "amazon-book-kgat": "Amazon Books (KGAT)", "amazon-crossdomain": "Amazon shops", "simulator": "the simulator",
 }  # fmt: skip
 """What people call the data sets."""
 

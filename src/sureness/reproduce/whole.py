@@ -20,6 +20,7 @@ def reproduce(
     *,
     scale: Scale = "quick",
     seeds: int | None = None,
+    only: Sequence[str] = (),
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Written]:
@@ -35,10 +36,12 @@ def reproduce(
     scale : {"quick", "full"}
     seeds : int, optional
         Instead of each experiment's own number.
+    only : sequence of str
+        Data sets; by default all that an experiment has and that are there.
     jobs : int
     progress : callable, optional
     """
-    plans = [(each, each.plan(scale, store, seeds)) for each in experiments]
+    plans = [(each, each.plan(scale, store, seeds, only)) for each in experiments]
     grid: list[Cell] = [cell for each, plan in plans for cell in each.cells(plan)]
     run_cells(grid, store, jobs=jobs, progress=progress)
     written = []

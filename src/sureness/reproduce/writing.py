@@ -39,7 +39,10 @@ class Written:
     @property
     def command(self) -> str:
         """What shows it again."""
-        return f"sureness reproduce {self.experiment.name} --{self.plan.scale} --seeds {len(self.plan.seeds)}"
+        plan, every = self.plan, self.experiment.data[self.plan.scale]
+        some = set(plan.data + plan.absent) != set(every)
+        only = "".join(f" --data {name}" for name in plan.data) if some else ""
+        return f"sureness reproduce {self.experiment.name} --{plan.scale} --seeds {len(plan.seeds)}{only}"
 
     @property
     def told(self) -> list[str]:

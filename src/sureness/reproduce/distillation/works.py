@@ -1,0 +1,307 @@
+"""The trainings behind chapter 3: models alone, settings tried on validation, the final models, and their judgement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from sureness.reproduce.cells import Cell, Tables, work
+from sureness.reproduce.workbench import Workbench
+
+METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
+ROLES = ("teacher", "student")
+_TO_STUDENT = ("rd", "cd", "one-way", "teacher-positives", "combined")
+_GENERAL = ("student_start", "epochs", "refresh_every", "warm_up", "ranks")
+_TWIN = 1_000  # what is added to the student's seed where both models would be the same one
+
+Settings = dict[str, Any]
+
+
+def keeps_counts(data: str, start: str) -> bool:
+    """Whether the data hold the counts that were read as items: the published start of the text's CiteULike."""
+    return data == "citeulike-bd" and start == "published"
+
+
+def split_options(data: str, counts: bool) -> dict[str, Any]:
+    """How a data set is prepared.
+
+    Examples
+    --------
+    >>> split_options("citeulike-bd", True), split_options("ml-100k", False)
+    ({'artefact': True}, {'protocol': 'leave-one-out', 'positive_above': None})
+    """
+    if data == "citeulike-bd":
+        return {"artefact": True} if counts else {}
+    return {"protocol": "leave-one-out", "positive_above": None} if data == "ml-100k" else {}
+
+
+# -- models alone -----------------------------------------------------------------------------------------------------
+
+
+def _tried_alone(*, data: str, counts: bool, model: str, settings: Sequence[Settings], **_: Any) -> Iterable[Cell]:
+    if len(settings) > 1:
+        for each in settings:
+            yield alone.cell(data=data, counts=counts, model=model, settings=[each], seed=0)
+
+
+@work(needs=_tried_alone, cost=0.1)
+def picked(bench: Workbench, *, data: str, counts: bool, model: str, settings: list[Settings]) -> Tables:
+    """The best of the settings of a model alone, on validation with seed 0; the best comes first."""
+    cells = list(_tried_alone(data=data, counts=counts, model=model, settings=settings))
+    values = [bench.found(cell).table("about")["validation"][0] for cell in cells] or [None]
+    order = sorted(range(len(settings)), key=lambda place: -(values[place] or 0.0))
+    found = {"settings": [json.dumps(settings[place]) for place in order], "value": [values[place] for place in order]}
+    return {"trials": pl.DataFrame(found, schema={"settings": pl.String, "value": pl.Float64})}
+
+
+def _picked_first(*, data: str, counts: bool, model: str, settings: list[Settings], seed: int) -> Iterable[Cell]:
+    if len(settings) > 1:
+        yield picked.cell(data=data, counts=counts, model=model, settings=settings)
+        if seed == 0:
+            yield from _tried_alone(data=data, counts=counts, model=model, settings=settings)
+
+
+@work(needs=_picked_first, cost=20)
+def alone(bench: Workbench, *, data: str, counts: bool, model: str, settings: list[Settings], seed: int) -> Tables:
+    """A model trained alone with the best of its settings; what was trained to find them is not trained again."""
+    from sureness.models.catalogue import make_recommender
+
+    chosen = dict(settings[0])
+    if len(settings) > 1:
+        best = bench.found(picked.cell(data=data, counts=counts, model=model, settings=settings))
+        chosen = json.loads(best.table("trials")["settings"][0])
+    if len(settings) > 1 and seed == 0:
+        fitted = bench.found(alone.cell(data=data, counts=counts, model=model, settings=[chosen], seed=0)).model
+    else:
+        split = bench.split(data, **split_options(data, counts))
+        fitted = make_recommender(model, **(chosen | {"seed": seed})).fit(split.train, split.validation)
+    bench.save(fitted)
+    about = {"settings": [json.dumps(chosen)], "validation": [fitted.best_metric_], "epoch": [fitted.best_epoch_]}
+    return {"about": pl.DataFrame(about)}
+
+
+# -- two models together ----------------------------------------------------------------------------------------------
+
+
+def alone_cell(role: str, seed: int, *, data: str, start: str, model: str, bases: Settings, **_: Any) -> Cell:
+    """The cell of one of the two models, alone; a student that is its teacher's twin gets another seed."""
+    twins = bases["teacher"] == bases["student"]
+    own = seed + _TWIN if twins and role == "student" else seed
+    return alone.cell(data=data, counts=keeps_counts(data, start), model=model, settings=bases[role], seed=own)
+
+
+def _start_of(role: str, seed: int, *, method: str, **about: Any) -> Cell | None:
+    """What one of the two models needs before it is distilled: itself, its settings, or nothing."""
+    from sureness.distillation.methods import distillation_method
+
+    settings = distillation_method(method)
+    fixed = not (settings.teacher_learns if role == "teacher" else settings.student_learns)
+    if fixed or about["start"] == "strong":
+        return alone_cell(role, seed, **about)
+    if len(about["bases"][role]) > 1:
+        counts = keeps_counts(about["data"], about["start"])
+        return picked.cell(data=about["data"], counts=counts, model=about["model"], settings=about["bases"][role])
+    return None
+
+
+def _starts(*, seed: int, **about: Any) -> Iterable[Cell]:
+    return (cell for role in ROLES if (cell := _start_of(role, seed, **about)) is not None)
+
+
+def _trained(bench: Workbench, seed: int, changes: Settings, **about: Any) -> Any:
+    """Both models after a method; from the models alone where the start is strong."""
+    from sureness.distillation.bidirectional import BidirectionalDistillation
+    from sureness.distillation.methods import distillation_method
+
+    method = about["method"]
+    settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
+    pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
+    split = bench.split(about["data"], **split_options(about["data"], keeps_counts(about["data"], about["start"])))
+    return BidirectionalDistillation(pair[0], pair[1], settings).fit(split.train, split.validation)
+
+
+def _beginning(bench: Workbench, role: str, seed: int, student_start: str, **about: Any) -> Any:
+    """A model as it goes into the distillation: fitted where it starts warm or stays fixed, new otherwise."""
+    from sureness.models.catalogue import make_recommender
+
+    cell = _start_of(role, seed, **about)
+    if cell is not None and cell.work == alone.name:
+        fitted = bench.found(cell).model
+        from_svd = role == "student" and student_start == "svd"
+        return make_recommender(about["model"], **fitted.settings.plain()) if from_svd else fitted
+    chosen = about["bases"][role][0] if cell is None else json.loads(bench.found(cell).table("trials")["settings"][0])
+    own = alone_cell(role, seed, **about)["seed"]
+    return make_recommender(about["model"], **(dict(chosen) | {"seed": own}))
+
+
+def spread_over(method: str, changes: Settings) -> dict[str, Any]:
+    """Settings of a direction without its name go to every direction that learns.
+
+    Examples
+    --------
+    >>> spread_over("cd", {"items": 5}), spread_over("bd", {"to_teacher__weight": 1.0, "epochs": 3})
+    ({'to_student__items': 5}, {'to_teacher__weight': 1.0, 'epochs': 3})
+    """
+    sides = ("to_student",) if method in _TO_STUDENT else ("to_student", "to_teacher")
+    spread: dict[str, Any] = {}
+    for name, value in changes.items():
+        plain = "__" in name or name in _GENERAL
+        spread |= {name: value} if plain else {f"{side}__{name}": value for side in sides}
+    return spread
+
+
+def _first_starts(*, changes: Settings, **about: Any) -> Iterable[Cell]:
+    return _starts(seed=0, **about)
+
+
+@work(needs=_first_starts, cost=60)
+def tried(
+    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
+    changes: Settings,
+) -> Tables:  # fmt: skip
+    """What one setting of a method reaches on validation, with seed 0."""
+    from sureness.evaluation.ranking import evaluate_ranking
+
+    about: dict[str, Any] = {
+        "data": data,
+        "start": start,
+        "model": model,
+        "bases": bases,
+        "schedule": schedule,
+        "method": method,
+    }
+    both = _trained(bench, 0, changes, **about)
+    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    values = [
+        evaluate_ranking(each, split.validation, seen=split.train, metrics=METRICS)["hit@50"]
+        for each in (both.teacher_, both.student_)
+    ]
+    return {"validation": pl.DataFrame({"role": ROLES, "value": values})}
+
+
+def _every_try(*, grid: list[Settings], **about: Any) -> Iterable[Cell]:
+    for role in ROLES:
+        yield alone_cell(role, 0, **about)
+    for changes in grid:
+        yield tried.cell(**about, changes=changes)
+
+
+@work(needs=_every_try, cost=0.1)
+def chosen(
+    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
+    grid: list[Settings],
+) -> Tables:  # fmt: skip
+    """The settings of a method by what they reach on validation, the best first.
+
+    What counts is the student's value in units of the student alone; for BD, where both learn, that of both.
+    """
+    about: dict[str, Any] = {
+        "data": data,
+        "start": start,
+        "model": model,
+        "bases": bases,
+        "schedule": schedule,
+        "method": method,
+    }
+    units = {role: bench.found(alone_cell(role, 0, **about)).table("about")["validation"][0] or 1.0 for role in ROLES}
+    rows = []
+    for changes in grid:
+        found = dict(bench.found(tried.cell(**about, changes=changes)).table("validation").iter_rows())
+        value = sum(found[role] / units[role] for role in (ROLES if method == "bd" else ROLES[1:]))
+        rows.append({"changes": json.dumps(changes), **found, "value": value})
+    return {"trials": pl.DataFrame(rows).sort("value", descending=True, maintain_order=True)}
+
+
+def _choice_and_starts(*, grid: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
+    if len(grid) > 1:
+        yield chosen.cell(**about, grid=grid)
+    yield from _starts(seed=seed, **about)
+
+
+@work(needs=_choice_and_starts, cost=60)
+def distilled(
+    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
+    grid: list[Settings], seed: int,
+) -> Tables:  # fmt: skip
+    """Both models after a method with the best of its settings; those that learned are kept, by their role."""
+    from sureness.models.base import Recommender
+
+    about: dict[str, Any] = {
+        "data": data,
+        "start": start,
+        "model": model,
+        "bases": bases,
+        "schedule": schedule,
+        "method": method,
+    }
+    changes = grid[0]
+    if len(grid) > 1:
+        changes = json.loads(bench.found(chosen.cell(**about, grid=grid)).table("trials")["changes"][0])
+    both = _trained(bench, seed, changes, **about)
+    for role, learns, fitted in (
+        ("teacher", both.settings.teacher_learns, both.teacher_),
+        ("student", both.settings.student_learns, both.student_),
+    ):
+        if learns and isinstance(fitted, Recommender):
+            fitted.save(bench.place / role)
+    return {"history": both.history_, "about": pl.DataFrame({"changes": [json.dumps(changes)]})}
+
+
+# -- judgement --------------------------------------------------------------------------------------------------------
+
+
+def models_needed(*, method: str, grid: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
+    """The cells that hold the models of a method."""
+    if method in ("alone", "svd"):
+        for role in ROLES if method == "alone" else ROLES[:1]:
+            yield alone_cell(role, seed, **about)
+    else:
+        yield distilled.cell(**about, method=method, grid=grid, seed=seed)
+
+
+def models_of(bench: Workbench, *, method: str, grid: list[Settings], seed: int, **about: Any) -> dict[str, Any]:
+    """The models that a method made, by their role."""
+    from sureness.distillation.starts import truncated
+    from sureness.models.saving import load_model
+
+    if method == "alone":
+        return {role: bench.found(alone_cell(role, seed, **about)).model for role in ROLES}
+    if method == "svd":
+        teacher = bench.found(alone_cell("teacher", seed, **about)).model
+        return {"student": truncated(teacher.source_, about["bases"]["student"][0]["n_factors"])}
+    folder = bench.found(distilled.cell(**about, method=method, grid=grid, seed=seed)).folder
+    return {role: load_model(folder / role) for role in ROLES if (folder / role).exists()}
+
+
+@work(needs=models_needed, judges=True, cost=2)
+def judged(
+    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
+    grid: list[Settings], seed: int,
+) -> Tables:  # fmt: skip
+    """The test numbers of the models a method made, and every user's for paired tests."""
+    from sureness.data.interactions import union
+    from sureness.evaluation.ranking import evaluate_ranking
+
+    about: dict[str, Any] = {"data": data, "start": start, "model": model, "bases": bases, "schedule": schedule}
+    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    seen = union([split.train, split.validation])
+    found = {}
+    for role, each in models_of(bench, method=method, grid=grid, seed=seed, **about).items():
+        found[role] = evaluate_ranking(each, split.test, seen=seen, metrics=METRICS).per_user
+    return judgement(found)
+
+
+def judgement(per_user: Mapping[str, pl.DataFrame]) -> Tables:
+    """Every user's numbers by role as the tables of a judged cell.
+
+    Examples
+    --------
+    >>> judgement({"student": pl.DataFrame({"user_id": [1, 2], "hit@50": [1.0, 0.0]})})["quality"].rows()
+    [('student', 'hit@50', 0.5)]
+    """
+    users = pl.concat([table.select(pl.lit(role).alias("role"), pl.all()) for role, table in per_user.items()])
+    means = users.drop("user_id").group_by("role", maintain_order=True).mean()
+    return {"quality": means.unpivot(index="role", variable_name="metric"), "users": users}
