@@ -43,7 +43,8 @@ class Cell:
         'trained coat bpr'
         """
         values = (value for value in self.parameters.values() if isinstance(value, str | int | float) and value != "")
-        return " ".join([self.work.split(":")[1], *(str(value) for value in values)])
+        named = (str(value) for value in values if not isinstance(value, bool))
+        return " ".join([self.work.split(":")[1], *named])
 
 
 @dataclass(frozen=True)

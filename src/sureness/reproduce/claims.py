@@ -19,6 +19,7 @@ _UNTESTED = {
     "largest summation bound M": "a setting; see the sufficient bound",
 }
 _NO_DATA = "its data are not here"
+_WORDS = {True: "holds", False: "does not hold", None: "not tested"}
 _SEEDS: dict[Scale, int] = {"quick": 2, "full": 5}
 
 
@@ -51,7 +52,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     }
     table = claims_table(verdicts)
     counts = dict(table.group_by("verdict").len().iter_rows())
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in ("holds", "does not hold", "not tested"))
+    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in _WORDS.values())
     return Outcome(
         tables=[ResultTable("claims", "What the text claims", table, "A claim is tested on the data that are here.")],
         findings=[f"Of {table.height} claims of the running text: {told}."],
@@ -68,13 +69,12 @@ def claims_table(verdicts: dict[tuple[str, str], tuple[str, Verdict]]) -> pl.Dat
     """
     rows = []
     for (chapter, fact, scope), part in published("claims").group_by("chapter", "fact", "scope", maintain_order=True):
-        source, verdict = verdicts.get((fact, scope)) or verdicts.get((fact, "")) or ("-", None)
-        known = verdict is not None and verdict.holds is not None
+        found = verdicts.get((str(fact), str(scope))) or verdicts.get((str(fact), ""))
+        source, verdict = found or ("-", None)
         rows.append(
-            {"chapter": chapter.replace("_", " "), "claim": fact, "of": scope, "text": _said(part),
-             "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(fact, _NO_DATA)}",
-             "verdict": "not tested" if not known else "holds" if verdict.holds else "does not hold",
-             "experiment": source}
+            {"chapter": str(chapter).replace("_", " "), "claim": fact, "of": scope, "text": _said(part),
+             "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(str(fact), _NO_DATA)}",
+             "verdict": _WORDS[None if verdict is None else verdict.holds], "experiment": source}
         )  # fmt: skip
     return pl.DataFrame(rows)
 

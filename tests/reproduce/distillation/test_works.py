@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from sureness.reproduce.distillation.comparisons import compared, measured
+from sureness.reproduce.distillation.judging import judged
 from sureness.reproduce.distillation.pairs import Pair
 from sureness.reproduce.distillation.works import (
     METRICS,
     alone,
     chosen,
     distilled,
-    judged,
     keeps_counts,
     picked,
     split_options,

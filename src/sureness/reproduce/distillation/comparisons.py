@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from sureness.reproduce.cells import Tables, work
-from sureness.reproduce.distillation.works import ROLES, Settings, keeps_counts, models_needed, models_of, split_options
+from sureness.reproduce.distillation.judging import models_needed, models_of
+from sureness.reproduce.distillation.works import ROLES, Settings, keeps_counts, split_options
 from sureness.reproduce.workbench import Workbench
 
 N_POINTS = 1_500  # of a scatter, from each model's ranking

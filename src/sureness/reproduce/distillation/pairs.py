@@ -10,7 +10,8 @@ import polars as pl
 
 from sureness.reproduce.cells import Cell
 from sureness.reproduce.distillation.comparisons import compared, measured
-from sureness.reproduce.distillation.works import METRICS, Settings, alone_cell, chosen, distilled, judged
+from sureness.reproduce.distillation.judging import judged
+from sureness.reproduce.distillation.works import METRICS, Settings, alone_cell, chosen, distilled
 from sureness.reproduce.experiment import Finder
 
 NAMES = {
