@@ -69,8 +69,8 @@ def prepare_metric_comparison(
     )
 
 
-def draw_metric_comparison(comparison: MetricComparison, *, ax: Axes | None = None) -> Axes:
-    """Draw a dot with its interval for every method, the best on top.
+def draw_metric_comparison(comparison: MetricComparison, *, bars: str = "95% interval", ax: Axes | None = None) -> Axes:
+    """Draw a dot with its interval for every method, the best on top; `bars` says what the intervals are.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def draw_metric_comparison(comparison: MetricComparison, *, ax: Axes | None = No
         for row, value in enumerate(comparison.value):
             drawn.annotate(f"{value:.4f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
         drawn.set_yticks(range(n_methods), [short_name(name) for name in comparison.names], color=INK)
-        drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with 95% interval")
+        drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with {bars}")
         _scale(drawn, comparison)
         drawn.grid(visible=False, axis="y")
         drawn.tick_params(axis="y", length=0)

@@ -130,7 +130,7 @@ def _figure(each: Pair, ours: pl.DataFrame) -> ResultFigure:
         for (name,), part in ours.filter(metric="hit@50").group_by("method", maintain_order=True):
             values = part["value"]
             ranges[str(name)] = Interval(values.mean(), values.min(), values.max())  # type: ignore[arg-type]
-        return draw_metric_comparison(prepare_model_comparison(ranges, metric="H@50"))
+        return draw_metric_comparison(prepare_model_comparison(ranges, metric="H@50"), bars="the range over seeds")
 
     caption = f"{MODELS[each.model]}, {each.start} start: H@50, the mean over seeds with the lowest and the highest."
     return ResultFigure(f"{each.start}-start", caption, draw)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def _as_published(found: Contest, model: str, data: str) -> str:
         return f"the text has no {SHORT[found.metric]} for these data"
     gain = values[found.first] / values[found.second] - 1
     same = found.verdict == "above"
-    return f"the text prints {gain:+.1%}, which {'holds' if same else 'does not hold'} here"
+    return f"the text prints {gain:+.1%}, and its direction {'holds' if same else 'does not hold'} here"
 
 
 def _best_student(each: Pair, ours: pl.DataFrame) -> list[str]:
