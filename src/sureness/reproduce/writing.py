@@ -13,7 +13,7 @@ from sureness import __version__
 from sureness._files import replacing
 from sureness.data.tables import write_table
 from sureness.plots.saving import FONTS, figure_svg, save_figure
-from sureness.report._format import plain
+from sureness.report._format import MISSING, plain
 from sureness.report.page import page_environment
 from sureness.reproduce.experiment import Experiment, Outcome, Plan, ResultFigure
 from sureness.reproduce.published import TITLES
@@ -101,13 +101,19 @@ def markdown_table(frame: pl.DataFrame) -> list[str]:
     ['| model | ece | why |', '|---|---:|---|', '| bpr | 0.2500 | – |']
     """
     aligned = "".join("---:|" if dtype.is_numeric() else "---|" for dtype in frame.dtypes)
-    rows = [
-        "| "
-        + " | ".join(plain(value, name).replace("|", "/") for name, value in zip(frame.columns, row, strict=True))
-        + " |"
-        for row in frame.iter_rows()
-    ]
-    return ["| " + " | ".join(frame.columns) + " |", "|" + aligned, *rows]
+    rows = [[readable_cell(*each) for each in zip(row, frame.columns, strict=True)] for row in frame.iter_rows()]
+    return ["| " + " | ".join(frame.columns) + " |", "|" + aligned, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def readable_cell(value: Any, column: str) -> str:
+    """A value of a table; a dash where there is nothing to say.
+
+    Examples
+    --------
+    >>> readable_cell("", "remark"), readable_cell("a|b", "remark"), readable_cell(0.25, "ece")
+    ('–', 'a/b', '0.2500')
+    """
+    return plain(value, column).replace("|", "/") or MISSING
 
 
 def _listed(sentences: Iterable[str]) -> list[str]:
@@ -133,12 +139,11 @@ def _html(template: str, **values: Any) -> str:
     from markupsafe import Markup
 
     svgs: Mapping[str, str] = values.pop("svgs", {})
-    page: str = (
-        page_environment()
-        .get_template(template)
-        .render(
-            fonts=Markup(FONTS), version=__version__, svgs={name: Markup(svg) for name, svg in svgs.items()}, **values
-        )
+    environment = page_environment()
+    environment.filters["cell"] = readable_cell
+    marked = {name: Markup(svg) for name, svg in svgs.items()}
+    page: str = environment.get_template(template).render(
+        fonts=Markup(FONTS), version=__version__, svgs=marked, **values
     )
     return page
 
