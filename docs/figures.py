@@ -50,11 +50,11 @@ def two_lists() -> None:
 
 
 def students() -> None:
-    """Hit ratios of the students on CiteULike, read from the first table of results in distillation.md."""
-    text = (FOLDER.parent / "distillation.md").read_text(encoding="utf-8").partition("### Strong start")[2]
-    rows = re.findall(r"^\| ([^|]+) \| \d+ \| ([\d.]+) ± ([\d.]+) \|", text.partition("\n### ")[0], flags=re.MULTILINE)
+    """Hit ratios of the students on CiteULike, read from the table of the strong start in results.md."""
+    text = (FOLDER.parent / "results.md").read_text(encoding="utf-8").partition("#### Strong start")[2]
+    rows = re.findall(r"^\| ([^|]+) \| \d+ \| ([\d.]+) ± ([\d.]+) \|", text.partition("\n#### ")[0], flags=re.MULTILINE)
     values = {name: (float(mean), float(deviation)) for name, mean, deviation in rows}
-    wanted = {"Teacher": "teacher, 50 factors", "combined, student": "student, combined", "CD": "student, CD",
+    wanted = {"Teacher": "teacher, 50 factors", "CD": "student, CD", "Combined": "student, combined",
               "BD-Student": "student, BD", "Student": "student alone, 5 factors"}  # fmt: skip
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(8, 3), layout="constrained")

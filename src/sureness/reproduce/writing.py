@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,12 +136,24 @@ def _drawn(figure: ResultFigure, folder: Path) -> str:
     return figure_svg(whole, label=figure.caption)
 
 
+def is_wide(svg: str) -> bool:
+    """Whether a figure needs the width of the page: several diagrams in a row.
+
+    Examples
+    --------
+    >>> is_wide('<svg viewBox="0 0 800 300">'), is_wide('<svg viewBox="0 0 400 300">')
+    (True, False)
+    """
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    return found is not None and float(found[1]) > max(480.0, 1.25 * float(found[2]))
+
+
 def _html(template: str, **values: Any) -> str:
     from markupsafe import Markup
 
     svgs: Mapping[str, str] = values.pop("svgs", {})
     environment = page_environment()
-    environment.filters["cell"] = readable_cell
+    environment.filters |= {"cell": readable_cell, "wide": is_wide}
     marked = {name: Markup(svg) for name, svg in svgs.items()}
     page: str = environment.get_template(template).render(
         fonts=Markup(FONTS), version=__version__, svgs=marked, **values
