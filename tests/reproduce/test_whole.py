@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
 from sureness.errors import DataError
-from sureness.reproduce import catalogue, claims
+from sureness.reproduce import catalogue, claims, writing
 from sureness.reproduce.claims import claims_table
 from sureness.reproduce.comparing import beside_published, paired
 from sureness.reproduce.experiment import Verdict
@@ -17,6 +18,13 @@ from sureness.reproduce.store import CellStore
 from sureness.reproduce.whole import reproduce
 from sureness.reproduce.workbench import DataShelf
 from tests.reproduce.small import SMALL
+
+OTHER = replace(SMALL, name="other", title="Another")
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(writing, "experiments", lambda: {each.name: each for each in (SMALL, OTHER)})
 
 
 @pytest.fixture
@@ -31,7 +39,7 @@ def test_every_output_is_there(written, tmp_path):
     names = sorted(str(file.relative_to(tmp_path / "out")) for file in (tmp_path / "out").rglob("*") if file.is_file())
     assert names == [
         "README.md", "index.html", "small/README.md", "small/figures/line.png", "small/figures/line.svg",
-        "small/index.html", "small/numbers.parquet",
+        "small/index.html", "small/numbers.parquet", "small/outcome.json",
     ]  # fmt: skip
     table = pl.read_parquet(written.folder / "numbers.parquet")
     assert_allclose(table["ours"][0], 0.2)  # (0 + 1, 1 + 1, 2 + 1) / 10
@@ -66,6 +74,13 @@ def test_a_part_of_the_data_can_be_asked_for(tmp_path):
     (written,) = reproduce([SMALL], store, tmp_path / "out", scale="full", only=["simulated"])
     assert written.plan.absent == ()
     assert written.command == "sureness reproduce small --full --seeds 3 --data simulated"
+
+
+def test_the_page_of_all_keeps_what_earlier_runs_wrote(written, tmp_path):
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    reproduce([OTHER], store, tmp_path / "out")
+    index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert index.index('href="small/index.html"') < index.index('href="other/index.html"')
 
 
 def test_names_lead_to_experiments():

@@ -49,5 +49,5 @@ def reproduce(
         if progress is not None:
             progress(f"writing {each.name}", number, len(plans))
         written.append(write_outcome(each, plan, each.outcome(plan, store.find), Path(folder)))
-    write_index(written, Path(folder))
+    write_index(Path(folder))
     return written

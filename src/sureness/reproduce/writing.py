@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,11 +17,14 @@ from sureness.data.tables import write_table
 from sureness.plots.saving import FONTS, figure_svg, save_figure
 from sureness.report._format import MISSING, plain
 from sureness.report.page import page_environment
+from sureness.reproduce.catalogue import experiments
 from sureness.reproduce.experiment import Experiment, Outcome, Plan, ResultFigure
 from sureness.reproduce.published import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_ABOUT = "outcome.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,16 @@ class Written:
         return f"sureness reproduce {self.experiment.name} --{plan.scale} --seeds {len(plan.seeds)}{only}"
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What the page of all experiments says of it."""
+        each, outcome = self.experiment, self.outcome
+        return {
+            "name": each.name, "chapter": each.chapter, "title": each.title, "shows": each.shows,
+            "command": self.command, "findings": list(outcome.findings), "tables": len(outcome.tables),
+            "figures": len(outcome.figures),
+        }  # fmt: skip
+
+    @property
     def told(self) -> list[str]:
         """How it was measured: the experiment's notes, seeds, data that were there and that were not."""
         seeds = ", ".join(str(seed) for seed in self.plan.seeds)
@@ -60,14 +74,21 @@ def write_outcome(experiment: Experiment, plan: Plan, outcome: Outcome, folder: 
     for table in outcome.tables:
         write_table(table.shown if table.tidy is None else table.tidy, written.folder / f"{table.name}.parquet")
     svgs = {figure.name: _drawn(figure, written.folder / "figures") for figure in outcome.figures}
+    _write(written.folder / _ABOUT, json.dumps(written.about, indent=1))
     _write(written.folder / "README.md", markdown(written))
     _write(written.page, _html("reproduced.html.j2", one=written, svgs=svgs, title=experiment.title))
     return written
 
 
-def write_index(every: Sequence[Written], folder: Path) -> Path:
-    """One page that leads to all experiments, with their findings."""
-    _write(folder / "README.md", "\n".join(["# The text, reproduced", "", *(_index_line(one) for one in every), ""]))
+def write_index(folder: Path) -> Path:
+    """One page that leads to all experiments of a folder, also those of earlier runs, with their findings."""
+    order = list(experiments())
+    every = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob(f"*/{_ABOUT}")]
+    every = sorted((one for one in every if one["name"] in order), key=lambda one: order.index(one["name"]))
+    lines = [
+        f"- [{one['title']}]({one['name']}/README.md) ({one['shows']}). {' '.join(one['findings'])}" for one in every
+    ]
+    _write(folder / "README.md", "\n".join(["# The text, reproduced", "", *lines, ""]))
     _write(folder / "index.html", _html("reproduced_index.html.j2", every=every, title="The text, reproduced"))
     return folder / "index.html"
 
@@ -120,11 +141,6 @@ def readable_cell(value: Any, column: str) -> str:
 def _listed(sentences: Iterable[str]) -> list[str]:
     lines = [f"- {sentence}" for sentence in sentences]
     return [*lines, ""] if lines else []
-
-
-def _index_line(one: Written) -> str:
-    findings = " ".join(one.outcome.findings)
-    return f"- [{one.experiment.title}]({one.experiment.name}/README.md) ({one.experiment.shows}). {findings}"
 
 
 def _drawn(figure: ResultFigure, folder: Path) -> str:

@@ -81,7 +81,7 @@ def _sentence(data: str, found: Contest) -> str:
     values = dict(theirs.select("method", "value").iter_rows())
     gain = values[found.first] / values[found.second] - 1
     holds = "holds" if found.verdict == "above" else "does not hold"
-    return f"{title(data)}: {found.sentence()}; the text prints {gain:+.1%}, which {holds} here."
+    return f"{title(data)}: {found.sentence()}; the text prints {gain:+.1%}, and its direction {holds} here."
 
 
 def _verdict(tests: list[tuple[str, Contest]], plan: Plan) -> Verdict:
