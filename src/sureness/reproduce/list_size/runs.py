@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import json
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
@@ -109,8 +110,10 @@ def als_source(split: Split, settings: Mapping[str, Any], seed: int) -> ScoreSou
 
     from sureness.sources.adapters import from_implicit
 
-    model = AlternatingLeastSquares(random_state=seed, num_threads=1, **settings)
-    model.fit(split.train.matrix, show_progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # its advice about the threads of BLAS
+        model = AlternatingLeastSquares(random_state=seed, num_threads=1, **settings)
+        model.fit(split.train.matrix, show_progress=False)
     return from_implicit(model, split.train)
 
 
