@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from itertools import product
