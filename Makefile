@@ -76,4 +76,4 @@ bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other
 	$(BENCH)/bin/python -m benchmarks.run
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

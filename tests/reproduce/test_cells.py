@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,11 +12,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from sureness.data import sealing
+from sureness.data.sealing import SealedError
 from sureness.errors import DataError
+from sureness.reproduce.base_models import tuned
 from sureness.reproduce.cells import in_order, key_of
 from sureness.reproduce.running import CellError, run_cells
 from sureness.reproduce.store import CellStore
-from sureness.reproduce.workbench import DataShelf, SealedError
+from sureness.reproduce.workbench import DataShelf
 from tests.reproduce import works
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +90,43 @@ def test_work_that_does_not_judge_cannot_see_the_test(store, how):
     assert store.compute(works.judging.cell(how=how)).table("found")["value"][0] == 2
 
 
+@pytest.mark.parametrize("how", ["bench", "shelf", "prepare", "parts", "whole"])
+def test_no_way_to_the_data_leads_to_test_labels(tmp_path, data_folder, how):
+    store = CellStore(tmp_path / "cells", DataShelf(data_folder))
+    with pytest.raises(SealedError, match="sealed"):
+        store.compute(works.peeking_at_data.cell(data="coat", how=how))
+    assert store.compute(works.asking_for_the_log.cell(data="coat")).table("found")["value"][0] == 6_960
+
+
+def test_the_seal_is_opened_again_after_a_cell_that_failed(tmp_path, data_folder):
+    store = CellStore(tmp_path / "cells", DataShelf(data_folder))
+    with pytest.raises(SealedError):
+        store.compute(works.peeking_at_data.cell(data="coat", how="parts"))
+    assert not sealing.tests_are_sealed()
+
+
+def test_tuning_does_not_see_test_labels(tmp_path, data_folder, monkeypatch):
+    """The trials of a search are the same when every test rating is turned round."""
+    found = []
+    for name, turned in (("plain", False), ("turned", True)):
+        folder = tmp_path / name / "coat"
+        shutil.copytree(data_folder / "coat", folder)
+        if turned:
+            _turn_test_ratings(folder / "interactions.tsv.gz")
+        store = CellStore(tmp_path / name / "cells", DataShelf(folder.parent))
+        fixed = {"n_factors": 4, "epochs": 3}
+        cell = tuned.cell(data="coat", protocol="preference", model="bpr", trials=3, fixed=fixed, start={})
+        found.append(store.compute(cell).table("trials").drop("seconds"))
+    assert found[0].equals(found[1])
+
+
+def _turn_test_ratings(path):
+    table = pl.read_csv(path, separator="\t")
+    turned = pl.when(split="test").then(6 - pl.col("rating")).otherwise(pl.col("rating"))
+    with gzip.open(path, "wb") as file:
+        table.with_columns(rating=turned).write_csv(file, separator="\t")
+
+
 def test_choices_cannot_rest_on_what_judged(store):
     run_cells([works.judging.cell(how="test")], store)
     with pytest.raises(DataError, match="looks at test labels"):
@@ -146,19 +188,35 @@ def test_a_kill_loses_at_most_the_running_cells(tmp_path, trace, jobs):
 
 def test_workers_end_with_a_killed_parent(tmp_path, trace):
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT, encoding="utf-8")
+    script.write_text(SCRIPT.replace("range(8)", "range(80)"), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(script), str(tmp_path / "cells"), "2"]
     process = subprocess.Popen(command, env=environment)
     deadline = time.monotonic() + 60
     while len(trace()) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
+    workers = _children_of(process.pid)
     process.kill()
     process.wait()
-    time.sleep(1.5)
-    count = len(trace())
-    time.sleep(1.5)
-    assert len(trace()) == count < 8
+    assert len(workers) >= 2
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [worker for worker in workers if Path(f"/proc/{worker}").exists()]
+
+
+def _children_of(parent: int) -> list[int]:
+    """Processes that compute for another; not the one that tracks its semaphores."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            words = (stat.parent / "cmdline").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        if int(fields[1]) == parent and "spawn_main" in words:
+            found.append(int(stat.parent.name))
+    return found
 
 
 def test_a_full_disk_is_told_and_loses_nothing(store, monkeypatch):

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from sureness.data.interactions import Interactions
+from sureness.data.recipes import load_dataset, prepare
 from sureness.data.splitting import by_ratio
 from sureness.errors import DataError
 from sureness.reproduce.cells import work
@@ -72,3 +73,20 @@ def judging(bench, *, how: str):
 @work(needs=lambda value: [judging.cell(how="test")])
 def choosing_by_the_test(bench, *, value: int):
     return {"found": bench.found(judging.cell(how="test")).table("found")}
+
+
+@work()
+def peeking_at_data(bench, *, data: str, how: str):
+    ways = {
+        "bench": lambda: bench.split(data, "preference", seed=0).test,
+        "shelf": lambda: bench.shelf.split(data, "preference", seed=0).test,
+        "prepare": lambda: prepare(data, "preference", folder=bench.shelf.place(data)).test,
+        "parts": lambda: load_dataset(data, bench.shelf.place(data)).parts["test"],
+        "whole": lambda: load_dataset(data, bench.shelf.place(data)).interactions,
+    }
+    return {"found": pl.DataFrame({"value": [len(ways[how]())]})}
+
+
+@work()
+def asking_for_the_log(bench, *, data: str):
+    return {"found": pl.DataFrame({"value": [len(bench.training_log(data))]})}

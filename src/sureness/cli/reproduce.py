@@ -75,6 +75,9 @@ def reproduce_command(
         return
     for one in written:
         _print(one)
+    for name in dict.fromkeys(each.name for each in wanted):
+        if all(one.experiment.name != name for one in written):
+            out.print(f"\nnot run: {name}, none of its data sets is here", markup=False, soft_wrap=True)
     out.print(f"\nThe page to look at: {output / 'index.html'}", markup=False, soft_wrap=True)
 
 
@@ -108,6 +111,8 @@ def _print(one: Written) -> None:
     out.print(f"\n{one.experiment.title}", style="bold", markup=False)
     for sentence in one.outcome.findings:
         out.print(f"- {sentence}", markup=False, soft_wrap=True)
+    if one.plan.absent:
+        out.print(f"  not here, so not run: {', '.join(one.plan.absent)}", markup=False, soft_wrap=True, style="dim")
     out.print(f"  {one.folder / 'README.md'}", markup=False, soft_wrap=True, style="dim")
 
 

@@ -81,13 +81,14 @@ def claims_table(verdicts: dict[tuple[str, str], tuple[str, Verdict]]) -> pl.Dat
 
 def _said(part: pl.DataFrame) -> str:
     """The number of a claim, or its range."""
-    unit = part["unit"][0]
+    unit = part["unit"][0].replace("number", "").replace("count", "")
     bounds = {row["bound"]: f"{row['value']:g}" for row in part.to_dicts()}
     if "value" in bounds:
-        return f"{bounds['value']} {unit}"
+        return f"{bounds['value']} {unit}".strip()
     if len(bounds) == 2:
-        return f"{bounds['min']} to {bounds['max']} {unit}"
-    return f"at least {bounds['min']} {unit}" if "min" in bounds else f"at most {bounds['max']} {unit}"
+        return f"{bounds['min']} to {bounds['max']} {unit}".strip()
+    words = f"at least {bounds['min']} {unit}" if "min" in bounds else f"at most {bounds['max']} {unit}"
+    return words.strip()
 
 
 def _data(scale: Scale) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ def run_cells(
     -------
     computed, cached : int
     """
+    store.sweep()
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]
@@ -84,6 +85,8 @@ def _computed(store: CellStore, cell: Cell) -> None:
         store.compute(cell)
     except SurenessError as error:
         raise CellError(f"{cell.label}: {error}") from error
+    except Exception as error:  # a slip of ours or of a library: say where
+        raise CellError(f"{cell.label} failed: {type(error).__name__}: {error}") from error
 
 
 def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told) -> None:

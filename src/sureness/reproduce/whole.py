@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from sureness.errors import DataError
 from sureness.reproduce.cells import Cell
-from sureness.reproduce.experiment import Experiment, Scale
-from sureness.reproduce.running import Progress, run_cells
+from sureness.reproduce.experiment import Experiment, Plan, Scale
+from sureness.reproduce.running import CellError, Progress, run_cells
 from sureness.reproduce.store import CellStore
 from sureness.reproduce.writing import Written, write_index, write_outcome
 
@@ -42,8 +43,25 @@ def reproduce(
     progress : callable, optional
     """
     plans = [(each, each.plan(scale, store, seeds, only)) for each in experiments]
+    if not any(plan.data for _, plan in plans):
+        missing = ", ".join(dict.fromkeys(name for _, plan in plans for name in plan.absent))
+        raise DataError(f"nothing can be run: {missing} not found; set SURENESS_DATA to the folder of the data sets")
+    plans = [(each, plan) for each, plan in plans if plan.data]  # pages of earlier runs with data stay
     grid: list[Cell] = [cell for each, plan in plans for cell in each.cells(plan)]
-    run_cells(grid, store, jobs=jobs, progress=progress)
+    try:
+        run_cells(grid, store, jobs=jobs, progress=progress)
+    except CellError:  # what is whole is written all the same
+        _write([(each, plan) for each, plan in plans if all(map(store.has, each.cells(plan)))], store, folder, progress)
+        raise
+    return _write(plans, store, folder, progress)
+
+
+def _write(
+    plans: Sequence[tuple[Experiment, Plan]],
+    store: CellStore,
+    folder: str | os.PathLike[str],
+    progress: Progress | None,
+) -> list[Written]:
     written = []
     for number, (each, plan) in enumerate(plans):
         if progress is not None:

@@ -11,34 +11,13 @@ from typing import Any
 import polars as pl
 
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import prepare, whereabouts
+from sureness.data.recipes import load_dataset, prepare, whereabouts
 from sureness.data.recipes.catalogue import RECIPES
+from sureness.data.sealing import SealedSplit, sealing_tests
 from sureness.data.splitting import Split
-from sureness.errors import DataError, SurenessError
+from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness.reproduce.cells import Cell, Work
-
-
-class SealedError(SurenessError):
-    """Test labels were asked for where choices are made."""
-
-
-class SealedSplit(Split):
-    """Train and validation; whoever asks for the test is told off."""
-
-    def __init__(self, train: Interactions, validation: Interactions) -> None:
-        object.__setattr__(self, "train", train)
-        object.__setattr__(self, "validation", validation)
-
-    @property
-    def test(self) -> Interactions:
-        """Not here."""
-        raise SealedError(
-            "test labels are sealed where choices are made; declare the work with judges=True if it only judges"
-        )
-
-    def __repr__(self) -> str:
-        return f"SealedSplit({self.train!r}, {self.validation!r})"
 
 
 class Finished:
@@ -141,6 +120,12 @@ class Workbench:
     def sealed(self, split: Split) -> Split:
         """A split as this work may see it."""
         return split if self.judges else SealedSplit(split.train, split.validation)
+
+    def training_log(self, data: str) -> Interactions:
+        """All ratings of the training part of a data set that came in parts, also the low ones; no test label."""
+        with sealing_tests(False):
+            parts = load_dataset(data, self.shelf.place(data)).parts
+        return parts["train"]
 
     def save(self, model: Recommender) -> None:
         """Keep a trained recommender with the cell."""

@@ -50,6 +50,12 @@ class Written:
         return f"sureness reproduce {self.experiment.name} --{plan.scale} --seeds {len(plan.seeds)}{only}"
 
     @property
+    def place(self) -> str:
+        """Where in the text it stands."""
+        each = self.experiment
+        return f"Chapter {each.chapter}, {each.shows}." if each.chapter else f"{each.shows.capitalize()}."
+
+    @property
     def about(self) -> dict[str, Any]:
         """What the page of all experiments says of it."""
         each, outcome = self.experiment, self.outcome
@@ -99,7 +105,7 @@ def markdown(written: Written) -> str:
     Tables, findings, figures, and how it was measured.
     """
     outcome, experiment = written.outcome, written.experiment
-    lines = [f"# {experiment.title}", "", f"Chapter {experiment.chapter}, {experiment.shows}. `{written.command}`", ""]
+    lines = [f"# {experiment.title}", "", f"{written.place} `{written.command}`", ""]
     lines += _listed(outcome.findings)
     for table in outcome.tables:
         lines += [

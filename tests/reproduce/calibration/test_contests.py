@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sureness.reproduce.calibration import confidence
 from sureness.reproduce.calibration.contests import (
     decrease_in_text,
     improvement_in_text,
@@ -14,16 +15,18 @@ from sureness.reproduce.calibration.contests import (
     proposal_table,
     risk_table,
 )
-from sureness.reproduce.calibration.ratios import ratio_findings
+from sureness.reproduce.calibration.grid import why_absent
+from sureness.reproduce.calibration.ratios import positive_share, ratio_findings
 from sureness.reproduce.calibration.sentences import (
     claim_verdicts,
-    gaming_sentence,
-    level_sentence,
+    gaming_sentences,
+    level_sentences,
     proposal_sentences,
     risk_sentences,
 )
-from sureness.reproduce.calibration.sets import AS_LOGGED
+from sureness.reproduce.calibration.sets import AS_LOGGED, negatives, title_of
 from sureness.reproduce.calibration.summing import difference, over_seeds, summary
+from sureness.reproduce.experiment import Plan
 from tests.reproduce.calibration.made_up import judgements
 
 GAUSSIAN, PLATT = ("gaussian", "unbiased"), ("platt", "unbiased")
@@ -71,8 +74,8 @@ def test_the_risks_are_compared_method_by_method():
     assert found["platt"] == (50.0, "lower")
     assert found["gamma"] == (-100.0, "higher")
     said = risk_sentences(table, AS_LOGGED)[0]
-    assert "does not hold: it does in 3 of 4 cases (3 beyond chance; higher beyond chance in 1)" in said
-    assert "-100.00 to 50.00%" in said
+    assert "does not hold: it does in 3 of 4 decided cases (3 beyond chance; higher beyond chance in 1)" in said
+    assert "The ECE falls by 50.00% or rises 2.0-fold" in said
 
 
 def test_the_improvement_of_the_text_follows_from_its_table():
@@ -84,12 +87,28 @@ def test_the_improvement_of_the_text_follows_from_its_table():
 def test_sentences_hold_the_numbers():
     rows = judgements({GAUSSIAN: 0.05, ("constant", ""): 0.01}, models=("bpr", "cml"), spread=1e-4)
     said = proposal_sentences(proposal_table(rows), AS_LOGGED)[0]
-    assert "(holds: bpr, cml)" in said
-    assert "75.00 to 75.00%" in said
-    assert "beyond chance better for 2 and worse for 0 of 2 models" in said
-    assert "lower than the best proposed method for 2 of 2 models" in gaming_sentence(rows, AS_LOGGED)
-    level = level_sentence(judgements({}), AS_LOGGED)
-    assert "naive: mean probability 0.300, ECE 0.2000, of which the level alone 60%" in level
+    assert said.startswith("Coat, as many")
+    assert "as the text claims? Yes for bpr, cml. " in said
+    assert "falls by 75.00% (text: " in said
+    assert "beyond chance better for 2 and worse for 0 of 2 decided models" in said
+    assert "lower than the best proposed method for 2 of 2 decided models" in gaming_sentences(rows, AS_LOGGED)[0]
+    level = level_sentences(judgements({}), AS_LOGGED)[0]
+    assert "Naive: mean probability 0.300, ECE 0.2000, of which the level alone 60%" in level
+
+
+def test_what_has_no_minimum_is_no_case():
+    rows = judgements({GAUSSIAN: 0.3}, models=("bpr", "cml"), spread=1e-5)
+    fewer = rows.filter((pl.col("model") == "bpr") | (pl.col("risk") != "unbiased"))
+    said = proposal_sentences(proposal_table(fewer), AS_LOGGED)[0]
+    assert "not decided (no minimum) for cml" in said
+    assert "of 1 decided models" in said
+    risks = risk_table(fewer)
+    assert "of 4 decided cases" in risk_sentences(risks, AS_LOGGED)[0]
+    assert "; 4 are not decided (no minimum)" in risk_sentences(risks, AS_LOGGED)[0]
+    assert "of 4 decided cases" in claim_verdicts({AS_LOGGED: (proposal_table(fewer), risks)}, fewer)[0].found
+    assert "of 1 decided models" in gaming_sentences(fewer, AS_LOGGED)[0]
+    none = risk_table(rows.filter(pl.col("risk") != "unbiased"))
+    assert "is not decided: in none of 8 cases" in risk_sentences(none, AS_LOGGED)[0]
 
 
 def test_intervals_hold_users_and_seeds():
@@ -107,15 +126,65 @@ def test_intervals_hold_users_and_seeds():
 
 def test_the_ratio_is_said_to_decide():
     table = pl.DataFrame(
-        {"data": ["coat"] * 2, "fitted on": ["1 negatives per positive", "9 negatives per positive"],
-         "positive share": [0.5, 0.1], "liked in the test": [0.18] * 2, "ECE, naive": [0.3, 0.08],
-         "ECE, unbiased": [0.5, 0.02], "proposed is lowest": ["0 of 5", "2 of 5 (1 beyond chance)"],
-         "unbiased is lower": ["0 of 20", "9 of 20"]}
+        {"data": ["coat"] * 3, "fitted on": [title_of(negatives(count)) for count in (1, 5, 9)],
+         "positive share": [0.5, 0.17, 0.1], "liked in the test": [0.18] * 3, "ECE, naive": [0.3, 0.06, 0.08],
+         "ECE, unbiased": [float("nan"), 0.5, 0.02], "mean probability, naive": [0.4, 0.135, 0.084],
+         "mean probability, unbiased": [float("nan"), 0.439, 0.168],
+         "proposed is lowest": ["none decided", "0 of 5", "2 of 5 (1 beyond chance)"],
+         "unbiased is lower": ["none decided", "0 of 20", "9 of 20"]}
     )  # fmt: skip
     said = ratio_findings(table)[0]
-    assert "from 0.0200 to 0.5000" in said
-    assert "has 10.0% positives and worse where it has 50.0%" in said
-    assert (
-        "(9 negatives per positive), the text's claim on the lowest ECE comes true for 2 of 5 (1 beyond chance) models"
-        in said
-    )
+    assert "from 0.0200 to 0.5000 (no minimum with 1 of 3)" in said
+    assert "has 10.0% positives and worse where it has 17.0%;" in said  # without a minimum it is neither
+    assert "with 9 negatives per positive the mean probability is 0.084 naive and 0.168 unbiased, which is bet" in said
+    assert "with 5 negatives per positive the mean probability is 0.135 naive and 0.439 unbiased, which is wor" in said
+    assert "(9 negatives per positive), the text's claim on the lowest ECE comes true for 2 of 5 (1 beyond" in said
+    assert "no minimum with any tried number" in ratio_findings(table.head(1))[0]
+
+
+def test_the_share_of_positives_is_that_of_all_seeds():
+    class Found:
+        def __init__(self, cell):
+            self.positives = 20 + 10 * cell["base"]["seed"]
+
+        def table(self, _):
+            return pl.DataFrame({"positives": [self.positives], "pairs": [100]})
+
+    assert positive_share(Plan("quick", (0, 1), ("coat",)), Found, AS_LOGGED, "coat") == pytest.approx(0.25)
+
+
+def degrees(*claims):
+    """The table of degrees and confidence, with a seed for each r, share of sure probabilities and risk."""
+    return pl.DataFrame(
+        {"data": "coat", "fitted on": title_of(AS_LOGGED), "seed": seed, "risk": risk, "above 0.99": sure, "r": r,
+         "claim": confidence._degree_claim(r, sure, risk)}
+        for seed, (r, sure, risk) in enumerate(claims)
+    )  # fmt: skip
+
+
+def test_a_saturated_map_says_nothing_of_degrees():
+    table = degrees((0.091, 1.0, "unbiased"), (0.094, 0.95, "unbiased"))
+    said = confidence._degree_findings(table)
+    assert len(said) == 1
+    assert "with the Gaussian map and the unbiased risk" in said[0]
+    assert "confidence is 0.09 over seeds. Not decided: nearly all probabilities are 1 (2 seeds, 97.5%" in said[0]
+    verdict = confidence._degree_verdict(table)
+    assert verdict.holds is None
+    assert "unbiased risk: not decided: nearly all probabilities are 1" in verdict.found
+
+
+def test_a_degree_claim_is_decided_where_r_can_tell():
+    table = degrees((0.2, 0.1, "unbiased"), (0.3, 0.1, "unbiased"), (0.7, 0.1, "naive"))
+    assert confidence._degree_verdict(table).holds is False
+    said = confidence._degree_findings(table)
+    assert "is 0.20 to 0.30 over seeds. The text's r > 0.5 holds on 0 of 2 decided seeds." in said[0]
+    assert "the naive risk" in said[1]
+    assert "Not decided: the unbiased risk has no minimum (1 seed," in said[1]
+    assert confidence._degree_verdict(degrees((0.6, 0.1, "unbiased"))).holds is True
+    assert confidence._degree_verdict(degrees((0.6, 0.1, "unbiased"), (0.7, 0.1, "naive"))).holds is None
+
+
+def test_the_reason_for_absent_data_is_its_own():
+    plan = Plan("full", (0,), (), ("coat", "yahoo-r3"))
+    assert why_absent(plan, "coat") == "it is not in the data folder"
+    assert "terms bind each user" in why_absent(plan, "yahoo-r3")

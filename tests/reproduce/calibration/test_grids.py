@@ -39,5 +39,5 @@ def test_what_chooses_never_judges():
         for cell in in_order(experiment.cells(plan)):
             work = work_of(cell)
             assert work.judges or not any(work_of(need).judges for need in work.needed_by(cell))
-    for chooses in (fitting.fitted, desiderata.measured, confidence.described):
+    for chooses in (fitting.fitted, fitting.logged, desiderata.measured, confidence.described):
         assert not chooses.judges

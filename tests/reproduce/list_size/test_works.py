@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sureness.data.sealing import SealedError
 from sureness.list_size.allocation import Pages
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.reproduce.cells import in_order, work, work_of
@@ -18,7 +19,7 @@ from sureness.reproduce.list_size.runs import ALS_GRID, als_tuned, base, opened,
 from sureness.reproduce.list_size.trending import judged, pages_filled
 from sureness.reproduce.running import run_cells
 from sureness.reproduce.store import CellStore
-from sureness.reproduce.workbench import SealedError, Workbench
+from sureness.reproduce.workbench import Workbench
 from sureness.sources.svd import svd_source
 from tests.reproduce.list_size.small import CUTS, SmallShelf
 

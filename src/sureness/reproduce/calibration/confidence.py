@@ -22,6 +22,7 @@ from sureness.reproduce.workbench import Workbench
 _SETS = (AS_LOGGED, WITH_ANCHOR)
 _RISKS = ("unbiased", "weighted", "naive")
 _TOP = 10
+_SURE, _NEARLY_ALL = 0.99, 0.9  # a map is saturated if this share of the top probabilities is above
 
 
 def _needs(*, base: dict[str, Any], pairs: str, **_: Any) -> Iterable[Cell]:
@@ -75,7 +76,8 @@ def _degree(plan: Plan, find: Finder) -> Outcome:
     if not plan.data:
         return Outcome(notes=_absent(plan))
     rows = [
-        {"data": base["data"], "fitted on": title_of(pairs), "seed": base["seed"]} | _correlation(find, base, pairs)
+        {"data": base["data"], "fitted on": title_of(pairs), "seed": base["seed"], "method": "gaussian"}
+        | _correlation(find, base, pairs)
         for pairs in _SETS
         for base in _bases(plan, "bpr")
     ]
@@ -110,40 +112,87 @@ def _correlation(find: Finder, base: dict[str, Any], pairs: str) -> dict[str, ob
     """Pearson's r with its interval (Fisher), beside the bound that the text claims."""
     data = _prepared(find, base, pairs)
     centre, half = np.arctanh(data.correlation), 1.96 / np.sqrt(max(data.n_users - 3, 1))
-    risk = find(_cell(base, pairs)).table("about")["risk"].item()
+    found = find(_cell(base, pairs))
+    risk, sure = found.table("about")["risk"].item(), float((found.table("top")["probability"] > _SURE).mean())  # type: ignore[arg-type]
     return {
-        "risk": risk, "users": data.n_users, "r": data.correlation, "low": float(np.tanh(centre - half)),
-        "high": float(np.tanh(centre + half)), "text": "> 0.5",
-        "claim": "holds" if data.correlation > 0.5 else "does not hold",
+        "risk": risk, "users": data.n_users, "above 0.99": sure, "r": data.correlation,
+        "low": float(np.tanh(centre - half)), "high": float(np.tanh(centre + half)), "text": "> 0.5",
+        "claim": _degree_claim(data.correlation, sure, risk),
     }  # fmt: skip
 
 
+def _degree_claim(correlation: float, sure: float, risk: str) -> str:
+    """Whether the text's claim holds, where the correlation can tell.
+
+    Examples
+    --------
+    >>> _degree_claim(0.6, 0.1, "unbiased"), _degree_claim(0.6, 0.95, "unbiased")
+    ('holds', 'not decided: nearly all probabilities are 1')
+    """
+    if sure > _NEARLY_ALL:
+        return "not decided: nearly all probabilities are 1"
+    if risk != _RISKS[0]:
+        return "not decided: the unbiased risk has no minimum"
+    if np.isnan(correlation):
+        return "not decided: degree or confidence does not vary"
+    return "holds" if correlation > 0.5 else "does not hold"
+
+
+def _decided(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(~pl.col("claim").str.starts_with("not decided"))
+
+
 def _degree_findings(table: pl.DataFrame) -> list[str]:
+    """For each data set, calibration set and risk, since r belongs to one map."""
     findings = []
-    for (data, fitted_on), rows in table.group_by("data", "fitted on", maintain_order=True):
-        low, high = _span(rows)
-        holds = rows.filter(claim="holds").height
+    for (data, fitted_on, risk), rows in table.group_by("data", "fitted on", "risk", maintain_order=True):
+        decided = _decided(rows)
+        undecided = rows.join(decided, on="seed", how="anti")["claim"].unique(maintain_order=True).to_list()
+        holds = f"The text's r > 0.5 holds on {decided.filter(claim='holds').height} of {decided.height} decided seeds"
+        told = [holds] if decided.height else []
+        told += [f"{reason.capitalize()} ({_seeds(rows.filter(claim=reason))})" for reason in undecided]
         findings.append(
-            f"{TITLES.get(str(data), data)}, {fitted_on}: Pearson's r of degree and mean top-10 confidence is "
-            f"{low:.2f} to {high:.2f} over seeds; the text's r > 0.5 holds on {holds} of {rows.height} seeds."
+            f"{TITLES.get(str(data), data)}, {fitted_on}: with the Gaussian map and the {risk} risk, Pearson's r of "
+            f"degree and mean top-10 confidence is {_span(rows)} over seeds. {'. '.join(told)}."
         )
     return findings
 
 
-def _span(rows: pl.DataFrame) -> tuple[float, float]:
-    return float(rows["r"].min()), float(rows["r"].max())  # type: ignore[arg-type]
+def _seeds(rows: pl.DataFrame) -> str:
+    return f"{rows.height} seed{'' if rows.height == 1 else 's'}, {rows['above 0.99'].mean():.1%} above {_SURE}"
+
+
+def _span(rows: pl.DataFrame) -> str:
+    """The r of several seeds, once if they read the same."""
+    known = rows["r"].drop_nans().drop_nulls()
+    if not len(known):
+        return "not defined"
+    low, high = f"{known.min():.2f}", f"{known.max():.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _degree_verdict(table: pl.DataFrame) -> Verdict:
-    """On all data and both calibration sets."""
-    low, high = _span(table)
-    found = f"r {low:.2f} to {high:.2f} over seeds and calibration sets on {', '.join(table['data'].unique())}"
-    return Verdict("correlation of user degree and mean top-10 confidence", found, low > 0.5)
+    """On all data and both calibration sets: one decided no is enough, a yes needs all of them."""
+    parts = [
+        f"{TITLES.get(str(data), data)}, {fitted_on}, Gaussian with the {risk} risk: {_told(rows)}"
+        for (data, fitted_on, risk), rows in table.group_by("data", "fitted on", "risk", maintain_order=True)
+    ]
+    decided = _decided(table)
+    fails = decided.filter(claim="does not hold").height > 0
+    holds = False if fails else True if decided.height == table.height else None
+    return Verdict("correlation of user degree and mean top-10 confidence", "; ".join(parts), holds)
+
+
+def _told(rows: pl.DataFrame) -> str:
+    """The r of the decided seeds, or why none is."""
+    decided = _decided(rows)
+    return f"r {_span(decided)}" if decided.height else str(rows["claim"][0])
 
 
 _DEGREE_CAPTION = (
     "Degree: positives of the user in training. Confidence: mean probability of the ten best items that are not in "
-    "training, by the Gaussian map with the named risk. low and high: 95% interval of r (Fisher)."
+    "training, by the Gaussian map with the named risk (the unbiased one, or the next that has a minimum). above 0.99: "
+    "share of these probabilities; where nearly all are, r says nothing. low and high: 95% interval of r (Fisher)."
 )
 
 

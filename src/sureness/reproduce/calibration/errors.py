@@ -10,14 +10,14 @@ from math import isnan
 import polars as pl
 
 from sureness.reproduce.calibration.contests import proposal_table, risk_table
-from sureness.reproduce.calibration.fitting import maps_cell
+from sureness.reproduce.calibration.fitting import logged, maps_cell
 from sureness.reproduce.calibration.grid import DATA, base_of, bases, why_absent
 from sureness.reproduce.calibration.judging import ALL, REST, judged_cell
-from sureness.reproduce.calibration.ratios import RATIOS, ratio_figure, ratio_findings, ratio_table
+from sureness.reproduce.calibration.ratios import RATIOS, positive_share, ratio_figure, ratio_findings, ratio_table
 from sureness.reproduce.calibration.sentences import (
     claim_verdicts,
-    gaming_sentence,
-    level_sentence,
+    gaming_sentences,
+    level_sentences,
     proposal_sentences,
     risk_sentences,
 )
@@ -40,7 +40,10 @@ _JUDGED_ON = {
 
 def _cells(metric: str, plan: Plan) -> Sequence[Cell]:
     sets = [*_EVERY, *RATIOS[plan.scale]] if metric == "ece" else _MAIN
-    return [judged_cell(base, pairs) for pairs in sets for base in bases(plan)]
+    return [
+        *(logged.cell(data=data) for data in plan.data),
+        *(judged_cell(base, pairs) for pairs in sets for base in bases(plan)),
+    ]
 
 
 def _outcome(metric: str, plan: Plan, find: Finder) -> Outcome:
@@ -99,7 +102,7 @@ def _with_claims(outcome: Outcome, metric: str, plan: Plan, find: Finder) -> Out
         ]  # fmt: skip
         findings += [*proposal_sentences(proposals, pairs, metric), *risk_sentences(risks, pairs, metric)]
         if metric == "ece":
-            findings += [level_sentence(rows, pairs), gaming_sentence(rows, pairs)]
+            findings += [*level_sentences(rows, pairs), *gaming_sentences(rows, pairs)]
     verdicts = claim_verdicts(contests, _part(plan, find, AS_LOGGED)[0]) if metric == "ece" else []
     return replace(outcome, tables=tables, findings=findings, verdicts=verdicts)
 
@@ -151,11 +154,13 @@ def _notes(plan: Plan, find: Finder) -> list[str]:
     for data in plan.data:
         base = base_of(data, "bpr", plan.seeds[0], plan.scale)
         ratio = find(maps_cell(base, AS_LOGGED)).table("ratio")["negatives"].item()
+        log = find(logged.cell(data=data)).table("log").row(0, named=True)
+        share, sampled = log["positives"] / log["ratings"], positive_share(plan, find, AS_LOGGED, data)
         notes.append(
-            f"{TITLES[data]}: in the training log {ratio} ratings are not positive for each that is (rounded), so "
-            f"{ratio} negatives are drawn for each held-out positive among the pairs that are not training positives: "
-            "the sample then has the positive share of the log. No test label enters this choice, and it is the same "
-            "for all methods."
+            f"{TITLES[data]}: in the training log {1 / share - 1:.2f} ratings are not positive for each that is, so "
+            f"{ratio} negatives (rounded, on average) are drawn for each held-out positive among the pairs that are "
+            f"not training positives: the sample then has about the positive share of the log, {sampled:.1%} where the "
+            f"log has {share:.1%}. No test label enters this choice, and it is the same for all methods."
         )
     return [*notes, *_METHOD_NOTES]
 

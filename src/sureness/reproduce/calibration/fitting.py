@@ -13,6 +13,7 @@ import polars as pl
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
+from sureness.data.filtering import rated_above
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.reproduce.calibration.grid import recommender
@@ -62,6 +63,13 @@ def fitted(bench: Workbench, *, data: str, base: dict[str, Any], pairs: str) -> 
     source, threshold = bench.found(recommender(base)).model, threshold_of(data)
     built = set_of(pairs, source, split, seed=base["seed"], log=log, threshold=threshold)
     return {**_written(bench, built, data), "ratio": pl.DataFrame({"negatives": [logged_ratio(log, threshold)]})}
+
+
+@work(cost=1)
+def logged(bench: Workbench, *, data: str) -> Tables:
+    """How many ratings the training log has, and how many of them are positive."""
+    positive = rated_above(training_log(bench, data), threshold_of(data))
+    return {"log": pl.DataFrame({"ratings": [len(positive)], "positives": [int(positive.sum())]})}
 
 
 @work(needs=_needs, judges=True, cost=1)

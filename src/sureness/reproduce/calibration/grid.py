@@ -59,10 +59,20 @@ def bases(plan: Plan, models: Iterable[str] | None = None) -> list[dict[str, Any
     return [base_of(data, model, seed, plan.scale) for data in plan.data for model in models for seed in plan.seeds]
 
 
+_ABSENT = {"yahoo-r3": "the data are not here; their terms bind each user to their publisher"}
+"""Why data may well not be there; others are simply not in the data folder."""
+
+
 def why_absent(plan: Plan, data: str) -> str:
-    """Why a data set of the text was not run."""
+    """Why a data set of the text was not run.
+
+    Examples
+    --------
+    >>> why_absent(Plan("full", (0,), (), ("coat",)), "coat")
+    'it is not in the data folder'
+    """
     if data in plan.absent:
-        return "the data are not here; their terms bind each user to their publisher"
+        return _ABSENT.get(data, "it is not in the data folder")
     if data not in plan.data:
         return f"not part of the {plan.scale} scale"
     return "not part of this experiment"

@@ -181,7 +181,7 @@ def _finding(rows: pl.DataFrame, pairs: str) -> str:
     )  # fmt: skip
     there = part["estimator"].unique(maintain_order=True).to_list()
     if "popularity" not in there:
-        return f"{title_of(pairs)}: with popularity the risk has no minimum."
+        return f"{TITLES[_DATA]}, {title_of(pairs)}: with popularity the risk has no minimum."
     told = []
     for name in (name for name in there if name != "popularity"):
         apart = difference(part, ("popularity", ""), (name, ""))
@@ -190,7 +190,10 @@ def _finding(rows: pl.DataFrame, pairs: str) -> str:
     lacking = [name for name in ESTIMATORS if name not in there]
     without = f"; {', '.join(lacking)}: no minimum" if lacking else ""
     mean = mean_of(part.filter(estimator="popularity"), "ece")
-    return f"{title_of(pairs)}: Gaussian with popularity has an ECE of {mean:.4f}, with {', '.join(told)}{without}."
+    return (
+        f"{TITLES[_DATA]}, {title_of(pairs)}: Gaussian with popularity has an ECE of {mean:.4f}, with "
+        f"{', '.join(told)}{without}."
+    )
 
 
 _CAPTION = (

@@ -12,30 +12,48 @@ from sureness.reproduce.calibration.summing import mean_of
 from sureness.reproduce.experiment import Verdict
 from sureness.reproduce.published import TITLES
 
-_IMPROVEMENTS = {"ece": " (text: 5.21 to 25.85%)"}
-_DECREASES = {"ece": "text: 7.40 to 76.52%; "}
+_IMPROVEMENTS = {"ece": " (text: falls by 5.21 to 25.85%)"}
+_DECREASES = {"ece": " (text: falls by 7.40 to 76.52%)"}
+_ANSWERS = {
+    "holds": "yes", "lowest, but within chance": "yes, but within chance,", "does not hold": "no",
+    "not lowest, within chance": "no, but within chance,",
+}  # fmt: skip
 
 
 def proposal_sentences(table: pl.DataFrame, pairs: str, metric: str = "ece") -> list[str]:
     """Whether Gaussian or Gamma with the unbiased risk has the lowest error, and the improvement, for each data set."""
     sentences = []
     for (data,), rows in table.group_by("data", maintain_order=True):
-        counts = {
-            verdict: rows.filter(verdict=verdict)["model"].to_list()
-            for verdict in rows["verdict"].unique(maintain_order=True)
-        }
-        told = "; ".join(f"{verdict}: {', '.join(models)}" for verdict, models in counts.items())
-        improvements = rows["improvement_percent"].drop_nulls()
-        span = _percent_span(improvements)
-        signs = [_sign(text) for text in rows["difference_to_competitor"]]
-        better, worse = signs.count(-1), signs.count(1)
         sentences.append(
-            f"{TITLES.get(str(data), data)}, {title_of(pairs)}: the text's claim that Gaussian or Gamma with the "
-            f"unbiased risk has the lowest {metric.upper()} ({told}). Over the best of Platt and Beta with the same "
-            f"risk the improvement is {span}{_IMPROVEMENTS.get(metric, '')}: beyond chance better for {better} and "
-            f"worse for {worse} of {rows.height} models."
+            f"{_place(data, pairs)}: is Gaussian or Gamma with the unbiased risk the lowest in {metric.upper()}, as "
+            f"the text claims? {_answers(rows)} {_improvement(rows.drop_nulls('improvement_percent'), metric)}"
         )
     return sentences
+
+
+def _place(data: object, pairs: str) -> str:
+    return f"{TITLES.get(str(data), data)}, {title_of(pairs)}"
+
+
+def _answers(rows: pl.DataFrame) -> str:
+    """Which models say yes, which no, and which nothing."""
+    answers: dict[str, list[str]] = {}
+    for model, verdict in rows.select("model", "verdict").iter_rows():
+        answers.setdefault(_ANSWERS.get(verdict, "not decided (no minimum)"), []).append(model)
+    told = "; ".join(f"{answer} for {', '.join(models)}" for answer, models in answers.items())
+    return f"{told[:1].upper()}{told[1:]}."
+
+
+def _improvement(rows: pl.DataFrame, metric: str) -> str:
+    """Over the competitors, of the models for which it is defined."""
+    if rows.is_empty():
+        return "No model has both a proposed method and Platt or Beta to compare."
+    signs = [_sign(text) for text in rows["difference_to_competitor"]]
+    return (
+        f"Against the best of Platt and Beta with the same risk the {metric.upper()} of the best proposed one "
+        f"{_changes(rows['improvement_percent'])}{_IMPROVEMENTS.get(metric, '')}: beyond chance better for "
+        f"{signs.count(-1)} and worse for {signs.count(1)} of {rows.height} decided models."
+    )
 
 
 def _sign(difference: str) -> int:
@@ -52,39 +70,72 @@ def _sign(difference: str) -> int:
     return 1 if low > 0 else -1 if high < 0 else 0
 
 
-def _percent_span(values: pl.Series) -> str:
-    """From the smallest to the largest.
+def _changes(decreases: pl.Series) -> str:
+    """Decreases in percent as people read them; a rise to twice as much and beyond is told as its multiple.
 
     Examples
     --------
-    >>> _percent_span(pl.Series([-3.0, 12.5])), _percent_span(pl.Series([], dtype=pl.Float64))
-    ('-3.00 to 12.50%', 'not defined')
+    >>> _changes(pl.Series([5.0, 12.5])), _changes(pl.Series([-3.0, 12.5]))
+    ('falls by 5.00 to 12.50%', 'falls by 12.50% or rises by 3.00%')
+    >>> _changes(pl.Series([-1072.15, -520.0])), _changes(pl.Series([], dtype=pl.Float64))
+    ('rises 6.2- to 11.7-fold', 'is not defined')
     """
-    numbers = values.to_list()
-    return f"{min(numbers):.2f} to {max(numbers):.2f}%" if numbers else "not defined"
+    falls = [value for value in decreases.drop_nulls() if value > 0]
+    rises = [-value for value in decreases.drop_nulls() if value <= 0]
+    told = [f"falls by {_between(falls)}%"] if falls else []
+    if rises and max(rises) >= 100:
+        told.append(f"rises {_between([1 + value / 100 for value in rises], digits=1, unit='-')}fold")
+    elif rises:
+        told.append(f"rises by {_between(rises)}%")
+    return " or ".join(told) or "is not defined"
+
+
+def _between(values: list[float], *, digits: int = 2, unit: str = "") -> str:
+    """From the smallest to the largest; once if they read the same.
+
+    Examples
+    --------
+    >>> _between([1.0, 2.5]), _between([0.091, 0.094]), _between([1.5, 3.0], digits=1, unit="-")
+    ('1.00 to 2.50', '0.09', '1.5- to 3.0-')
+    """
+    low, high = (f"{value:.{digits}f}{unit}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def risk_sentences(table: pl.DataFrame, pairs: str, metric: str = "ece") -> list[str]:
     """Whether the unbiased risk lowers the error for every parametric method of the text."""
     sentences = []
     for (data,), rows in table.filter(pl.col("method").is_in(IN_TEXT)).group_by("data", maintain_order=True):
-        changes = rows["decrease_percent"].drop_nulls()
+        decided = rows.drop_nulls("decrease_percent").height
         lower, surely_lower, surely_higher = (
             rows.filter(pl.col("unbiased_is").str.contains(pattern)).height
             for pattern in ("^lower", "^lower$", "^higher$")
         )
-        every = "holds" if lower == rows.height else "does not hold"
+        claim = f"{_place(data, pairs)}: that the unbiased risk lowers the {metric.upper()} of every parametric method"
+        if not decided:
+            sentences.append(f"{claim} is not decided: in none of {rows.height} cases have both risks a minimum.")
+            continue
+        without = f"; {rows.height - decided} are not decided (no minimum)" if decided < rows.height else ""
         sentences.append(
-            f"{TITLES.get(str(data), data)}, {title_of(pairs)}: that the unbiased risk lowers the {metric.upper()} of "
-            f"every parametric method {every}: it does in {lower} of {rows.height} cases ({surely_lower} beyond "
-            f"chance; higher beyond chance in {surely_higher}), by {_percent_span(changes)} "
-            f"({_DECREASES.get(metric, '')}negative: a rise)."
+            f"{claim} {_whether(lower, decided, rows.height)}: it does in {lower} of {decided} decided cases "
+            f"({surely_lower} beyond chance; higher beyond chance in {surely_higher}{without}). The {metric.upper()} "
+            f"{_changes(rows['decrease_percent'])}{_DECREASES.get(metric, '')}."
         )
     return sentences
 
 
-def level_sentence(rows: pl.DataFrame, pairs: str) -> str:
-    """How much of the errors is a wrong level alone."""
+def _whether(lower: int, decided: int, total: int) -> str:
+    if lower < decided:
+        return "does not hold"
+    return "holds" if decided == total else "holds where it is decided"
+
+
+def level_sentences(rows: pl.DataFrame, pairs: str) -> list[str]:
+    """How much of the errors is a wrong level alone, for each data set."""
+    return [f"{_place(data, pairs)}: {_level(part)}" for (data,), part in rows.group_by("data", maintain_order=True)]
+
+
+def _level(rows: pl.DataFrame) -> str:
     text = rows.filter(pl.col("method").is_in(IN_TEXT))
     parts = []
     for risk in ("naive", "unbiased", "weighted"):
@@ -97,22 +148,25 @@ def level_sentence(rows: pl.DataFrame, pairs: str) -> str:
         share = float(off.mean()) / ece  # type: ignore[arg-type]
         parts.append(f"{risk}: mean probability {mean:.3f}, ECE {ece:.4f}, of which the level alone {share:.0%}")
     liked = mean_of(rows, "positive_share")
-    return f"{title_of(pairs)}: {liked:.3f} of the judged pairs are liked. {'; '.join(parts)}."
+    told = "; ".join(parts)
+    return f"{liked:.3f} of the judged pairs are liked. {told[:1].upper()}{told[1:]}."
 
 
-def gaming_sentence(rows: pl.DataFrame, pairs: str) -> str:
-    """What a constant, which knows no score, reaches."""
-    beaten = 0
-    places = list(rows.group_by("data", "model", maintain_order=True))
-    for _, part in places:
-        best = lowest(part, is_proposed)
-        beaten += best is not None and mean_of(part.filter(method=CONSTANT), "ece") < best[1]
+def gaming_sentences(rows: pl.DataFrame, pairs: str) -> list[str]:
+    """What a constant, which knows no score, reaches, for each data set."""
+    return [f"{_place(data, pairs)}: {_gaming(part)}" for (data,), part in rows.group_by("data", maintain_order=True)]
+
+
+def _gaming(rows: pl.DataFrame) -> str:
+    places = [part for _, part in rows.group_by("model", maintain_order=True)]
+    bests = [(part, best) for part in places if (best := lowest(part, is_proposed)) is not None]
+    beaten = sum(mean_of(part.filter(method=CONSTANT), "ece") < best[1] for part, best in bests)
     constant = rows.filter(method=CONSTANT)
     fitted = rows.filter(pl.col("method") != CONSTANT, pl.col("method").is_in(IN_TEXT))
     return (
-        f"{title_of(pairs)}: ECE can be gamed. The same probability for every pair (the share of positives of what was "
+        "ECE can be gamed. The same probability for every pair (the share of positives of what was "
         f"fitted on) has a mean ECE of {mean_of(constant, 'ece'):.4f} and is lower than the best proposed method for "
-        f"{beaten} of {len(places)} models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that "
+        f"{beaten} of {len(bests)} decided models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that "
         f"of the parametric methods {mean_of(fitted, 'nll'):.4f} on average and {_best_nll(fitted)} at best."
     )
 
@@ -141,7 +195,7 @@ def claim_verdicts(contests: dict[str, tuple[pl.DataFrame, pl.DataFrame]], rows:
     liked = 100 * mean_of(rows, "positive_share")
     decreases = {pairs: _decreases(risk) for pairs, (_, risk) in contests.items()}
     gains = {
-        pairs: _percent_span(proposal["improvement_percent"].drop_nulls()) for pairs, (proposal, _) in contests.items()
+        pairs: _changes(proposal["improvement_percent"]) for pairs, (proposal, _) in contests.items()
     }
     return [
         Verdict("ECE decrease, unbiased risk against naive risk, all parametric methods", _listed(decreases),
@@ -154,7 +208,8 @@ def claim_verdicts(contests: dict[str, tuple[pl.DataFrame, pl.DataFrame]], rows:
 def _decreases(risks: pl.DataFrame) -> str:
     text = risks.filter(pl.col("method").is_in(IN_TEXT))
     lower = text.filter(pl.col("decrease_percent") > 0).height
-    return f"{_percent_span(text['decrease_percent'].drop_nulls())} (a decrease in {lower} of {text.height} cases)"
+    decided = text.drop_nulls("decrease_percent").height
+    return f"{_changes(text['decrease_percent'])} (a decrease in {lower} of {decided} decided cases)"
 
 
 def _listed(found: dict[str, str]) -> str:

@@ -39,8 +39,8 @@ def title_of(pairs: str) -> str:
 
     Examples
     --------
-    >>> title_of(negatives(3)), title_of(WITH_ANCHOR)
-    ('3 negatives per positive', 'all candidates, level from 1,000 uniform pairs')
+    >>> title_of(negatives(1)), title_of(negatives(3)), title_of(WITH_ANCHOR)
+    ('1 negative per positive', '3 negatives per positive', 'all candidates, level from 1,000 uniform pairs')
     """
     named = {
         AS_LOGGED: "as many negatives per positive as the log has",
@@ -49,7 +49,10 @@ def title_of(pairs: str) -> str:
         WITH_BASE_RATE: "all candidates, level from a base rate",
         WITH_ANCHOR: "all candidates, level from 1,000 uniform pairs",
     }
-    return named[pairs] if pairs in named else f"{pairs.removeprefix('negatives-')} negatives per positive"
+    if pairs in named:
+        return named[pairs]
+    count = int(pairs.removeprefix("negatives-"))
+    return f"{count} negative{'' if count == 1 else 's'} per positive"
 
 
 def uses_anchor(pairs: str) -> bool:
@@ -72,11 +75,11 @@ def logged_ratio(log: Interactions, threshold: float) -> int:
 
 def training_log(bench: Workbench, data: str) -> Interactions:
     """All ratings of the training part, also those of 3 and below; the test part is not handed out."""
-    return dataset_of(bench, data).parts["train"]
+    return bench.training_log(data)
 
 
 def dataset_of(bench: Workbench, data: str) -> Dataset:
-    """A data set as it was read; of its parts only the training part may be looked at."""
+    """A data set as it was read; only for work that judges."""
     return load_dataset(data, bench.shelf.place(data))
 
 
