@@ -14,14 +14,15 @@ from sureness.report._format import chance, points, spoken_percent
 _CLEAR = 0.05
 
 
-def trusted(before: float, after: float, how: str) -> Finding:
-    """That a percentage can be taken at its word, by errors over all judged pairs."""
+def trusted(before: float, after: float, how: str, share: float) -> Finding:
+    """That a percentage has the right size, by errors over all judged pairs, of which a share is positive."""
     return Finding(
-        "A percentage you can take at its word",
+        "A percentage of the right size",
         f"off by {points(before)} → {points(after)} points",
         "mean error of the probabilities before and after calibration",
         "Mean distance between what is promised and what happens: before calibration (sigmoid of the scores), and "
-        f"after ({how}).",
+        f"after ({how}); over all judged pairs, of which {spoken_percent(share)} are positive. How likely items fare "
+        "is in the diagram.",
         "reliability", holds=after < before,
     )  # fmt: skip
 

@@ -120,7 +120,7 @@ def _findings(found: _Found) -> tuple[Finding, ...]:
     study = found.study
     errors = dict(study.table.select("method", "ece").iter_rows())
     told: list[Finding | None] = [
-        findings.trusted(errors["sigmoid"], errors[study.main], study.main),
+        findings.trusted(errors["sigmoid"], errors[study.main], study.main, float(study.test.labels.mean())),
         findings.first_items(*first_items(found.lists), TOP),
         findings.sizes(found.lists, found.sizes),
         findings.unsure(found.lists),

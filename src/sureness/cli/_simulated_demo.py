@@ -124,7 +124,8 @@ def _findings(found: _Found) -> tuple[Finding, ...]:
     method, knowledge = found.main
     test = found.study.test
     told: list[Finding | None] = [
-        findings.trusted(found.error(("sigmoid", "naive")), found.error(found.main), f"{method}, {knowledge}"),
+        findings.trusted(found.error(("sigmoid", "naive")), found.error(found.main), f"{method}, {knowledge}",
+                         float(test.labels.mean())),
         findings.corrected(found.mean_probability((method, "naive")), found.mean_probability(found.main),
                            float(test.labels.mean())),
         findings.near_truth(found.error((method, "naive")), found.error(found.main),

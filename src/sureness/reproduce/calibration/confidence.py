@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sureness.calibration.base import Calibrator
 from sureness.evaluation.ranking import top_blocks
 from sureness.reproduce.calibration.fitting import maps_cell, maps_of
 from sureness.reproduce.calibration.grid import DATA, base_of, recommender, why_absent
+from sureness.reproduce.calibration.sentences import between
 from sureness.reproduce.calibration.sets import AS_LOGGED, WITH_ANCHOR, title_of, training_log
 from sureness.reproduce.cells import Cell, Tables, work
 from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
@@ -113,7 +115,8 @@ def _correlation(find: Finder, base: dict[str, Any], pairs: str) -> dict[str, ob
     data = _prepared(find, base, pairs)
     centre, half = np.arctanh(data.correlation), 1.96 / np.sqrt(max(data.n_users - 3, 1))
     found = find(_cell(base, pairs))
-    risk, sure = found.table("about")["risk"].item(), float((found.table("top")["probability"] > _SURE).mean())  # type: ignore[arg-type]
+    risk = found.table("about")["risk"].item()
+    sure = float(np.mean(found.table("top")["probability"].to_numpy() > _SURE))
     return {
         "risk": risk, "users": data.n_users, "above 0.99": sure, "r": data.correlation,
         "low": float(np.tanh(centre - half)), "high": float(np.tanh(centre + half)), "text": "> 0.5",
@@ -159,16 +162,14 @@ def _degree_findings(table: pl.DataFrame) -> list[str]:
 
 
 def _seeds(rows: pl.DataFrame) -> str:
-    return f"{rows.height} seed{'' if rows.height == 1 else 's'}, {rows['above 0.99'].mean():.1%} above {_SURE}"
+    sure = fmean(rows["above 0.99"])
+    return f"{rows.height} seed{'' if rows.height == 1 else 's'}, {sure:.1%} of the top-10 probabilities above {_SURE}"
 
 
 def _span(rows: pl.DataFrame) -> str:
     """The r of several seeds, once if they read the same."""
-    known = rows["r"].drop_nans().drop_nulls()
-    if not len(known):
-        return "not defined"
-    low, high = f"{known.min():.2f}", f"{known.max():.2f}"
-    return low if low == high else f"{low} to {high}"
+    known = rows["r"].drop_nans().to_list()
+    return between(known) if known else "not defined"
 
 
 def _degree_verdict(table: pl.DataFrame) -> Verdict:

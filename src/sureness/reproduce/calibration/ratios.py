@@ -91,11 +91,11 @@ def _finding(drawn: pl.DataFrame) -> str:
         return "the unbiased risk has no minimum with any tried number of negatives."
     told = told.with_columns(better=pl.col("ECE, unbiased") < pl.col("ECE, naive")).sort("positive share")
     better, worse = (told.filter(better=kind)["positive share"].to_list() for kind in (True, False))
-    best = told.sort("ECE, unbiased").row(0, named=True)
+    best, most = told.sort("ECE, unbiased")[[0, -1]].to_dicts()
     without = drawn.height - told.height
     return (
-        f"the number of negatives alone moves the ECE of the unbiased risk from {told['ECE, unbiased'].min():.4f} to "
-        f"{told['ECE, unbiased'].max():.4f}{f' (no minimum with {without} of {drawn.height})' if without else ''}. It "
+        f"the number of negatives alone moves the ECE of the unbiased risk from {best['ECE, unbiased']:.4f} to "
+        f"{most['ECE, unbiased']:.4f}{f' (no minimum with {without} of {drawn.height})' if without else ''}. It "
         f"is better than the naive one where the sample has {_span(better)} positives and worse where it has "
         f"{_span(worse)}; {told['liked in the test'][0]:.1%} of the test pairs are liked. Dividing by propensities "
         "raises every probability; it helps where the sample made them so low that this does not overshoot"

@@ -82,20 +82,20 @@ def _changes(decreases: pl.Series) -> str:
     """
     falls = [value for value in decreases.drop_nulls() if value > 0]
     rises = [-value for value in decreases.drop_nulls() if value <= 0]
-    told = [f"falls by {_between(falls)}%"] if falls else []
+    told = [f"falls by {between(falls)}%"] if falls else []
     if rises and max(rises) >= 100:
-        told.append(f"rises {_between([1 + value / 100 for value in rises], digits=1, unit='-')}fold")
+        told.append(f"rises {between([1 + value / 100 for value in rises], digits=1, unit='-')}fold")
     elif rises:
-        told.append(f"rises by {_between(rises)}%")
+        told.append(f"rises by {between(rises)}%")
     return " or ".join(told) or "is not defined"
 
 
-def _between(values: list[float], *, digits: int = 2, unit: str = "") -> str:
+def between(values: list[float], *, digits: int = 2, unit: str = "") -> str:
     """From the smallest to the largest; once if they read the same.
 
     Examples
     --------
-    >>> _between([1.0, 2.5]), _between([0.091, 0.094]), _between([1.5, 3.0], digits=1, unit="-")
+    >>> between([1.0, 2.5]), between([0.091, 0.094]), between([1.5, 3.0], digits=1, unit="-")
     ('1.00 to 2.50', '0.09', '1.5- to 3.0-')
     """
     low, high = (f"{value:.{digits}f}{unit}" for value in (min(values), max(values)))
@@ -164,10 +164,10 @@ def _gaming(rows: pl.DataFrame) -> str:
     constant = rows.filter(method=CONSTANT)
     fitted = rows.filter(pl.col("method") != CONSTANT, pl.col("method").is_in(IN_TEXT))
     return (
-        "ECE can be gamed. The same probability for every pair (the share of positives of what was "
-        f"fitted on) has a mean ECE of {mean_of(constant, 'ece'):.4f} and is lower than the best proposed method for "
-        f"{beaten} of {len(bests)} decided models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that "
-        f"of the parametric methods {mean_of(fitted, 'nll'):.4f} on average and {_best_nll(fitted)} at best."
+        "ECE can be gamed. The same probability for every pair (the share of positives of what was fitted on) has a "
+        f"mean ECE of {mean_of(constant, 'ece'):.4f} and is lower than the best proposed method for {beaten} of "
+        f"{len(bests)} decided models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that of "
+        f"the parametric methods {mean_of(fitted, 'nll'):.4f} on average and {_best_nll(fitted)} at best."
     )
 
 
@@ -194,9 +194,7 @@ def claim_verdicts(contests: dict[str, tuple[pl.DataFrame, pl.DataFrame]], rows:
     every_model = len(improvements) == proposals.height and bool((improvements > 0).all())
     liked = 100 * mean_of(rows, "positive_share")
     decreases = {pairs: _decreases(risk) for pairs, (_, risk) in contests.items()}
-    gains = {
-        pairs: _changes(proposal["improvement_percent"]) for pairs, (proposal, _) in contests.items()
-    }
+    gains = {pairs: _changes(proposal["improvement_percent"]) for pairs, (proposal, _) in contests.items()}
     return [
         Verdict("ECE decrease, unbiased risk against naive risk, all parametric methods", _listed(decreases),
                 text.filter(pl.col("decrease_percent") > 0).height == text.height),
