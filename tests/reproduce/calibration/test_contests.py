@@ -130,8 +130,8 @@ def test_the_ratio_is_said_to_decide():
          "positive share": [0.5, 0.17, 0.1], "liked in the test": [0.18] * 3, "ECE, naive": [0.3, 0.06, 0.08],
          "ECE, unbiased": [float("nan"), 0.5, 0.02], "mean probability, naive": [0.4, 0.135, 0.084],
          "mean probability, unbiased": [float("nan"), 0.439, 0.168],
-         "proposed is lowest": ["none decided", "0 of 5", "2 of 5 (1 beyond chance)"],
-         "unbiased is lower": ["none decided", "0 of 20", "9 of 20"]}
+         "proposed is lowest": ["0 of 0", "0 of 5", "2 of 5 (1 beyond chance)"],
+         "unbiased is lower": ["0 of 0", "0 of 20", "9 of 20"]}
     )  # fmt: skip
     said = ratio_findings(table)[0]
     assert "from 0.0200 to 0.5000 (no minimum with 1 of 3)" in said

@@ -145,7 +145,7 @@ _RISK_CAPTION = (
 _RATIO_CAPTION = (
     "Not a choice: the ratio of the main table comes from the training log alone; this shows what others would have "
     "given. ECE and probabilities are means over models, seeds and the four parametric methods of the text, those "
-    "without a minimum left out (their number is given; '-' where all are)."
+    "without a minimum left out (their number is given; '-' where all are); 'of' counts the decided cases and models."
 )
 
 

@@ -67,8 +67,6 @@ def _row(data: str, pairs: str, share: float, rows: pl.DataFrame, failed: pl.Dat
 
 def _of(table: pl.DataFrame, column: str, good: tuple[str, str], total: int) -> str:
     """In how many of the decided cases something is so, and in how many beyond chance (the first good word)."""
-    if not total:
-        return "none decided"
     found = table.filter(pl.col(column).is_in(good)).height
     return f"{found} of {total} ({table.filter(pl.col(column) == good[0]).height} beyond chance)"
 
