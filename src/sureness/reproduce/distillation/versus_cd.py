@@ -50,9 +50,8 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
         pl.col("metric").is_in(_METRICS)
     )
     keys = ["data", "model", "method", "metric"]
-    beside = beside_published(
-        ours, published("distillation-versus-cd"), keys, why_not_run=lambda row: "its file is not here"
-    )
+    theirs = published("distillation-versus-cd")
+    beside = beside_published(ours, theirs, keys, why_not_run=lambda row: _why_not_run(str(row["data"]), plan))
     order = {name: place for place, name in enumerate(NAMES.values())}
     beside = beside.sort("data", pl.col("method").replace_strict(order), maintain_order=True)
     tests = [(each.data, found) for each in pairs for found in contests(each, _CLAIMS, _METRICS, plan.seeds, find)]
@@ -74,6 +73,10 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
         "how they were tuned and trained. So the levels need not agree; the order can be compared.",
         "Strong start: both models are trained alone to their best first. BD and CD had equal numbers of settings.",
     ], [_verdict(tests, plan)])  # fmt: skip
+
+
+def _why_not_run(data: str, plan: Plan) -> str:
+    return "its file is not here" if data in plan.absent else "it was not asked for (--data)"
 
 
 def _sentence(data: str, found: Contest) -> str:

@@ -106,4 +106,8 @@ def why_absent(plan: Plan, data: object) -> str:
     name = str(data)
     if name in plan.absent:
         return f"{title(name)} is not in the data folder"
-    return f"{title(name)} is part of the full scale" if plan.scale == "quick" else f"{title(name)} is not in the plan"
+    return (
+        f"{title(name)} is part of the full scale"
+        if plan.scale == "quick"
+        else f"{title(name)} was not asked for (--data)"
+    )
