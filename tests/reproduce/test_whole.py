@@ -206,7 +206,7 @@ def test_claims_are_gathered_from_the_experiments(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "_tested", lambda: [SMALL])
     store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
     (written,) = reproduce([claims._claims()], store, tmp_path / "out")
-    assert "0 holds, 1 does not hold" in written.outcome.findings[0]
+    assert "holds: 0, does not hold: 1" in written.outcome.findings[0]
 
 
 def test_the_command_runs_lists_and_tells(tmp_path, monkeypatch, capsys):

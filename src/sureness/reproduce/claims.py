@@ -52,10 +52,10 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     }
     table = claims_table(verdicts)
     counts = dict(table.group_by("verdict").len().iter_rows())
-    told = ", ".join(f"{counts.get(word, 0)} {word}" for word in _WORDS.values())
+    told = ", ".join(f"{word}: {counts.get(word, 0)}" for word in _WORDS.values())
     return Outcome(
         tables=[ResultTable("claims", "What the text claims", table, "A claim is tested on the data that are here.")],
-        findings=[f"Of {table.height} claims of the running text: {told}."],
+        findings=[f"{table.height} claims of the running text; {told}."],
     )
 
 
