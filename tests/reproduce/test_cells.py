@@ -102,7 +102,7 @@ def test_the_seal_is_opened_again_after_a_cell_that_failed(tmp_path, data_folder
     store = CellStore(tmp_path / "cells", DataShelf(data_folder))
     with pytest.raises(SealedError):
         store.compute(works.peeking_at_data.cell(data="coat", how="parts"))
-    assert not sealing.tests_are_sealed()
+    assert not sealing.labels_are_sealed()
 
 
 def test_tuning_does_not_see_test_labels(tmp_path, data_folder, monkeypatch):

@@ -49,7 +49,7 @@ def sealing_tests(sealed: bool = True) -> Iterator[None]:
     Examples
     --------
     >>> with sealing_tests():
-    ...     tests_are_sealed()
+    ...     labels_are_sealed()
     True
     """
     token = _SEALED.set(sealed)
@@ -59,11 +59,11 @@ def sealing_tests(sealed: bool = True) -> Iterator[None]:
         _SEALED.reset(token)
 
 
-def tests_are_sealed() -> bool:
+def labels_are_sealed() -> bool:
     """Whether test labels may not be asked for now."""
     return _SEALED.get()
 
 
 def sealed(split: Split) -> Split:
     """A split as it may be seen now."""
-    return SealedSplit(split.train, split.validation) if tests_are_sealed() else split
+    return SealedSplit(split.train, split.validation) if labels_are_sealed() else split
