@@ -188,7 +188,7 @@ def test_a_kill_loses_at_most_the_running_cells(tmp_path, trace, jobs):
 
 def test_workers_end_with_a_killed_parent(tmp_path, trace):
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace("range(8)", "range(80)"), encoding="utf-8")
+    script.write_text(SCRIPT.replace("slow", "lasting"), encoding="utf-8")  # longer than we wait below
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(script), str(tmp_path / "cells"), "2"]
     process = subprocess.Popen(command, env=environment)

@@ -45,6 +45,13 @@ def slow(bench, *, place: int):
 
 
 @work()
+def lasting(bench, *, place: int):
+    _mark(f"lasting {place}")
+    time.sleep(40)
+    return {"found": pl.DataFrame({"value": [place]})}
+
+
+@work()
 def broken(bench, *, value: int):
     raise DataError(f"{value} cannot be computed")
 
