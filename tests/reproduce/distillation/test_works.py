@@ -7,6 +7,7 @@ import json
 import polars as pl
 import pytest
 
+from sureness.models.saving import load_model
 from sureness.reproduce.distillation.comparisons import compared, measured
 from sureness.reproduce.distillation.judging import judged
 from sureness.reproduce.distillation.pairs import Pair
@@ -78,6 +79,25 @@ def test_from_the_first_try_to_the_judgement(store, start):
     users = pair.users("bd", "student", [1], store.find)
     shown = quality.filter(method="BD-Student", metric="hit@50")["value"].item()
     assert users["hit@50"].mean() == pytest.approx(shown)
+
+
+def test_what_was_tried_is_not_trained_again(store, monkeypatch):
+    """The models of seed 0 are those of the try that was chosen, weight for weight."""
+    pair = tiny()
+    run_cells([pair.chosen("bd")], store)
+    monkeypatch.setattr("sureness.reproduce.distillation.works._trained", None)  # whoever trains now fails
+    run_cells([pair.distilled("bd", 0)], store)
+    best = json.loads(store.find(pair.chosen("bd")).table("trials")["changes"][0])
+    single = store.find(Pair(*_without_grids(pair), {"bd": [best]}).distilled("bd", 0))
+    final = store.find(pair.distilled("bd", 0))
+    assert final.table("history").equals(single.table("history"))
+    for role in ("teacher", "student"):
+        first, second = (load_model(found.folder / role).network_.state_dict() for found in (final, single))
+        assert all((first[name] == second[name]).all() for name in first)
+
+
+def _without_grids(pair):
+    return pair.data, pair.start, pair.model, pair.teacher, pair.student, pair.schedule
 
 
 def test_a_fixed_model_is_not_kept_twice(store):

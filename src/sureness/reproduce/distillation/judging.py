@@ -15,6 +15,7 @@ from sureness.reproduce.distillation.works import (
     alone_cell,
     distilled,
     keeps_counts,
+    learned,
     split_options,
 )
 from sureness.reproduce.workbench import Workbench
@@ -32,15 +33,13 @@ def models_needed(*, method: str, grid: list[Settings], seed: int, **about: Any)
 def models_of(bench: Workbench, *, method: str, grid: list[Settings], seed: int, **about: Any) -> dict[str, Any]:
     """The models that a method made, by their role."""
     from sureness.distillation.starts import truncated
-    from sureness.models.saving import load_model
 
     if method == "alone":
         return {role: bench.found(alone_cell(role, seed, **about)).model for role in ROLES}
     if method == "svd":
         teacher = bench.found(alone_cell("teacher", seed, **about)).model
         return {"student": truncated(teacher.source_, about["bases"]["student"][0]["n_factors"])}
-    folder = bench.found(distilled.cell(**about, method=method, grid=grid, seed=seed)).folder
-    return {role: load_model(folder / role) for role in ROLES if (folder / role).exists()}
+    return learned(bench.found(distilled.cell(**about, method=method, grid=grid, seed=seed)))
 
 
 @work(needs=models_needed, judges=True, cost=2)

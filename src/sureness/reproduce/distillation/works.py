@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from sureness.reproduce.cells import Cell, Tables, work
-from sureness.reproduce.workbench import Workbench
+from sureness.reproduce.workbench import Finished, Workbench
 
 METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
 ROLES = ("teacher", "student")
@@ -153,16 +153,25 @@ def spread_over(method: str, changes: Settings) -> dict[str, Any]:
     return spread
 
 
-def _first_starts(*, changes: Settings, **about: Any) -> Iterable[Cell]:
-    return _starts(seed=0, **about)
+def learned(found: Finished) -> dict[str, Any]:
+    """The models that learned in a distillation, by their role."""
+    from sureness.models.saving import load_model
+
+    return {role: load_model(found.folder / role) for role in ROLES if (found.folder / role).exists()}
 
 
-@work(needs=_first_starts, cost=60)
+def _first_models(*, changes: Settings, **about: Any) -> Iterable[Cell]:
+    yield distilled.cell(**about, grid=[changes], seed=0)
+    for role in ROLES:
+        yield alone_cell(role, 0, **about)
+
+
+@work(needs=_first_models, cost=2)
 def tried(
     bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
     changes: Settings,
 ) -> Tables:  # fmt: skip
-    """What one setting of a method reaches on validation, with seed 0."""
+    """What one setting of a method reaches on validation, with seed 0; a model that does not learn stays as it is."""
     from sureness.evaluation.ranking import evaluate_ranking
 
     about: dict[str, Any] = {
@@ -173,11 +182,11 @@ def tried(
         "schedule": schedule,
         "method": method,
     }
-    both = _trained(bench, 0, changes, **about)
+    models = {role: bench.found(alone_cell(role, 0, **about)).model for role in ROLES}
+    models |= learned(bench.found(distilled.cell(**about, grid=[changes], seed=0)))
     split = bench.split(data, **split_options(data, keeps_counts(data, start)))
     values = [
-        evaluate_ranking(each, split.validation, seen=split.train, metrics=METRICS)["hit@50"]
-        for each in (both.teacher_, both.student_)
+        evaluate_ranking(models[role], split.validation, seen=split.train, metrics=METRICS)["hit@50"] for role in ROLES
     ]
     return {"validation": pl.DataFrame({"role": ROLES, "value": values})}
 
@@ -218,6 +227,8 @@ def chosen(
 def _choice_and_starts(*, grid: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
     if len(grid) > 1:
         yield chosen.cell(**about, grid=grid)
+        if seed == 0:
+            yield from (distilled.cell(**about, grid=[changes], seed=0) for changes in grid)
     yield from _starts(seed=seed, **about)
 
 
@@ -226,7 +237,10 @@ def distilled(
     bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
     grid: list[Settings], seed: int,
 ) -> Tables:  # fmt: skip
-    """Both models after a method with the best of its settings; those that learned are kept, by their role."""
+    """Both models after a method with the best of its settings; those that learned are kept, by their role.
+
+    What was trained to find the settings is not trained again.
+    """
     from sureness.models.base import Recommender
 
     about: dict[str, Any] = {
@@ -240,11 +254,15 @@ def distilled(
     changes = grid[0]
     if len(grid) > 1:
         changes = json.loads(bench.found(chosen.cell(**about, grid=grid)).table("trials")["changes"][0])
-    both = _trained(bench, seed, changes, **about)
-    for role, learns, fitted in (
-        ("teacher", both.settings.teacher_learns, both.teacher_),
-        ("student", both.settings.student_learns, both.student_),
-    ):
-        if learns and isinstance(fitted, Recommender):
+    if len(grid) > 1 and seed == 0:
+        best = bench.found(distilled.cell(**about, grid=[changes], seed=0))
+        history, models = best.table("history"), learned(best)
+    else:
+        both = _trained(bench, seed, changes, **about)
+        learns = {"teacher": both.settings.teacher_learns, "student": both.settings.student_learns}
+        history = both.history_
+        models = {role: getattr(both, f"{role}_") for role in ROLES if learns[role]}
+    for role, fitted in models.items():
+        if isinstance(fitted, Recommender):
             fitted.save(bench.place / role)
-    return {"history": both.history_, "about": pl.DataFrame({"changes": [json.dumps(changes)]})}
+    return {"history": history, "about": pl.DataFrame({"changes": [json.dumps(changes)]})}
