@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import polars as pl
 
 from sureness.reproduce.cells import Tables, work
 from sureness.reproduce.distillation.judging import models_needed, models_of
-from sureness.reproduce.distillation.works import ROLES, Settings, keeps_counts, split_options
+from sureness.reproduce.distillation.works import ROLES, Settings, Told, split_of
 from sureness.reproduce.workbench import Workbench
 
 N_POINTS = 1_500  # of a scatter, from each model's ranking
 
 
 @work(needs=models_needed, judges=True, cost=5)
-def compared(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    grid: list[Settings], seed: int,
-) -> Tables:  # fmt: skip
+def compared(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """The ranks of all test interactions by both models, and those of some items that either ranks high."""
     from sureness.data.interactions import union
     from sureness.evaluation.rank_comparison import compare_ranks, rank_scatter
 
-    about: dict[str, Any] = {"data": data, "start": start, "model": model, "bases": bases, "schedule": schedule}
-    both = models_of(bench, method=method, grid=grid, seed=seed, **about)
-    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    both = models_of(bench, grid=grid, seed=seed, **about)
+    split = split_of(bench, about["data"], about["start"])
     seen = union([split.train, split.validation])
     found = compare_ranks(both["teacher"], both["student"], split.test, seen=seen)
     scatter = rank_scatter(both["teacher"], both["student"], seen=seen, n_points=N_POINTS, seed=seed)
@@ -39,15 +35,11 @@ def compared(
 
 
 @work(needs=models_needed, cost=20)
-def measured(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    grid: list[Settings], seed: int,
-) -> Tables:  # fmt: skip
+def measured(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """How many numbers each model has learned, and how long it takes to make the lists of all users."""
     from sureness.evaluation.inference import inference_table
 
-    about: dict[str, Any] = {"data": data, "start": start, "model": model, "bases": bases, "schedule": schedule}
-    both = models_of(bench, method=method, grid=grid, seed=seed, **about)
-    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    both = models_of(bench, grid=grid, seed=seed, **about)
+    split = split_of(bench, about["data"], about["start"])
     sizes = inference_table({role: both[role] for role in ROLES}, length=50, seen=split.train, repeats=2)
     return {"sizes": sizes.rename({"model": "role"})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -12,50 +12,48 @@ from sureness.reproduce.distillation.works import (
     METRICS,
     ROLES,
     Settings,
+    Told,
     alone_cell,
     distilled,
-    keeps_counts,
     learned,
-    split_options,
+    split_of,
 )
 from sureness.reproduce.workbench import Workbench
 
 
-def models_needed(*, method: str, grid: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
+def models_needed(*, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Iterable[Cell]:
     """The cells that hold the models of a method."""
+    method = about["method"]
     if method in ("alone", "svd"):
         for role in ROLES if method == "alone" else ROLES[:1]:
             yield alone_cell(role, seed, **about)
     else:
-        yield distilled.cell(**about, method=method, grid=grid, seed=seed)
+        yield distilled.cell(**about, grid=grid, seed=seed)
 
 
-def models_of(bench: Workbench, *, method: str, grid: list[Settings], seed: int, **about: Any) -> dict[str, Any]:
+def models_of(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> dict[str, Any]:
     """The models that a method made, by their role."""
     from sureness.distillation.starts import truncated
 
+    method = about["method"]
     if method == "alone":
         return {role: bench.found(alone_cell(role, seed, **about)).model for role in ROLES}
     if method == "svd":
         teacher = bench.found(alone_cell("teacher", seed, **about)).model
         return {"student": truncated(teacher.source_, about["bases"]["student"][0]["n_factors"])}
-    return learned(bench.found(distilled.cell(**about, method=method, grid=grid, seed=seed)))
+    return learned(bench.found(distilled.cell(**about, grid=grid, seed=seed)))
 
 
 @work(needs=models_needed, judges=True, cost=2)
-def judged(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    grid: list[Settings], seed: int,
-) -> Tables:  # fmt: skip
+def judged(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """The test numbers of the models a method made, and every user's for paired tests."""
     from sureness.data.interactions import union
     from sureness.evaluation.ranking import evaluate_ranking
 
-    about: dict[str, Any] = {"data": data, "start": start, "model": model, "bases": bases, "schedule": schedule}
-    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    split = split_of(bench, about["data"], about["start"])
     seen = union([split.train, split.validation])
     found = {}
-    for role, each in models_of(bench, method=method, grid=grid, seed=seed, **about).items():
+    for role, each in models_of(bench, grid=grid, seed=seed, **about).items():
         found[role] = evaluate_ranking(each, split.test, seen=seen, metrics=METRICS).per_user
     return judgement(found)
 

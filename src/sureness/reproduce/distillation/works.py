@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
+from sureness.data.splitting import Split
 from sureness.reproduce.cells import Cell, Tables, work
 from sureness.reproduce.workbench import Finished, Workbench
 
@@ -18,6 +19,17 @@ _GENERAL = ("student_start", "epochs", "refresh_every", "warm_up", "ranks")
 _TWIN = 1_000  # what is added to the student's seed where both models would be the same one
 
 Settings = dict[str, Any]
+
+
+class Told(TypedDict):
+    """What every cell of two models is told: which models, from where, and by which method they learn together."""
+
+    data: str
+    start: str
+    model: str
+    bases: dict[str, list[Settings]]  # role -> what is tried for the model alone
+    schedule: Settings
+    method: str
 
 
 def keeps_counts(data: str, start: str) -> bool:
@@ -36,6 +48,11 @@ def split_options(data: str, counts: bool) -> dict[str, Any]:
     if data == "citeulike-bd":
         return {"artefact": True} if counts else {}
     return {"protocol": "leave-one-out", "positive_above": None} if data == "ml-100k" else {}
+
+
+def split_of(bench: Workbench, data: str, start: str) -> Split:
+    """The data of two models as a cell may see them."""
+    return bench.split(data, **split_options(data, keeps_counts(data, start)))
 
 
 # -- models alone -----------------------------------------------------------------------------------------------------
@@ -119,7 +136,7 @@ def _trained(bench: Workbench, seed: int, changes: Settings, **about: Any) -> An
     method = about["method"]
     settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
-    split = bench.split(about["data"], **split_options(about["data"], keeps_counts(about["data"], about["start"])))
+    split = split_of(bench, about["data"], about["start"])
     return BidirectionalDistillation(pair[0], pair[1], settings).fit(split.train, split.validation)
 
 
@@ -167,24 +184,13 @@ def _first_models(*, changes: Settings, **about: Any) -> Iterable[Cell]:
 
 
 @work(needs=_first_models, cost=2)
-def tried(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    changes: Settings,
-) -> Tables:  # fmt: skip
+def tried(bench: Workbench, *, changes: Settings, **about: Unpack[Told]) -> Tables:
     """What one setting of a method reaches on validation, with seed 0; a model that does not learn stays as it is."""
     from sureness.evaluation.ranking import evaluate_ranking
 
-    about: dict[str, Any] = {
-        "data": data,
-        "start": start,
-        "model": model,
-        "bases": bases,
-        "schedule": schedule,
-        "method": method,
-    }
     models = {role: bench.found(alone_cell(role, 0, **about)).model for role in ROLES}
     models |= learned(bench.found(distilled.cell(**about, grid=[changes], seed=0)))
-    split = bench.split(data, **split_options(data, keeps_counts(data, start)))
+    split = split_of(bench, about["data"], about["start"])
     values = [
         evaluate_ranking(models[role], split.validation, seen=split.train, metrics=METRICS)["hit@50"] for role in ROLES
     ]
@@ -199,27 +205,16 @@ def _every_try(*, grid: list[Settings], **about: Any) -> Iterable[Cell]:
 
 
 @work(needs=_every_try, cost=0.1)
-def chosen(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    grid: list[Settings],
-) -> Tables:  # fmt: skip
+def chosen(bench: Workbench, *, grid: list[Settings], **about: Unpack[Told]) -> Tables:
     """The settings of a method by what they reach on validation, the best first.
 
     What counts is the student's value in units of the student alone; for BD, where both learn, that of both.
     """
-    about: dict[str, Any] = {
-        "data": data,
-        "start": start,
-        "model": model,
-        "bases": bases,
-        "schedule": schedule,
-        "method": method,
-    }
     units = {role: bench.found(alone_cell(role, 0, **about)).table("about")["validation"][0] or 1.0 for role in ROLES}
     rows = []
     for changes in grid:
         found = dict(bench.found(tried.cell(**about, changes=changes)).table("validation").iter_rows())
-        value = sum(found[role] / units[role] for role in (ROLES if method == "bd" else ROLES[1:]))
+        value = sum(found[role] / units[role] for role in (ROLES if about["method"] == "bd" else ROLES[1:]))
         rows.append({"changes": json.dumps(changes), **found, "value": value})
     return {"trials": pl.DataFrame(rows).sort("value", descending=True, maintain_order=True)}
 
@@ -233,24 +228,13 @@ def _choice_and_starts(*, grid: list[Settings], seed: int, **about: Any) -> Iter
 
 
 @work(needs=_choice_and_starts, cost=60)
-def distilled(
-    bench: Workbench, *, data: str, start: str, model: str, bases: dict[str, Any], schedule: Settings, method: str,
-    grid: list[Settings], seed: int,
-) -> Tables:  # fmt: skip
+def distilled(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """Both models after a method with the best of its settings; those that learned are kept, by their role.
 
     What was trained to find the settings is not trained again.
     """
     from sureness.models.base import Recommender
 
-    about: dict[str, Any] = {
-        "data": data,
-        "start": start,
-        "model": model,
-        "bases": bases,
-        "schedule": schedule,
-        "method": method,
-    }
     changes = grid[0]
     if len(grid) > 1:
         changes = json.loads(bench.found(chosen.cell(**about, grid=grid)).table("trials")["changes"][0])
