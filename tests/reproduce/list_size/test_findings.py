@@ -29,7 +29,7 @@ def test_perk_that_beats_all_is_said_to():
 def test_whom_perk_does_not_beat_is_named():
     values = utilities({"best fixed k": 0.3, "MtCut": 0.5, "AttnCut": 0.4, "PerK as published": 0.4})
     (sentence,) = told_gains("ml-1m", compared(values))
-    assert "beats every competitor in no utility" in sentence
+    assert "leads all competitors in no utility" in sentence
     assert "F1 worse than MtCut" in sentence
     assert "F1 level with AttnCut" in sentence
     assert "best fixed k" not in sentence

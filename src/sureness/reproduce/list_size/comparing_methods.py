@@ -101,7 +101,7 @@ def told_gains(data: str, gains: pl.DataFrame) -> list[str]:
         clear = [NAMES[m] for m in METRICS if part.filter(metric=m).height and
                  won.filter(metric=m).height == part.filter(metric=m).height]  # fmt: skip
         missed = [text for metric in METRICS for text in _missed(metric, part.filter(metric=metric))]
-        every = f"beats every competitor in {', '.join(clear)}" if clear else "beats every competitor in no utility"
+        every = f"beats every competitor in {', '.join(clear)}" if clear else "leads all competitors in no utility"
         sentences.append(f"{title(data)}: {form} {every}; {'; '.join(missed)}.")
     return sentences
 
