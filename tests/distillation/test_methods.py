@@ -48,6 +48,13 @@ def test_bd_is_the_default():
     assert distillation_method("bd") == DistillationSettings()
 
 
+def test_bd_on_top_items_tells_the_student_what_cd_tells_it_and_the_teacher_what_bd_does():
+    to_student, to_teacher = both("bd-top")
+    assert (to_student.scheme, to_student.labels) == ("rank-aware", "sigmoid")
+    assert to_teacher == distillation_method("bd").to_teacher
+    assert distillation_method("bd-top").teacher_learns
+
+
 def test_swapped_exchanges_the_two_functions():
     assert [direction.scheme for direction in both("swapped")] == ["exp", "tanh"]
 
@@ -100,5 +107,5 @@ def test_teacher_positives_start_from_the_teachers_svd():
 
 @pytest.mark.parametrize("name", ["BD", "", "kd", None])
 def test_other_methods_are_refused_with_the_known_ones(name):
-    with pytest.raises(DataError, match=f"there is no method {name!r}; there are bd, rd, cd, one-way"):
+    with pytest.raises(DataError, match=f"there is no method {name!r}; there are bd, bd-top, rd, cd, one-way"):
         distillation_method(name)

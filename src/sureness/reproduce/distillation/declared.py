@@ -185,7 +185,7 @@ for _start in STARTS:
         GRIDS[_start, _model] = _SHORT  # a training takes minutes, so fewer
 
 RIVALS = ("bd", "cd", "rd")
-EXTRAS = ("svd", "teacher-positives", "combined")
+EXTRAS = ("svd", "teacher-positives", "combined", "bd-top")
 
 
 def grids(scale: Scale, start: str, model: str) -> dict[str, list[dict[str, Any]]]:

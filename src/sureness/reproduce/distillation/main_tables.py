@@ -94,10 +94,11 @@ def _beside(each: Pair, ours: pl.DataFrame) -> ResultTable:
 
 
 def _tests(each: Pair, plan: Plan, find: Finder) -> ResultTable:
-    students = [(name, "student") for name in methods_of(each.start, each.model) if name not in ("alone", "bd")]
-    which = [*_CLAIMS, *((other, ("alone", "student")) for other in students)]
-    if ("combined", "student") in students:
-        which += [(("combined", "student"), (other, "student")) for other in ("cd", "bd")]
+    others = [name for name in methods_of(each.start, each.model) if name not in ("alone", "bd")]
+    which = [*_CLAIMS, *(((name, "student"), ("alone", "student")) for name in others)]
+    if "bd-top" in others:
+        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-top") for rival in ("cd", "bd")]
+        which.append((("bd-top", "teacher"), ("alone", "teacher")))
     rows = [found.row() for found in contests(each, which, METRICS, plan.seeds, find)]
     title_ = f"Paired tests over users, {each.start} start"
     return ResultTable(f"{each.start}-tests", title_, pl.DataFrame(rows),
@@ -185,8 +186,8 @@ def _notes(plan: Plan, pairs: Sequence[Pair]) -> list[str]:
         "From the strong start a model that does not get better on validation ends as it began.",
     ]
     if pairs[0].model == "bpr":
-        notes.append("SVD, Teacher positives and Combined are not in the text; Combined has one setting, put together "
-                     "from what CD and Teacher positives had shown on validation.")  # fmt: skip
+        notes.append("SVD, Teacher positives, Combined and BD on top items are not in the text; the last two have one "
+                     "setting, put together from what CD and Teacher positives had shown on validation.")  # fmt: skip
     if plan.scale == "quick":
         notes.append(
             "The quick scale trains for few epochs with one or two settings: it shows that all runs, not who wins."
