@@ -83,6 +83,27 @@ def test_a_failing_cell_is_named_and_the_others_are_kept(store, jobs):
     assert not store.has(works.broken.cell(value=3))
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_does_not_need_a_failed_cell_is_computed_all_the_same(store, jobs):
+    needing = [works.needing_broken.cell(value=3, step=step) for step in (2, 1, 0)]
+    wanted = [*needing, works.broken.cell(value=4), works.number.cell(value=1), works.total.cell(first=2, second=5)]
+    with pytest.raises(CellError, match=r"broken 3: 3 cannot be computed \(and 1 more failed\)"):
+        run_cells(wanted, store, jobs=jobs)
+    assert store.has(works.number.cell(value=1))
+    assert store.has(works.total.cell(first=2, second=5))
+    assert not any(store.has(cell) for cell in needing)
+
+
+def test_where_nothing_can_be_kept_nothing_more_is_computed(store, trace, monkeypatch):
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(CellError, match="number 1: .*No space left"):
+        run_cells([works.number.cell(value=1), works.number.cell(value=2)], store)
+    assert trace() == ["number 1"]
+
+
 @pytest.mark.parametrize("how", ["test", "parts", "summary"])
 def test_work_that_does_not_judge_cannot_see_the_test(store, how):
     with pytest.raises(SealedError, match="sealed"):

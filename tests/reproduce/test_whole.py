@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
-from sureness.errors import DataError
+from sureness.errors import DataError, FileError
 from sureness.reproduce import catalogue, claims, writing
 from sureness.reproduce.claims import claims_table
 from sureness.reproduce.comparing import beside_published, paired
-from sureness.reproduce.experiment import Verdict
+from sureness.reproduce.experiment import Outcome, Verdict
 from sureness.reproduce.published import published, published_tables
 from sureness.reproduce.running import CellError, run_cells
 from sureness.reproduce.store import CellStore
@@ -104,6 +104,25 @@ def test_what_is_whole_is_written_when_something_else_fails(tmp_path):
         reproduce([SMALL, failing], store, tmp_path / "out")
     assert (tmp_path / "out" / "small" / "index.html").exists()
     assert not (tmp_path / "out" / "other").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_known_first(tmp_path, monkeypatch):
+    (tmp_path / "out").write_text("a file", encoding="utf-8")
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    with pytest.raises(FileError, match="cannot write"):
+        reproduce([SMALL], store, tmp_path / "out")
+    assert not (tmp_path / "cells").exists()
+
+
+def test_the_first_error_is_told_also_where_pages_cannot_be_written(tmp_path, monkeypatch):
+    failing = replace(OTHER, cells=lambda plan: [broken.cell(value=3)])
+
+    def refuse(*_):
+        raise DataError("no page today")
+
+    monkeypatch.setattr("sureness.reproduce.whole.write_outcome", refuse)
+    with pytest.raises(CellError, match=r"broken 3: .*; and what is finished could not be shown: no page today"):
+        reproduce([SMALL, failing], CellStore(tmp_path / "cells", DataShelf(tmp_path)), tmp_path / "out")
 
 
 def test_half_written_cells_of_yesterday_are_swept(tmp_path):
@@ -205,8 +224,30 @@ def test_claims_have_verdicts_or_a_reason():
 def test_claims_are_gathered_from_the_experiments(tmp_path, monkeypatch):
     monkeypatch.setattr(claims, "_tested", lambda: [SMALL])
     store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
-    (written,) = reproduce([claims._claims()], store, tmp_path / "out")
+    (written,) = reproduce([claims._claims()], store, tmp_path / "out", scale="full")
     assert "holds: 0, does not hold: 1" in written.outcome.findings[0]
+    row = written.outcome.tables[0].shown.row(by_predicate=pl.col("claim") == "best distillation weight", named=True)
+    assert row["experiment"] == "small, 3 seeds"  # its own number, not that of the page
+    (fewer,) = reproduce([claims._claims()], store, tmp_path / "out", scale="full", seeds=1)
+    assert "small, 1 seed" in fewer.outcome.tables[0].shown["experiment"].to_list()
+
+
+def test_a_quick_run_decides_no_claim(tmp_path, monkeypatch):
+    monkeypatch.setattr(claims, "_tested", lambda: [SMALL])
+    (written,) = reproduce([claims._claims()], CellStore(tmp_path / "cells", DataShelf(tmp_path)), tmp_path / "out")
+    assert "holds: 0, does not hold: 0" in written.outcome.findings[0]
+    assert "0.25 (quick)" in written.outcome.tables[0].shown["here"].to_list()
+
+
+def test_a_claim_without_its_data_says_whether_they_were_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        claims, "_tested", lambda: [replace(SMALL, cells=lambda plan: [], outcome=lambda *_: Outcome())]
+    )
+    store = CellStore(tmp_path / "cells", DataShelf(tmp_path))
+    (every,) = reproduce([claims._claims()], store, tmp_path / "out", scale="full")
+    assert "not run: its data are not here" in every.outcome.tables[0].shown["here"].to_list()
+    (some,) = reproduce([claims._claims()], store, tmp_path / "out", scale="full", only=["simulated"])
+    assert "not run: its data are not here or not asked for" in some.outcome.tables[0].shown["here"].to_list()
 
 
 def test_the_command_runs_lists_and_tells(tmp_path, monkeypatch, capsys):

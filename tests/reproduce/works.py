@@ -56,6 +56,12 @@ def broken(bench, *, value: int):
     raise DataError(f"{value} cannot be computed")
 
 
+@work(needs=lambda value, step: [needing_broken.cell(value=value, step=step - 1) if step else broken.cell(value=value)])
+def needing_broken(bench, *, value: int, step: int):
+    _mark(f"needing {value} {step}")
+    return {"found": pl.DataFrame({"value": [value]})}
+
+
 @work(needs=lambda value: [number.cell(value=1)])
 def undeclared(bench, *, value: int):
     return {"found": bench.found(number.cell(value=2)).table("found")}

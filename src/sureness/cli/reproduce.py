@@ -75,9 +75,9 @@ def reproduce_command(
         return
     for one in written:
         _print(one)
-    for name in dict.fromkeys(each.name for each in wanted):
-        if all(one.experiment.name != name for one in written):
-            out.print(f"\nnot run: {name}, none of its data sets is here", markup=False, soft_wrap=True)
+    for each in wanted:
+        if all(one.experiment.name != each.name for one in written):
+            out.print(f"\nnot run: {each.name}, {_why_not(each, scale, data or [])}", markup=False, soft_wrap=True)
     out.print(f"\nThe page to look at: {output / 'index.html'}", markup=False, soft_wrap=True)
 
 
@@ -93,6 +93,12 @@ def _known(data: list[str], wanted: list[Experiment], scale: Scale) -> list[str]
         raise DataError(f"no experiment of these has the data set {unknown[0]!r} with --{scale}; they have "
                         f"{', '.join(there)}")  # fmt: skip
     return data
+
+
+def _why_not(each: Experiment, scale: Scale, asked: list[str]) -> str:
+    if asked and not set(asked) & set(each.data[scale]):
+        return f"which has none of the data sets asked for; it has {', '.join(each.data[scale])}"
+    return "none of its data sets is here"
 
 
 def _list(json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib import import_module
 
 import polars as pl
@@ -18,9 +20,7 @@ _UNTESTED = {
     "user embedding size, against two calibration parameters": "a setting, not a finding",
     "largest summation bound M": "a setting; see the sufficient bound",
 }
-_NO_DATA = "its data are not here"
 _WORDS = {True: "holds", False: "does not hold", None: "not tested"}
-_SEEDS: dict[Scale, int] = {"quick": 2, "full": 5}
 
 
 def _tested() -> list[Experiment]:
@@ -29,37 +29,49 @@ def _tested() -> list[Experiment]:
     return [each for each in every if each.claims]
 
 
-def _plans(plan: Plan) -> list[tuple[Experiment, Plan]]:
-    """Each experiment with the data that it has at this scale, and its own seeds unless others are wanted."""
-    own = len(plan.seeds) == _SEEDS[plan.scale]
-    return [
-        (each, Plan(plan.scale, tuple(range(each.seeds[plan.scale])) if own else plan.seeds,
-                    tuple(name for name in each.data[plan.scale] if name in plan.data),
-                    tuple(name for name in each.data[plan.scale] if name not in plan.data)))
-        for each in _tested()
-    ]  # fmt: skip
-
-
 def _cells(plan: Plan) -> list[Cell]:
-    return [cell for each, own in _plans(plan) for cell in each.cells(own)]
+    return [cell for each in _tested() for cell in each.cells(each.part_of(plan))]
 
 
 def _outcome(plan: Plan, find: Finder) -> Outcome:
     verdicts = {
-        (verdict.fact, verdict.scope): (each.name, verdict)
-        for each, own in _plans(plan)
-        for verdict in each.outcome(own, find).verdicts
+        (verdict.fact, verdict.scope): (f"{each.name}, {n_seeds} seed{'' if n_seeds == 1 else 's'}", verdict)
+        for each in _tested()
+        for n_seeds in [len(each.part_of(plan).seeds)]
+        for verdict in at_scale(plan.scale, each.outcome(each.part_of(plan), find).verdicts)
     }
-    table = claims_table(verdicts)
+    every = set(plan.data) | set(plan.absent) == set(_data(plan.scale))
+    table = claims_table(verdicts, "its data are not here" if every else "its data are not here or not asked for")
     counts = dict(table.group_by("verdict").len().iter_rows())
     told = ", ".join(f"{word}: {counts.get(word, 0)}" for word in _WORDS.values())
     return Outcome(
-        tables=[ResultTable("claims", "What the text claims", table, "A claim is tested on the data that are here.")],
+        tables=[ResultTable("claims", "What the text claims", table, _CAPTIONS[plan.scale])],
         findings=[f"{table.height} claims of the running text; {told}."],
     )
 
 
-def claims_table(verdicts: dict[tuple[str, str], tuple[str, Verdict]]) -> pl.DataFrame:
+_CAPTIONS: dict[Scale, str] = {
+    "full": "A claim is tested on the data that are here, by means over seeds; paired tests are in the experiments.",
+    "quick": "Nothing is decided at quick scale: other data, short trainings, few seeds. Take --full for verdicts.",
+}
+
+
+def at_scale(scale: Scale, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Verdicts as a scale allows them: at quick scale a number is shown, and decides nothing.
+
+    Examples
+    --------
+    >>> at_scale("quick", [Verdict("sufficient summation bound M", "50", True)])
+    [Verdict(fact='sufficient summation bound M', found='50 (quick)', holds=None, scope='')]
+    """
+    if scale == "full":
+        return list(verdicts)
+    return [replace(each, found=f"{each.found} (quick)", holds=None) for each in verdicts]
+
+
+def claims_table(
+    verdicts: Mapping[tuple[str, str], tuple[str, Verdict]], why_not: str = "its data are not here"
+) -> pl.DataFrame:
     """One row a claim: what the text says, what we found, and whether it holds.
 
     Examples
@@ -73,7 +85,7 @@ def claims_table(verdicts: dict[tuple[str, str], tuple[str, Verdict]]) -> pl.Dat
         source, verdict = found or ("-", None)
         rows.append(
             {"chapter": str(chapter).replace("_", " "), "claim": fact, "of": scope, "text": _said(part),
-             "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(str(fact), _NO_DATA)}",
+             "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(str(fact), why_not)}",
              "verdict": _WORDS[None if verdict is None else verdict.holds], "experiment": source}
         )  # fmt: skip
     return pl.DataFrame(rows)
@@ -99,7 +111,7 @@ def _claims() -> Experiment:
     return Experiment(
         name="claims", chapter=0, title="What the text claims, and whether it holds here",
         shows="the claims of the running text", data={"quick": _data("quick"), "full": _data("full")}, cells=_cells,
-        outcome=_outcome, seeds=_SEEDS,
+        outcome=_outcome,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -67,7 +67,8 @@ class Plan:
     scale: Scale
     seeds: tuple[int, ...]
     data: tuple[str, ...]  # the data sets of the experiment that are there
-    absent: tuple[str, ...] = ()  # and those that are not
+    absent: tuple[str, ...] = ()  # and those that are not; the others were not asked for
+    own_seeds: bool = True  # whether their number is the experiment's own
 
 
 Finder = Callable[[Cell], Finished]
@@ -107,5 +108,12 @@ class Experiment:
         """What can be run with the data that are there; `only` names the data sets that are wanted."""
         wanted = tuple(name for name in self.data[scale] if not only or name in only)
         here = tuple(name for name in wanted if store.shelf.has(name))
-        number = self.seeds[scale] if seeds is None else seeds
-        return Plan(scale, tuple(range(number)), here, tuple(name for name in wanted if name not in here))
+        absent = tuple(name for name in wanted if name not in here)
+        return Plan(scale, tuple(range(seeds or self.seeds[scale])), here, absent, own_seeds=seeds is None)
+
+    def part_of(self, plan: Plan) -> Plan:
+        """The plan of a larger experiment as this one has it, with its own seeds unless others are wanted."""
+        seeds = tuple(range(self.seeds[plan.scale])) if plan.own_seeds else plan.seeds
+        here, absent = (tuple(name for name in self.data[plan.scale] if name in names)
+                        for names in (plan.data, plan.absent))  # fmt: skip
+        return replace(plan, seeds=seeds, data=here, absent=absent)

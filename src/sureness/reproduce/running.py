@@ -13,7 +13,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from sureness.errors import SurenessError
+from sureness.errors import FileError, SurenessError
 from sureness.reproduce.cells import Cell, in_order, work_of
 from sureness.reproduce.store import CellStore
 from sureness.reproduce.workbench import DataShelf
@@ -27,10 +27,16 @@ class CellError(SurenessError):
     """A cell could not be computed; the others are kept."""
 
 
+class UnkeptError(CellError):
+    """What a cell found could not be written, so that of the next could not either."""
+
+
 def run_cells(
     cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress | None = None
 ) -> tuple[int, int]:
     """Compute what is missing, with all it needs; what only finished cells need is not asked for.
+
+    Where a cell fails, those that do not need it are computed all the same, and the first error is raised at the end.
 
     Parameters
     ----------
@@ -49,14 +55,12 @@ def run_cells(
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]
-    told = _Told(missing, progress)
+    told, failures = _Told(missing, progress), _Failures()
     if jobs == 1:
-        for cell in missing:
-            told.started(cell)
-            _computed(store, cell)
-            told.finished(cell)
+        _run_in_order(missing, store, told, failures)
     elif missing:
-        _run_parallel(missing, store, jobs, told)
+        _run_parallel(missing, store, jobs, told, failures)
+    failures.tell()
     return len(missing), len(every) - len(missing)
 
 
@@ -80,16 +84,58 @@ class _Told:
             self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
 
 
+class _Failures:
+    """Which cells could not be computed, and which need one of them."""
+
+    def __init__(self) -> None:
+        self._cells: set[Cell] = set()
+        self._errors: list[CellError] = []
+
+    def add(self, cell: Cell, error: CellError) -> None:
+        if isinstance(error, UnkeptError):
+            raise error
+        self._cells.add(cell)
+        self._errors.append(error)
+
+    def hold_up(self, cell: Cell) -> bool:
+        """Whether a cell needs what failed; then it counts as failed too."""
+        needs_it = not self._cells.isdisjoint(work_of(cell).needed_by(cell))
+        if needs_it:
+            self._cells.add(cell)
+        return needs_it
+
+    def tell(self) -> None:
+        """Raise the first error, with the number of the others."""
+        if len(self._errors) > 1:
+            raise CellError(f"{self._errors[0]} (and {len(self._errors) - 1} more failed)") from self._errors[0]
+        if self._errors:
+            raise self._errors[0]
+
+
 def _computed(store: CellStore, cell: Cell) -> None:
     try:
         store.compute(cell)
+    except FileError as error:
+        raise UnkeptError(f"{cell.label}: {error}") from error
     except SurenessError as error:
         raise CellError(f"{cell.label}: {error}") from error
     except Exception as error:  # a slip of ours or of a library: say where
         raise CellError(f"{cell.label} failed: {type(error).__name__}: {error}") from error
 
 
-def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told) -> None:
+def _run_in_order(missing: list[Cell], store: CellStore, told: _Told, failures: _Failures) -> None:
+    for cell in missing:
+        if failures.hold_up(cell):
+            continue
+        told.started(cell)
+        try:
+            _computed(store, cell)
+        except CellError as error:
+            failures.add(cell, error)
+        told.finished(cell)
+
+
+def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told, failures: _Failures) -> None:
     """Hand out every cell as soon as what it needs is there."""
     waiting = {cell: set(work_of(cell).needed_by(cell)) & set(missing) for cell in missing}
     running: dict[Future[None], Cell] = {}
@@ -103,7 +149,11 @@ def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told)
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     cell = running.pop(future)
-                    future.result()
+                    try:
+                        future.result()
+                    except CellError as error:
+                        failures.add(cell, error)
+                        waiting = {each: needs for each, needs in waiting.items() if not failures.hold_up(each)}
                     told.finished(cell)
                     for needs in waiting.values():
                         needs.discard(cell)

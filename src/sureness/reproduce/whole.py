@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessError
 from sureness.reproduce.cells import Cell
 from sureness.reproduce.experiment import Experiment, Plan, Scale
 from sureness.reproduce.running import CellError, Progress, run_cells
@@ -48,10 +48,15 @@ def reproduce(
         raise DataError(f"nothing can be run: {missing} not found; set SURENESS_DATA to the folder of the data sets")
     plans = [(each, plan) for each, plan in plans if plan.data]  # pages of earlier runs with data stay
     grid: list[Cell] = [cell for each, plan in plans for cell in each.cells(plan)]
+    write_index(Path(folder))  # a folder that cannot be written is known before anything is computed
     try:
         run_cells(grid, store, jobs=jobs, progress=progress)
-    except CellError:  # what is whole is written all the same
-        _write([(each, plan) for each, plan in plans if all(map(store.has, each.cells(plan)))], store, folder, progress)
+    except CellError as error:  # what is whole is written all the same
+        whole = [(each, plan) for each, plan in plans if all(map(store.has, each.cells(plan)))]
+        try:
+            _write(whole, store, folder, progress)
+        except SurenessError as second:
+            raise CellError(f"{error}; and what is finished could not be shown: {second}") from error
         raise
     return _write(plans, store, folder, progress)
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.reproduce.calibration import confidence
+from sureness.reproduce.calibration import confidence, diagrams
 from sureness.reproduce.calibration.contests import (
     decrease_in_text,
     improvement_in_text,
@@ -25,7 +25,7 @@ from sureness.reproduce.calibration.sentences import (
     risk_sentences,
 )
 from sureness.reproduce.calibration.sets import AS_LOGGED, negatives, title_of
-from sureness.reproduce.calibration.summing import difference, over_seeds, summary
+from sureness.reproduce.calibration.summing import Difference, difference, over_seeds, summary
 from sureness.reproduce.experiment import Plan
 from tests.reproduce.calibration.made_up import judgements
 
@@ -76,6 +76,47 @@ def test_the_risks_are_compared_method_by_method():
     said = risk_sentences(table, AS_LOGGED)[0]
     assert "does not hold: it does in 3 of 4 decided cases (3 beyond chance; higher beyond chance in 1)" in said
     assert "The ECE falls by 50.00% or rises 2.0-fold" in said
+
+
+def test_the_risks_are_compared_on_the_seeds_that_both_have():
+    """The unbiased risk halves the error on both seeds; on one of them it has no minimum."""
+    rows = judgements({("platt", "naive"): 0.1, ("platt", "unbiased"): 0.05}, seeds=(0, 1), spread=1e-5)
+    tenfold = pl.when(pl.col("seed") == 1).then(10.0).otherwise(1.0)
+    rows = rows.with_columns(pl.col("ece") * tenfold)
+    fewer = rows.filter(~((pl.col("risk") == "unbiased") & (pl.col("seed") == 0)))
+    found = risk_table(fewer).filter(method="platt").row(0, named=True)
+    assert found["decrease_percent"] == pytest.approx(50)
+    assert (found["naive"], found["unbiased"]) == (pytest.approx(1.0), pytest.approx(0.5))
+
+
+def test_a_claim_of_all_is_not_refuted_by_what_has_no_minimum():
+    rows = judgements({GAUSSIAN: 0.05, PLATT: 0.1}, models=("bpr", "cml"), spread=1e-4)
+    fewer = rows.filter((pl.col("model") == "bpr") | (pl.col("risk") != "unbiased"))
+    improvement = "ECE improvement of the proposed methods over the best competitor"
+
+    def holds(some):
+        tables = proposal_table(some), risk_table(some)
+        return {verdict.fact: verdict.holds for verdict in claim_verdicts({AS_LOGGED: tables}, some)}[improvement]
+
+    assert holds(rows) is True
+    assert holds(fewer) is None
+    assert holds(judgements({GAUSSIAN: 0.2, PLATT: 0.1}, spread=1e-4)) is False
+
+
+def test_a_small_difference_beyond_chance_counts_however_it_is_written():
+    assert Difference(-0.0004, -0.0008, -0.00003).side == "lower"
+    assert Difference(0.0004, -0.0008, 0.002).side == "higher, within chance"
+
+
+def test_what_the_text_says_of_yahoo_is_not_decided_by_coat():
+    pooled = pl.DataFrame({"histogram": [0.2, 0.9], "Gaussian": [0.2, 0.95]})
+    fact = "largest probability produced by non-parametric methods"
+    coat = diagrams._verdict(fact, {"coat": pooled}, ["histogram"], 0.6)
+    assert coat.holds is None
+    assert "0.900 on Coat" in coat.found
+    both = diagrams._verdict(fact, {"coat": pooled, "yahoo-r3": pooled * 0.5}, ["histogram"], 0.6)
+    assert both.holds is True
+    assert "0.900 on Coat, 0.450 on" in both.found
 
 
 def test_the_improvement_of_the_text_follows_from_its_table():

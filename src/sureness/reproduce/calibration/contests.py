@@ -8,7 +8,7 @@ import polars as pl
 
 from sureness.reproduce.calibration.fitting import COMPETITORS, CONSTANT, IN_TEXT, PARAMETRIC, PROPOSED
 from sureness.reproduce.calibration.judging import name_of
-from sureness.reproduce.calibration.summing import PLACE, Difference, difference
+from sureness.reproduce.calibration.summing import PLACE, Difference, difference, mean_of
 from sureness.reproduce.published import published
 
 Choice = tuple[str, str]  # method and risk
@@ -59,20 +59,20 @@ def _proposal(data: str, model: str, rows: pl.DataFrame, metric: str) -> dict[st
     proposed, rival, competitor = (lowest(rows, allowed, metric) for allowed in (is_proposed, is_rival, is_competitor))
     printed = improvement_in_text(data, model, metric)
     if proposed is None or rival is None or competitor is None:
-        missing = ("-", None, "-", None, "-", "-", None, "-", None, printed, f"not decided: {NO_MAP}")
+        missing = ("-", None, "-", None, "-", "-", None, "-", "-", None, printed, f"not decided: {NO_MAP}")
         return found | dict(zip(_PROPOSAL, missing, strict=True))
     apart = difference(rows, proposed[0], rival[0], metric)
     improved = difference(rows, proposed[0], competitor[0], metric)
     values = (
         name_of(*proposed[0]), proposed[1], name_of(*rival[0]), rival[1], str(apart), name_of(*competitor[0]),
-        competitor[1], str(improved), 100 * (1 - proposed[1] / competitor[1]), printed, _verdict(apart),
+        competitor[1], str(improved), improved.side, 100 * (1 - proposed[1] / competitor[1]), printed, _verdict(apart),
     )  # fmt: skip
     return found | dict(zip(_PROPOSAL, values, strict=True))
 
 
 _PROPOSAL = (
     "best_proposed", "error", "best_other", "error_of_other", "difference", "best_competitor", "error_of_competitor",
-    "difference_to_competitor", "improvement_percent", "improvement_in_text", "verdict",
+    "difference_to_competitor", "against_competitor", "improvement_percent", "improvement_in_text", "verdict",
 )  # fmt: skip
 
 
@@ -93,15 +93,15 @@ def risk_table(rows: pl.DataFrame, metric: str = "ece") -> pl.DataFrame:
 
 def _risk(data: str, model: str, method: str, rows: pl.DataFrame, metric: str) -> dict[str, object]:
     found = {"data": data, "model": model, "method": method}
-    naive, unbiased = (rows.filter(method=method, risk=risk)[metric] for risk in ("naive", "unbiased"))
+    naive, unbiased = (rows.filter(method=method, risk=risk) for risk in ("naive", "unbiased"))
     printed = decrease_in_text(data, model, method, metric)
-    if not len(naive) or not len(unbiased):
-        missing = (_mean(naive), _mean(unbiased), None, printed, "-", f"not decided: {NO_MAP}")
+    common = sorted(set(naive["seed"]) & set(unbiased["seed"]))
+    if not common:
+        missing = (_mean(naive[metric]), _mean(unbiased[metric]), None, printed, "-", f"not decided: {NO_MAP}")
         return found | dict(zip(_RISK, missing, strict=True))
     apart = difference(rows, (method, "unbiased"), (method, "naive"), metric)
-    one, other = float(naive.mean()), float(unbiased.mean())  # type: ignore[arg-type]
-    told = ("lower" if apart.value < 0 else "higher") + ("" if apart.is_told else ", within chance")
-    values = (one, other, 100 * (1 - other / one), printed, str(apart), told)
+    one, other = (mean_of(part.filter(pl.col("seed").is_in(common)), metric) for part in (naive, unbiased))
+    values = (one, other, 100 * (1 - other / one), printed, str(apart), apart.side)
     return found | dict(zip(_RISK, values, strict=True))
 
 

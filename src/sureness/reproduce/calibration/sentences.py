@@ -7,7 +7,7 @@ import polars as pl
 from sureness.reproduce.calibration.contests import is_proposed, lowest
 from sureness.reproduce.calibration.fitting import CONSTANT, IN_TEXT
 from sureness.reproduce.calibration.judging import name_of
-from sureness.reproduce.calibration.sets import title_of
+from sureness.reproduce.calibration.sets import title_of, uses_anchor
 from sureness.reproduce.calibration.summing import mean_of
 from sureness.reproduce.experiment import Verdict
 from sureness.reproduce.published import TITLES
@@ -48,26 +48,12 @@ def _improvement(rows: pl.DataFrame, metric: str) -> str:
     """Over the competitors, of the models for which it is defined."""
     if rows.is_empty():
         return "No model has both a proposed method and Platt or Beta to compare."
-    signs = [_sign(text) for text in rows["difference_to_competitor"]]
+    told = rows["against_competitor"].to_list()
     return (
         f"Against the best of Platt and Beta with the same risk the {metric.upper()} of the best proposed one "
         f"{_changes(rows['improvement_percent'])}{_IMPROVEMENTS.get(metric, '')}: beyond chance better for "
-        f"{signs.count(-1)} and worse for {signs.count(1)} of {rows.height} decided models."
+        f"{told.count('lower')} and worse for {told.count('higher')} of {rows.height} decided models."
     )
-
-
-def _sign(difference: str) -> int:
-    """Which side of 0 an interval is on as `Difference` writes it; 0 if it holds 0, or there is none.
-
-    Examples
-    --------
-    >>> _sign("-0.0300 [-0.0500, -0.0100]"), _sign("+0.0001 [-0.0010, +0.0012]"), _sign("-")
-    (-1, 0, 0)
-    """
-    if "[" not in difference:
-        return 0
-    low, high = (float(bound) for bound in difference.split("[")[1].rstrip("]").split(", "))
-    return 1 if low > 0 else -1 if high < 0 else 0
 
 
 def _changes(decreases: pl.Series) -> str:
@@ -154,20 +140,23 @@ def _level(rows: pl.DataFrame) -> str:
 
 def gaming_sentences(rows: pl.DataFrame, pairs: str) -> list[str]:
     """What a constant, which knows no score, reaches, for each data set."""
-    return [f"{_place(data, pairs)}: {_gaming(part)}" for (data,), part in rows.group_by("data", maintain_order=True)]
+    what = "the base rate of the anchor" if uses_anchor(pairs) else "the share of positives of what was fitted on"
+    return [
+        f"{_place(data, pairs)}: {_gaming(part, what)}" for (data,), part in rows.group_by("data", maintain_order=True)
+    ]
 
 
-def _gaming(rows: pl.DataFrame) -> str:
+def _gaming(rows: pl.DataFrame, what: str) -> str:
     places = [part for _, part in rows.group_by("model", maintain_order=True)]
     bests = [(part, best) for part in places if (best := lowest(part, is_proposed)) is not None]
     beaten = sum(mean_of(part.filter(method=CONSTANT), "ece") < best[1] for part, best in bests)
     constant = rows.filter(method=CONSTANT)
     fitted = rows.filter(pl.col("method") != CONSTANT, pl.col("method").is_in(IN_TEXT))
     return (
-        "ECE can be gamed. The same probability for every pair (the share of positives of what was fitted on) has a "
-        f"mean ECE of {mean_of(constant, 'ece'):.4f} and is lower than the best proposed method for {beaten} of "
-        f"{len(bests)} decided models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that of "
-        f"the parametric methods {mean_of(fitted, 'nll'):.4f} on average and {_best_nll(fitted)} at best."
+        f"ECE can be gamed. The same probability for every pair ({what}) has a mean ECE of "
+        f"{mean_of(constant, 'ece'):.4f} and is lower than the best proposed method for {beaten} of {len(bests)} "
+        f"decided models, although it ranks nothing; its NLL is {mean_of(constant, 'nll'):.4f}, that of the parametric "
+        f"methods {mean_of(fitted, 'nll'):.4f} on average and {_best_nll(fitted)} at best."
     )
 
 
@@ -190,17 +179,30 @@ def claim_verdicts(contests: dict[str, tuple[pl.DataFrame, pl.DataFrame]], rows:
         What was judged, for the share of positives.
     """
     proposals, risks = next(iter(contests.values()))
-    improvements, text = proposals["improvement_percent"].drop_nulls(), risks.filter(pl.col("method").is_in(IN_TEXT))
-    every_model = len(improvements) == proposals.height and bool((improvements > 0).all())
+    text = risks.filter(pl.col("method").is_in(IN_TEXT))
     liked = 100 * mean_of(rows, "positive_share")
     decreases = {pairs: _decreases(risk) for pairs, (_, risk) in contests.items()}
     gains = {pairs: _changes(proposal["improvement_percent"]) for pairs, (proposal, _) in contests.items()}
     return [
         Verdict("ECE decrease, unbiased risk against naive risk, all parametric methods", _listed(decreases),
-                text.filter(pl.col("decrease_percent") > 0).height == text.height),
-        Verdict("ECE improvement of the proposed methods over the best competitor", _listed(gains), every_model),
+                all_fall(text["decrease_percent"])),
+        Verdict("ECE improvement of the proposed methods over the best competitor", _listed(gains),
+                all_fall(proposals["improvement_percent"])),
         Verdict("share of preferred items", f"{liked:.1f}% of uniformly exposed pairs", liked <= 10),
     ]  # fmt: skip
+
+
+def all_fall(decreases: pl.Series) -> bool | None:
+    """Whether a claim of all cases holds by their means: one that rises is enough against it, for it all must fall.
+
+    Examples
+    --------
+    >>> all_fall(pl.Series([1.0, 2.0])), all_fall(pl.Series([1.0, -2.0, None])), all_fall(pl.Series([1.0, None]))
+    (True, False, None)
+    """
+    if any(value <= 0 for value in decreases.drop_nulls()):
+        return False
+    return None if decreases.null_count() or not len(decreases) else True
 
 
 def _decreases(risks: pl.DataFrame) -> str:

@@ -84,6 +84,11 @@ class Difference:
         """Whether chance is excluded, at 5%."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def side(self) -> str:
+        """What the first is against the second, in words."""
+        return ("lower" if self.value < 0 else "higher") + ("" if self.is_told else ", within chance")
+
     def __str__(self) -> str:
         return f"{self.value:+.4f} [{self.low:+.4f}, {self.high:+.4f}]"
 

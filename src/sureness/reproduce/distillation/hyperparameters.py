@@ -12,7 +12,7 @@ import polars as pl
 from sureness.reproduce.cells import Cell
 from sureness.reproduce.comparing import spread
 from sureness.reproduce.distillation.declared import DATA, TEXT, pair
-from sureness.reproduce.distillation.showing import nothing, title, verdict
+from sureness.reproduce.distillation.showing import nothing, title
 from sureness.reproduce.distillation.works import ROLES
 from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Scale, Verdict
 
@@ -151,9 +151,9 @@ def _verdicts(found: dict[str, pl.DataFrame], plan: Plan) -> list[Verdict]:
     last = max(teacher)
     fact = "exponential smoothing factor beyond which the teacher degrades (power of ten)"
     return [
-        verdict(plan, "best distillation weight", f"BPR: {told}", near),
-        verdict(plan, "best smoothing factor (power of ten)", f"BPR: {best}", set(scales.values()) == {1e-4}),
-        verdict(plan, fact, f"BPR: H@50 {teacher[last]:.4f} at {last:g}, {teacher[1e-4]:.4f} at 1e-4",
+        Verdict("best distillation weight", f"BPR: {told}", near),
+        Verdict("best smoothing factor (power of ten)", f"BPR: {best}", set(scales.values()) == {1e-4}),
+        Verdict(fact, f"BPR: H@50 {teacher[last]:.4f} at {last:g}, {teacher[1e-4]:.4f} at 1e-4",
                 last > 1e-3 and teacher[last] < teacher[1e-4]),
     ]  # fmt: skip
 

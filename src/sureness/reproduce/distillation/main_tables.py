@@ -22,7 +22,6 @@ from sureness.reproduce.distillation.showing import (
     nothing,
     settings_table,
     title,
-    verdict,
 )
 from sureness.reproduce.distillation.showing import STARTS as ABOUT_STARTS
 from sureness.reproduce.distillation.works import METRICS
@@ -170,9 +169,7 @@ def _verdicts(model: str, pairs: Sequence[Pair], plan: Plan, find: Finder) -> li
     gains = [100 * contests(each, which, [metric], plan.seeds, find)[0].relative for each in pairs]
     told = " and ".join(f"{gain:+.1f} percent ({each.start} start)" for gain, each in zip(gains, pairs, strict=True))
     scope = f"CiteULike, {SHORT[metric]}"
-    return [
-        verdict(plan, f"largest improvement of the {role}", f"{MODELS[model]}: {told}", max(gains) >= claimed, scope)
-    ]
+    return [Verdict(f"largest improvement of the {role}", f"{MODELS[model]}: {told}", max(gains) >= claimed, scope)]
 
 
 def _notes(plan: Plan, pairs: Sequence[Pair]) -> list[str]:

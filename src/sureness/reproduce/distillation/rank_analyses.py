@@ -12,7 +12,7 @@ from sureness.reproduce.cells import Cell
 from sureness.reproduce.comparing import beside_published, spread
 from sureness.reproduce.distillation.declared import DATA, STARTS, pair
 from sureness.reproduce.distillation.pairs import Pair
-from sureness.reproduce.distillation.showing import MODELS, NONE, beside_shown, mean, nothing, title, verdict
+from sureness.reproduce.distillation.showing import MODELS, NONE, beside_shown, mean, nothing, title
 from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
 from sureness.reproduce.published import published
 
@@ -80,8 +80,8 @@ def _apart_verdicts(found: pl.DataFrame, plan: Plan) -> list[Verdict]:
     shares = [100 * mean(found.filter(model="neumf", start=start)["student_better"]) for start in STARTS]
     told = f"{shares[0]:.1f} and {shares[1]:.1f} percent (NeuMF, {STARTS[0]} and {STARTS[1]} start)"
     return [
-        verdict(plan, f"{_FACT} ranks higher than the teacher", told, abs(shares[0] - 36) <= 5, "CiteULike"),
-        verdict(plan, f"{_FACT} predicts better than the teacher (introduction)", told, 31 <= shares[0] <= 47, "all"),
+        Verdict(f"{_FACT} ranks higher than the teacher", told, abs(shares[0] - 36) <= 5, "CiteULike"),
+        Verdict(f"{_FACT} predicts better than the teacher (introduction)", told, 31 <= shares[0] <= 47, "all"),
     ]
 
 

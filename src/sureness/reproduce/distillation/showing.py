@@ -10,7 +10,7 @@ import polars as pl
 
 from sureness.reproduce.comparing import paired
 from sureness.reproduce.distillation.pairs import NAMES, Pair
-from sureness.reproduce.experiment import Finder, Plan, Verdict
+from sureness.reproduce.experiment import Finder, Plan
 from sureness.reproduce.published import TITLES
 
 NONE = "-"
@@ -138,13 +138,6 @@ def settings_table(pairs: Sequence[Pair], methods: Sequence[str], find: Finder) 
 
 def _written(settings: object) -> str:
     return json.dumps(settings) if settings else "its defaults"
-
-
-def verdict(plan: Plan, fact: str, found: str, holds: bool, scope: str = "") -> Verdict:
-    """Whether a claim holds; at quick scale, on other data and with short training, it cannot be told."""
-    return Verdict(
-        fact, found if plan.scale == "full" else f"{found} (quick)", holds if plan.scale == "full" else None, scope
-    )
 
 
 def nothing(plan: Plan) -> list[str]:

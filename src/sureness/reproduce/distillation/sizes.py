@@ -10,8 +10,8 @@ from sureness.reproduce.cells import Cell
 from sureness.reproduce.comparing import beside_published, spread
 from sureness.reproduce.distillation.declared import DATA, SIZES, TEXT, pair, sized_pair
 from sureness.reproduce.distillation.pairs import Pair
-from sureness.reproduce.distillation.showing import MODELS, beside_shown, mean, nothing, title, verdict
-from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Scale
+from sureness.reproduce.distillation.showing import MODELS, beside_shown, mean, nothing, title
+from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Scale, Verdict
 from sureness.reproduce.published import published
 
 _MEDIUM = 25
@@ -119,7 +119,7 @@ def _size(plan: Plan, find: Finder) -> Outcome:
         f"{TEXT['weight']}, smoothness 1e-4); the text prints no numbers for these figures.",
         "The text also shows NeuMF; here it was left out, since it takes many times as long.",
         "Two models of one size begin with different random numbers.",
-    ], [verdict(plan, fact, told, holds)])  # fmt: skip
+    ], [Verdict(fact, told, holds)])  # fmt: skip
 
 
 def _partner_rows(plan: Plan, find: Finder) -> pl.DataFrame:

@@ -15,7 +15,6 @@ from sureness.reproduce.distillation.showing import (
     nothing,
     settings_table,
     title,
-    verdict,
 )
 from sureness.reproduce.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Verdict
 from sureness.reproduce.published import published
@@ -91,7 +90,7 @@ def _verdict(tests: list[tuple[str, Contest]], plan: Plan) -> Verdict:
     claimed = [found for _, found in tests if found.first.startswith("BD")]
     sure = [found for found in claimed if found.difference > 0 and found.p <= 0.01]
     told = f"{len(sure)} of {len(claimed)} gains of BD are significant with p = 0.01"
-    return verdict(plan, "significance of the ML100K and AMusic comparison", told, len(sure) == len(claimed))
+    return Verdict("significance of the ML100K and AMusic comparison", told, len(sure) == len(claimed))
 
 
 EXPERIMENTS = (

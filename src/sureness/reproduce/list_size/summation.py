@@ -91,12 +91,25 @@ def told(data: str, table: pl.DataFrame) -> str:
     """A sentence: from which M on nothing changes, and how far that is from exact."""
     value = _means(table)
     last = str(max(int(m) for m, _ in value if m != EXACT))
-    gaps = ", ".join(f"{NAMES[metric]} {value[last, metric] - value[EXACT, metric]:+.4f}" for metric in _UTILITIES)
+    gaps = ", ".join(f"{NAMES[metric]} {_gap(value[last, metric], value[EXACT, metric])}" for metric in _UTILITIES)
     text = published("claims").filter(fact="sufficient summation bound M")["value"].item()
     return (
         f"{title(data)}: from M = {sufficient(table):,} on the utility changes by less than {_ENOUGH} (text: "
-        f"{text:,.0f} is enough); M = {int(last):,} against the exact sum: {gaps}."
+        f"{text:,.0f} is enough); the text's form with M = {int(last):,} against the exact utility, all its "
+        f"approximations together: {gaps}."
     )
+
+
+def _gap(ours: float, exact: float) -> str:
+    """A difference to four digits; 0 has no sign.
+
+    Examples
+    --------
+    >>> _gap(0.1, 0.10001), _gap(0.1, 0.09)
+    ('0.0000', '+0.0100')
+    """
+    gap = round(ours - exact, 4)
+    return f"{gap:+.4f}" if gap else "0.0000"
 
 
 def _wide(found: pl.DataFrame) -> pl.DataFrame:
