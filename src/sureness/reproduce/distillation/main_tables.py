@@ -88,7 +88,7 @@ def _beside(each: Pair, ours: pl.DataFrame) -> ResultTable:
     order = {name: place for place, name in enumerate(NAMES.values())}
     found = found.sort(pl.col("method").replace_strict(order, default=99), maintain_order=True)
     shown = beside_shown(found, ["method", "metric"])
-    caption = f"{ABOUT_STARTS[each.start]}. {title(each.data)}, leave-one-out, all unseen items ranked."
+    caption = f"{ABOUT_STARTS[each.start]}. {title(each.data)}, all unseen items ranked."
     return ResultTable(f"{each.start}-start", f"{MODELS[each.model]}, {each.start} start", shown, caption, found)
 
 
