@@ -22,6 +22,7 @@ _JUDGED = {"metric": "hit@50", "validate_every": 10, "patience": 4}
 _PRINTED = {"start_scale": 0.01, "batch_size": 128}
 _WIDTHS = {"teacher": [50, 25], "student": [10, 5]}
 _NEUMF = {"popularity": 0.5, "validation_users": 2000, "patience": 3}
+_CDAE = {"popularity": 0.75, "patience": 3}
 
 BASES: dict[tuple[str, str, str], list[dict[str, Any]]] = {
     ("strong", "bpr", "teacher"): [
@@ -34,11 +35,16 @@ BASES: dict[tuple[str, str, str], list[dict[str, Any]]] = {
         {"learning_rate": 0.005, "l2": l2, "epochs": 80, **_NEUMF} for l2 in (0.003, 0.01)
     ],
     ("strong", "cdae", "teacher"): [
-        {"learning_rate": 0.005, "l2": 0.01, "popularity": 0.75, "epochs": 100, "patience": 3}
+        {"learning_rate": rate, "l2": l2, "epochs": epochs, **_CDAE, **more}
+        for rate, l2, epochs, more in (
+            (0.005, 0.003, 100, {}), (0.005, 0.01, 100, {}), (0.005, 0.03, 100, {}), (0.005, 0.1, 150, {}),
+            (0.01, 0.03, 150, {}), (0.01, 0.1, 150, {}), (0.005, 0.01, 100, {"dropout": 0.2}),
+            (0.005, 0.01, 100, {"dropout": 0.8}),
+        )
     ],
     ("strong", "cdae", "student"): [
-        {"learning_rate": rate, "l2": l2, "popularity": 0.5, "epochs": 100, "patience": 3}
-        for rate, l2 in ((0.005, 0.001), (0.01, 0.003))
+        {"learning_rate": rate, "l2": l2, "epochs": 100, **_CDAE, "popularity": popularity}
+        for rate, l2, popularity in ((0.005, 0.001, 0.5), (0.01, 0.003, 0.5), (0.005, 0.001, 0.75), (0.005, 0.003, 0.5))
     ],
 }  # fmt: skip
 """Start, model and role -> what is tried for a model alone at full scale; sizes are added below."""
