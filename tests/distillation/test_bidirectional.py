@@ -68,6 +68,19 @@ def test_what_the_other_says_makes_a_difference():
         assert moved(weights(one), weights(other))
 
 
+def test_a_fitted_model_may_go_on_more_slowly():
+    """A tenth of the rate moves the fitted teacher about a tenth as far, and changes nothing for a new student."""
+
+    def far(rate):
+        both = joined(fitted(), model(n_factors=2), silent(fitted_rate=rate)).fit(parts()[0])
+        before, after = weights(fitted()), weights(both.teacher_)
+        return sum(np.abs(after[name] - before[name]).sum() for name in before), weights(both.student_)
+
+    (full, student), (slow, same_student) = far(1.0), far(0.1)
+    assert 0.05 * full < slow < 0.2 * full
+    assert not moved(student, same_student)
+
+
 def test_a_student_may_be_larger_than_its_teacher():
     both = joined(model(n_factors=2), model(n_factors=12)).fit(*parts())
     assert both.student_.n_parameters == 6 * both.teacher_.n_parameters

@@ -70,6 +70,13 @@ def test_counts_that_may_be_nothing(name, value):
     assert getattr(DistillationSettings(**{name: 0}), name) == 0
 
 
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), "fast", None, True])
+def test_the_rate_of_a_fitted_model_must_be_above_nothing(value):
+    refused(rf"^fitted_rate must be above 0, got {re.escape(repr(value))}$",
+            lambda: DistillationSettings(fitted_rate=value))  # fmt: skip
+    assert DistillationSettings(fitted_rate=1).fitted_rate == 1.0
+
+
 @pytest.mark.parametrize(
     ("name", "known"), [("ranks", "sketch, exact"), ("student_start", "own, svd")]
 )  # fmt: skip

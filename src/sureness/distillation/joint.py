@@ -106,6 +106,9 @@ class JointTraining:
         self.snapshot: dict[str, dict[str, Tensor]] = {}  # both networks at the last refresh
         self.refreshed = 0  # the epoch before which that was
         self.history: list[dict[str, Any]] = []
+        for pupil in self.pupils:
+            if pupil.warm and pupil.learner is not None:
+                pupil.learner.optimiser.learning_rate *= settings.fitted_rate
         self.warm_up = settings.warm_up if any(pupil.learner and self._warms_up(pupil) for pupil in self.pupils) else 0
         self._check()
 

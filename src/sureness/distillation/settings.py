@@ -64,6 +64,7 @@ class DistillationSettings:
     to_teacher: Direction = field(default_factory=lambda: Direction(scheme="exp"))  # the student's labels
     to_student: Direction = field(default_factory=Direction)  # the teacher's labels
     warm_up: int = 20  # epochs that an unfitted model learns alone first; a fitted one starts where it is
+    fitted_rate: float = 1.0  # learning rate of a fitted model, as a share of its own: its optimiser starts anew
     epochs: int = 100  # together, at most
     refresh_every: int = 10  # epochs between two looks at the ranks
     validate_every: int = 5  # epochs between validations
@@ -89,6 +90,7 @@ class DistillationSettings:
         for name in ("epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"):
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
+        _number(self, "fitted_rate", above=0.0)
         _whole(self, "seed", 0)
         for name in ("teacher_learns", "student_learns"):
             if not isinstance(getattr(self, name), bool):
