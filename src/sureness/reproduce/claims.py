@@ -20,7 +20,8 @@ _UNTESTED = {
     "user embedding size, against two calibration parameters": "a setting, not a finding",
     "largest summation bound M": "a setting; see the sufficient bound",
 }
-_WORDS = {True: "holds", False: "does not hold", None: "not tested"}
+_WORDS = {True: "holds", False: "does not hold", None: "not decided"}
+_UNTOUCHED = "not tested"
 
 
 def _tested() -> list[Experiment]:
@@ -43,7 +44,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     every = set(plan.data) | set(plan.absent) == set(_data(plan.scale))
     table = claims_table(verdicts, "its data are not here" if every else "its data are not here or not asked for")
     counts = dict(table.group_by("verdict").len().iter_rows())
-    told = ", ".join(f"{word}: {counts.get(word, 0)}" for word in _WORDS.values())
+    told = ", ".join(f"{word}: {counts.get(word, 0)}" for word in (*_WORDS.values(), _UNTOUCHED))
     return Outcome(
         tables=[ResultTable("claims", "What the text claims", table, _CAPTIONS[plan.scale])],
         findings=[f"{table.height} claims of the running text; {told}."],
@@ -86,7 +87,7 @@ def claims_table(
         rows.append(
             {"chapter": str(chapter).replace("_", " "), "claim": fact, "of": scope, "text": _said(part),
              "here": verdict.found if verdict is not None else f"not run: {_UNTESTED.get(str(fact), why_not)}",
-             "verdict": _WORDS[None if verdict is None else verdict.holds], "experiment": source}
+             "verdict": _UNTOUCHED if verdict is None else _WORDS[verdict.holds], "experiment": source}
         )  # fmt: skip
     return pl.DataFrame(rows)
 

@@ -58,7 +58,7 @@ def _outcome(model: str, plan: Plan, find: Finder) -> Outcome:
         return Outcome(notes=["ALS needs the package implicit, which is not installed; nothing was run."])
     values = {data: utilities_of(plan, find, data, model) for data in plan.data}
     gains = {data: compared(some) for data, some in values.items()}
-    tables = [_wide(values), _beside(model, plan, values), _gains(gains)]
+    tables = [_wide(values), *_beside(model, plan, values), _gains(gains)]
     findings = [sentence for data, some in gains.items() for sentence in told_gains(data, some)]
     findings += [sentence for data, some in values.items() for sentence in told_fixed(data, some)]
     findings += [sentence for data, some in values.items() for sentence in told_improvement(data, model, some)]
@@ -80,19 +80,23 @@ def _wide(values: dict[str, pl.DataFrame]) -> ResultTable:
     )  # fmt: skip
 
 
-def _beside(model: str, plan: Plan, values: dict[str, pl.DataFrame]) -> ResultTable:
+def _beside(model: str, plan: Plan, values: dict[str, pl.DataFrame]) -> list[ResultTable]:
+    """Ours beside the text's numbers, where the text has the recommender."""
     ours = pl.concat([put_first(means(some), "data", data) for data, some in values.items()])
     theirs = published("list-size").filter(model=model).with_columns(pl.col("method").replace({"PerK": PUBLISHED}))
+    if theirs.is_empty():
+        return []
     table = beside_published(ours, theirs, _KEYS, why_not_run=lambda row: why_absent(plan, row["data"]))
     place = {name: number for number, name in enumerate((*METHODS, *METRICS))}
     table = table.sort(pl.col("method", "metric").replace_strict(place), maintain_order=True)
-    return ResultTable(
+    shown = ResultTable(
         "beside-published", "Beside the published numbers",
         beside_shown(table, theirs["data"].unique(maintain_order=True).to_list(), "method"),
         "Published PerK stands beside ours with the text's maps and approximations. Data sets that the text does not "
         "have are in the table before.",
         tidy=table,
     )  # fmt: skip
+    return [shown]
 
 
 def _gains(gains: dict[str, pl.DataFrame]) -> ResultTable:
