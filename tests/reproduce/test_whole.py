@@ -278,3 +278,13 @@ def test_the_command_runs_lists_and_tells(tmp_path, monkeypatch, capsys):
     assert run("small", "--quick", "--full") == 2
     assert run("small", "--data-folder", str(tmp_path / "nowhere")) == 1
     assert "no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [(["coat"], "none of the data sets asked for; it has simulated"), ([], "none of its data sets is here")],
+)
+def test_why_an_experiment_was_not_run(asked, why):
+    from sureness.cli.reproduce import _why_not
+
+    assert why in _why_not(SMALL, "quick", asked)
