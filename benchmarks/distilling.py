@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.logs import absent, fewer_users, split_of
-from benchmarks.rivals.dense_distillation import STAGES, DenseDistillation, Stopwatch
+from benchmarks.rivals.dense_distillation import DenseDistillation, Stopwatch
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
 from sureness.data.interactions import Interactions
@@ -19,9 +19,9 @@ from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import DistillationSettings
-from sureness.evaluation.ranking import block_scores
+from sureness.evaluation.ranking import blocks_of
 from sureness.models.bpr import BPR
-from sureness.numerics.row_ranks import draw_by_ranks, sketched_ranks
+from sureness.numerics.row_ranks import draw_by_ranks, product_ranks
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code
@@ -95,20 +95,20 @@ _NOTES = (
     "A side slower than 20 s is run once.",
 )
 _STAGES = {
-    "scores": "scores of all items by both models", "ranks": "ranks by both models",
-    "draws": "weights and draws, both directions", "steps": "steps of both models",
+    "ranks": "scores and ranks of all items by both models", "draws": "weights and draws, both directions",
+    "steps": "steps of both models",
 }  # fmt: skip
 
 
 def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table:
     """Where the time of one epoch with refresh goes, and what an epoch takes where a refresh serves ten."""
     pairs, refresh = (_with_batches(pair, _BATCH), pair), _refresh_stages(train, pair)
-    dense = [rival.dense.watch.seconds for rival in rivals.values()]
+    dense = [_with_scores(rival.dense.watch.seconds) for rival in rivals.values()]
     sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + dense
     seldom = _ONCE.changed(epochs=_PERIOD, refresh_every=_PERIOD)
     epochs = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
-    epochs += [side["steps"] + side["draws"] + (side["scores"] + side["ranks"]) / _PERIOD for side in dense]
-    rows = [(_STAGES[stage], *(time_of(side[stage]) for side in sides)) for stage in STAGES]
+    epochs += [side["steps"] + side["draws"] + side["ranks"] / _PERIOD for side in dense]
+    rows = [(words, *(time_of(side[stage]) for side in sides)) for stage, words in _STAGES.items()]
     rows.append((f"an epoch, a refresh every {_PERIOD}", *map(time_of, epochs)))
     return Table(
         f"Stages of an epoch with refresh, {train.n_users:,} users and {train.n_items:,} items",
@@ -121,25 +121,26 @@ def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table
     )
 
 
+def _with_scores(seconds: dict[str, float]) -> dict[str, float]:
+    """Ranks with the scores they are of, which sureness never holds."""
+    return {**seconds, "ranks": seconds["scores"] + seconds["ranks"]}
+
+
 def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
-    """Seconds of scores, ranks and draws; what `refresh` does, one stage after the other for each block."""
+    """Seconds of ranks and draws; what `refresh` does, one stage after the other for each block."""
     watch, rng, users = Stopwatch(), np.random.default_rng(0), np.arange(train.n_users)
     directions = _ONCE.to_teacher, _ONCE.to_student
     tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
-    blocks = zip(*(block_scores(model, users) for model in pair), strict=True)
-    while True:
-        with watch.of("scores"):
-            found = next(blocks, None)
-        if found is None:
-            return watch.seconds
-        block = found[0][0]
+    factors = [model.source_.product() for model in pair]
+    for block in blocks_of(users, train.n_items):
         seen = {"rows": block, "starts": train.row_starts, "hidden": train.item_rows}
         with watch.of("ranks"):
-            ranks = [sketched_ranks(scores, _ONCE.quantiles, **seen) for _, scores in found]
+            ranks = [product_ranks(left[block], right, _ONCE.quantiles, **seen) for left, right in factors]
         with watch.of("draws"):
             for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
                 counts, relative = train.user_degree[block] * direction.items, SCHEMES[direction.scheme].relative
                 draw_by_ranks(mine, other, table, counts, rng, relative=relative)
+    return watch.seconds
 
 
 def _steps(train: Interactions, pair: Pair) -> float:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import chisquare
+from scipy.stats import chi2_contingency, chisquare
 
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -334,6 +334,25 @@ def test_positions_of_a_refresh_know_both_ranks():
         gap = [orders[1].index(item) - place for place, item in enumerate(orders[0][:5])]
         weights = np.exp(-np.arange(5) / 3) * np.tanh(np.maximum(0.1 * np.array(gap), 0))
         assert_allclose(pool.weights[user], weights / weights.sum(), rtol=1e-5)
+
+
+def test_factors_are_ranked_without_their_scores_and_draw_like_them(monkeypatch):
+    """Two models of factors, and the same scores as tables; a few of the many items get most draws."""
+    log = log_of(3, 6_000, 0.01, 0)
+    rng = np.random.default_rng(0)
+    factors = [FactorSource(rng.normal(size=(3, 2)), rng.normal(size=(6_000, 2))) for _ in range(2)]
+    tables = [MatrixSource(source.score_block(np.arange(3))) for source in factors]
+    direction = Direction(scheme="exp", rank_gap_scale=3e-3, items=200)
+    (of_tables,) = look(log, tables, to_student=direction, ranks="sketch", refresh_every=1)
+    monkeypatch.setattr(FactorSource, "score_block", None)
+    (of_factors,) = look(log, factors, to_student=direction, ranks="sketch", refresh_every=1)
+    user = log.user_rows == 1
+    found = [np.bincount(lesson.pool.items[user].ravel(), minlength=6_000) for lesson in (of_tables, of_factors)]
+    often = np.add(*found) > 50
+    rare = [[counts[~often].sum()] for counts in found]
+    table = np.hstack([np.array(found)[:, often], rare])
+    assert often.sum() > 20
+    assert chi2_contingency(table).pvalue > 1e-3
 
 
 def test_unequal_sources_of_one_log_are_ranked_together():

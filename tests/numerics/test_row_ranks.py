@@ -16,7 +16,7 @@ from scipy.stats import chi2_contingency, chisquare, rankdata
 
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.errors import DataError
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, ranks_of, sketched_ranks
+from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, product_ranks, ranks_of, sketched_ranks
 
 LARGEST = float(np.finfo(np.float32).max)
 VALUES = st.one_of(
@@ -167,6 +167,37 @@ def test_a_sketch_is_really_used_and_cheaper_than_asked_for():
     assert 0 < off.max() < 0.5 * 20_000 / 256
 
 
+@given(st.integers(1, 4), st.integers(1, 3_000), st.integers(0, 6), st.sampled_from([1, 3, 16, 60]), st.integers(0, 99))
+def test_ranks_of_a_product_keep_their_bound_without_its_scores(n, n_columns, n_factors, n_quantiles, seed):
+    rng = np.random.default_rng(seed)
+    left, right = (
+        rng.standard_t(3, size=shape).astype(np.float32) for shape in ((n, n_factors), (n_factors, n_columns))
+    )
+    seen = {"rows": np.arange(n), "starts": np.arange(n + 1), "hidden": rng.integers(0, n_columns, n)}
+    off = product_ranks(left, right, n_quantiles, **seen).dense() - exact(left @ right, **seen)
+    ties = n_columns if not n_factors else 0  # equal scores stand in any order
+    assert np.abs(off).max() <= max(n_columns / n_quantiles, ties)
+    assert_array_equal(product_ranks(left, right, n_quantiles, **seen).dense()[np.arange(n), seen["hidden"]], 0)
+
+
+def test_a_product_is_sketched_like_its_scores():
+    """Bins differ only where rounding does."""
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(7, 6)).astype(np.float32), rng.normal(size=(6, 20_001)).astype(np.float32)
+    off = np.abs(product_ranks(left, right, 256).dense() - sketched(left @ right, 256))
+    assert off.max() < 20
+    assert (off > 0).mean() < 0.01
+
+
+def test_rows_with_many_far_outside_the_range_of_some_are_sorted_after_all():
+    """The range is read off every other entry here, and a hundred of the rest lie far above it."""
+    scores = np.random.default_rng(0).normal(size=(2, 20_000)).astype(np.float32)
+    scores[0, 1:200:2] += 50
+    ranks = sketched_ranks(scores, 1_000)
+    assert np.abs(ranks.dense() - exact(scores)).max() <= 20
+    assert_array_equal(ranks.dense()[0], exact(scores)[0])
+
+
 def test_one_item_is_first():
     assert sketched(np.array([[3.0], [-np.inf]], dtype=np.float32), 1).tolist() == [[1], [0]]
 
@@ -215,11 +246,14 @@ def two_ranks(n_columns, n_rows=1, seed=0, agreement=0.5, hidden=0.2):
     return exact(first.astype(np.float32)), exact(second.astype(np.float32))
 
 
-def draw(scheme, scale, mine, other, counts, seed=0):
+def draw(scheme, scale, mine, other, counts, seed=0, *, relative=True):
     """Draws from ranks, also from those that are given as plain arrays."""
     mine, other = (ranks if isinstance(ranks, RowRanks) else as_ranks(ranks) for ranks in (mine, other))
     table, rng = weight_table(scheme, scale, mine.codes.shape[1]), np.random.default_rng(seed)
-    return draw_by_ranks(mine, other, table, np.asarray(counts), rng, compared=SCHEMES[scheme].compared)
+    known = SCHEMES[scheme]
+    return draw_by_ranks(
+        mine, other, table, np.asarray(counts), rng, compared=known.compared, relative=known.relative and relative
+    )
 
 
 def fits(found, chance, least=5.0):

@@ -106,6 +106,16 @@ def test_factors_multiply_and_biases_add(user_bias, item_bias):
             expected += 0 if user_bias is None else user_bias[user]
             expected += 0 if item_bias is None else item_bias[item]
             assert found[user, item] == pytest.approx(expected, abs=1e-5)
+    left, right = FactorSource(USERS, ITEMS, user_bias, item_bias).product()
+    assert_allclose(left @ right, found, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e30])
+def test_factors_whose_products_may_not_be_finite_are_not_multiplied_blindly(wrong):
+    factors = np.full((2, 3), 1e10)
+    factors[1, 2] = wrong
+    assert FactorSource(factors, np.full((4, 3), 1e10)).product() is None
+    assert FactorSource(np.full((4, 3), 1e10), factors).product() is None
 
 
 # --- singular vectors ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions, union
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.evaluation.ranking import block_scores
+from sureness.evaluation.ranking import block_scores, blocks_of
 from sureness.models.batches import Batch
 from sureness.numerics.ranking import top_k
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, sketched_ranks
-from sureness.sources.base import ScoreSource
+from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, product_ranks, sketched_ranks
+from sureness.sources.base import FactorSource, ScoreSource
 
 Report = Callable[[str, int, int], None]
 
@@ -80,24 +80,51 @@ def refresh(
     report : callable, optional
     """
     desks = [_Desk(side, train, settings, rng) for side in sides]
-    users = np.arange(train.n_users)
-    pairs = zip(*(block_scores(source, users) for source in sources), strict=True)
-    for (block, mine), (_, other) in pairs:
-        scores = (mine, other)
-        ranks = tuple(_ranks(part, block, train, settings) for part in scores if any(d.needs_ranks for d in desks))
+    wanted = {
+        "scores": any(desk.needs_scores for desk in desks),
+        "ranks": any(desk.needs_ranks for desk in desks),
+    }
+    views = zip(*(_views(source, train, settings, **wanted) for source in sources), strict=True)
+    for pair in views:
         for desk in desks:
-            desk.fill(block, scores, ranks)
+            desk.fill(learner=pair[desk.side.learner], guide=pair[1 - desk.side.learner])
         if report is not None:
-            report("ranking for the next epochs", int(block[-1]) + 1, train.n_users)
+            report("ranking for the next epochs", int(pair[0].users[-1]) + 1, train.n_users)
     return [desk.lesson() for desk in desks]
 
 
+class _View(NamedTuple):
+    """What one model says of a block of users, as far as it was asked."""
+
+    users: IntArray
+    scores: FloatArray | None  # of all items
+    ranks: RowRanks | None  # among the unseen items; those that were seen do not count
+
+
+def _views(
+    source: ScoreSource, train: Interactions, settings: DistillationSettings, *, scores: bool, ranks: bool
+) -> Iterator[_View]:
+    """Block after block; where ranks are all that is asked of a product of factors, its scores are never held."""
+    users = np.arange(train.n_users)
+    factors = source.product() if isinstance(source, FactorSource) and not scores else None
+    if factors is not None and settings.ranks == "sketch":
+        for block in blocks_of(users, train.n_items):
+            of_users, of_items = factors[0][block], factors[1]
+            found = product_ranks(of_users, of_items, settings.quantiles, **_seen(block, train)) if ranks else None
+            yield _View(block, None, found)
+        return
+    for block, known in block_scores(source, users):
+        yield _View(block, known, _ranks(known, block, train, settings) if ranks else None)
+
+
 def _ranks(scores: FloatArray, users: IntArray, train: Interactions, settings: DistillationSettings) -> RowRanks:
-    """Ranks among the unseen items; those that were seen do not count."""
-    seen = {"rows": users, "starts": train.row_starts, "hidden": train.item_rows}
     if settings.ranks == "exact":
-        return exact_ranks(scores, **seen)
-    return sketched_ranks(scores, settings.quantiles, **seen)
+        return exact_ranks(scores, **_seen(users, train))
+    return sketched_ranks(scores, settings.quantiles, **_seen(users, train))
+
+
+def _seen(users: IntArray, train: Interactions) -> dict[str, IntArray]:
+    return {"rows": users, "starts": train.row_starts, "hidden": train.item_rows}
 
 
 class _Desk:
@@ -120,55 +147,68 @@ class _Desk:
         self.table = None if self.by_user else weight_table(direction.scheme, direction.rank_gap_scale, train.n_items)
 
     @property
+    def n_tops(self) -> int:
+        """How many of the guide's first items are needed, to be learned as they are or as positives."""
+        direction = self.side.direction
+        return max(self.more.shape[1], direction.items if direction.draws and self.by_user else 0)
+
+    @property
+    def needs_scores(self) -> bool:
+        return self.n_tops > 0 or self.scores is not None
+
+    @property
     def needs_ranks(self) -> bool:
         return self.side.direction.draws and (not self.by_user or self.weights is not None)
 
-    def fill(self, block: IntArray, scores: tuple[FloatArray, ...], ranks: tuple[RowRanks, ...]) -> None:
-        direction, guide = self.side.direction, scores[1 - self.side.learner]
-        length = max(self.more.shape[1], direction.items if direction.draws and self.by_user else 0)
-        tops = self._first_items(block, guide, length)
+    def fill(self, learner: _View, guide: _View) -> None:
+        """Take what is needed of one block."""
+        block, direction = guide.users, self.side.direction
+        tops = self._first_items(guide)
         self._add_positives(block, tops)
-        if not direction.draws:
-            return
-        if self.by_user:
-            self._take_tops(block, tops[:, : direction.items], guide, ranks)
-        else:
-            self._draw(block, guide, ranks)
+        if direction.draws and self.by_user:
+            self._take_tops(tops[:, : direction.items], learner, guide)
+        elif direction.draws:
+            self._draw(learner, guide)
 
-    def _first_items(self, block: IntArray, guide: FloatArray, length: int) -> IntArray:
-        if not length:
-            return np.empty((len(block), 0), dtype=np.int64)
-        seen = {"rows": block, "starts": self.train.row_starts, "excluded": self.train.item_rows}
-        return top_k(guide.copy(), length, **seen)[0]
+    def _first_items(self, guide: _View) -> IntArray:
+        if not self.n_tops:
+            return np.empty((len(guide.users), 0), dtype=np.int64)
+        assert guide.scores is not None
+        seen = {"rows": guide.users, "starts": self.train.row_starts, "excluded": self.train.item_rows}
+        return top_k(guide.scores.copy(), self.n_tops, **seen)[0]
 
     def _add_positives(self, block: IntArray, tops: IntArray) -> None:
         if self.more.shape[1]:
             within = np.arange(self.more.shape[1]) < self.extra[block][:, None]
             self.more[block] = np.where(within, tops[:, : self.more.shape[1]], -1)
 
-    def _take_tops(self, block: IntArray, tops: IntArray, guide: FloatArray, ranks: tuple[RowRanks, ...]) -> None:
-        rows = np.arange(len(block))[:, None]
+    def _take_tops(self, tops: IntArray, learner: _View, guide: _View) -> None:
+        rows, block = np.arange(len(tops))[:, None], guide.users
         self.items[block, 0] = tops
         if self.scores is not None:
-            self.scores[block, 0] = np.where(tops >= 0, guide[rows, tops], 0.0)
+            self.scores[block, 0] = _scores_at(guide, rows, tops)
         if self.weights is not None:
-            gap = ranks[self.side.learner].at(rows, tops) - ranks[1 - self.side.learner].at(rows, tops)
+            assert learner.ranks is not None
+            assert guide.ranks is not None
+            gap = learner.ranks.at(rows, tops) - guide.ranks.at(rows, tops)
             self.weights[block] = position_weights(tops, gap, self.side.direction)
 
-    def _draw(self, block: IntArray, guide: FloatArray, ranks: tuple[RowRanks, ...]) -> None:
-        first, last = self.starts[block[0]], self.starts[block[-1] + 1]
-        counts = np.diff(self.starts[block[0] : block[-1] + 2]) * self.rounds * self.items.shape[2]
+    def _draw(self, learner: _View, guide: _View) -> None:
         assert self.table is not None  # only "top" has none
+        assert learner.ranks is not None
+        assert guide.ranks is not None
+        start, end = int(guide.users[0]), int(guide.users[-1]) + 1
+        first, last = self.starts[start], self.starts[end]
+        counts = np.diff(self.starts[start : end + 1]) * self.rounds * self.items.shape[2]
         scheme = SCHEMES[self.side.direction.scheme]
-        mine, other = ranks[self.side.learner], ranks[1 - self.side.learner]
         drawn = draw_by_ranks(
-            mine, other, self.table, counts, self.rng, compared=scheme.compared, relative=scheme.relative
-        )
+            learner.ranks, guide.ranks, self.table, counts, self.rng,
+            compared=scheme.compared, relative=scheme.relative,
+        )  # fmt: skip
         self.items[first:last] = drawn.reshape(-1, *self.items.shape[1:])
         if self.scores is not None:
-            owners = np.repeat(np.arange(len(block)), counts)
-            known = np.where(drawn >= 0, guide[owners, drawn], np.float32(0.0))
-            self.scores[first:last] = known.reshape(-1, *self.items.shape[1:])
+            owners = np.repeat(np.arange(end - start), counts)
+            self.scores[first:last] = _scores_at(guide, owners, drawn).reshape(-1, *self.items.shape[1:])
 
     def lesson(self) -> Lesson:
         """The learner's log, with the guide's first items where they are asked for, and the pool."""
@@ -186,6 +226,12 @@ class _Desk:
             kept = np.arange(len(items)) - self.starts[users] < log.user_degree[users]
             items, scores = items[kept], None if scores is None else scores[kept]
         return Pool(items, self.by_user, scores, self.weights)
+
+
+def _scores_at(view: _View, rows: IntArray, items: IntArray) -> FloatArray:
+    """The scores of some items, 0 where there is none."""
+    assert view.scores is not None
+    return np.where(items >= 0, view.scores[rows, items], np.float32(0.0))
 
 
 def position_weights(tops: IntArray, gap: IntArray, direction: Direction) -> FloatArray:

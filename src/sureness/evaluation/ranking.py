@@ -123,10 +123,15 @@ def block_scores(
     source: ScoreSource, users: IntArray, *, most: int | None = None
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Blocks of at most so many users with their scores, free to be written to; -inf where nothing is known."""
-    size = max(1, min(_BLOCK_SCORES // source.n_items, len(users) if most is None else most))
-    for start in range(0, len(users), size):
-        block = users[start : start + size]
+    for block in blocks_of(users, source.n_items, most=most):
         yield block, _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
+
+
+def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iterator[IntArray]:
+    """Users in blocks whose scores of all items fit in memory, and of at most so many."""
+    size = max(1, min(_BLOCK_SCORES // n_items, len(users) if most is None else most))
+    for start in range(0, len(users), size):
+        yield users[start : start + size]
 
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:

@@ -85,7 +85,7 @@ def pairwise_gradients(
             weight = one if weights.shape[0] == 0 else weights[index, draw]
             shrunk = np.float32(np.exp(-abs(margin)))  # one exponential serves softplus and sigmoid
             slope = -weight * (shrunk / (one + shrunk) if margin > 0 else one / (one + shrunk))
-            loss += weight * (max(-margin, 0.0) + np.log1p(shrunk))
+            loss += weight * (max(-margin, 0.0) + np.log(one + shrunk))
             for f in range(n_factors):
                 mine, theirs, against = user[f], liked[f], other[f]
                 of_user[f] += slope * (theirs - against) + l2 * mine
@@ -123,7 +123,7 @@ def soft_gradients(
             shrunk = np.float32(np.exp(-abs(logit)))
             chance = one / (one + shrunk) if logit > 0 else shrunk / (one + shrunk)
             weight, label = weights[index, draw], labels[index, draw]
-            loss += weight * ((logit if logit > 0 else zero) - label * logit + np.log1p(shrunk))
+            loss += weight * ((logit if logit > 0 else zero) - label * logit + np.log(one + shrunk))
             pull = weight * slope * (chance - label)
             for f in range(n_factors):
                 mine, theirs = user[f], item[f]

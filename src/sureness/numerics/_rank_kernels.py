@@ -8,40 +8,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
-_LOWEST, _HIGHEST = np.float32(-np.inf), np.float32(np.inf)
-_LANES = 32
-_TRIES = 12  # proposals for each draw made so far, before the weights of all entries are summed instead
-_FEW = 8  # with more draws than one for so many columns, the sums pay at once
+_LOWEST = np.float32(-np.inf)
+_GROUP = 16  # entries whose weights are summed together
+_SMALLEST = 1e-30  # weights that far apart can still be multiplied in single precision
+_FAST = {"reassoc", "contract", "nsz"}  # sums in any order
+_GLANCE = 64  # proposals after which it is known how many more it will take
+_DEAR, _CHEAP = 4, 16  # proposing is given up where it takes more than one try for so many entries: sums are faster
 
 
 # -- ranks ------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, error_model="numpy")
-def _range(scores):
-    """The lowest score that is not -inf, and the highest; in lanes, which the processor takes all at once."""
-    low, high = np.full(_LANES, _HIGHEST), np.full(_LANES, _LOWEST)
-    whole = scores.shape[0] - scores.shape[0] % _LANES
-    for start in range(0, whole, _LANES):
-        part = scores[start : start + _LANES]
-        for lane in range(_LANES):
-            s = part[lane]
-            known = _HIGHEST if s == _LOWEST else s
-            high[lane] = s if s > high[lane] else high[lane]
-            low[lane] = known if known < low[lane] else low[lane]
-    for i in range(whole, scores.shape[0]):
-        high[0] = max(high[0], scores[i])
-        low[0] = min(low[0], _HIGHEST if scores[i] == _LOWEST else scores[i])
-    return low.min(), high.max()
-
-
-@njit(cache=True, error_model="numpy")
-def _code(scores, high, scale, n_bins, codes):
-    """The bin of every score, counted from the highest, plus one; 0 for -inf, which lies beyond all bins."""
-    beyond, zero, one = np.float32(n_bins + 1), np.float32(0.0), np.float32(1.0)
-    for i in range(scores.shape[0]):
-        place = (high - scores[i]) * scale + one
-        codes[i] = np.int32(place if place < beyond else zero)
+def code_rows(scores, high, scale, n_bins, start, codes):
+    """The bins of the columns from `start` on, 1 for the highest scores, and for those beyond; 0 for -inf."""
+    first, last, nowhere = np.float32(1.0), np.float32(n_bins), np.float32(0.0)
+    for row in prange(scores.shape[0]):
+        some, code = scores[row], codes[row, start : start + scores.shape[1]]
+        top, step = high[row], scale[row]
+        for i in range(some.shape[0]):
+            place = (top - some[i]) * step + first
+            place = first if place < first else place
+            place = place if place < last else last
+            code[i] = np.int32(place if some[i] > _LOWEST else nowhere)
 
 
 @njit(cache=True, error_model="numpy")
@@ -57,37 +46,24 @@ def _count(codes, even, odd):
         even[codes[last]] += 1
 
 
-@njit(cache=True, error_model="numpy")
-def _sketch_row(scores, hidden, allowed, codes, places, even, odd):
-    """Codes of one row and the middle rank of each; False if one would stand for more than `allowed` entries."""
-    n_bins = places.shape[0] - 1
-    low, high = _range(scores)
-    span = np.float32(high - low)  # infinite where single precision does not hold it
-    scale = np.float32((n_bins - 1) / span) if span > 0 else _HIGHEST
-    if not np.isfinite(span) or not np.isfinite(scale):
-        return False
-    _code(scores, high, scale, n_bins, codes)
-    for k in range(hidden.shape[0]):
-        codes[hidden[k]] = 0
-    _count(codes, even, odd)
-    before = 0
-    places[0] = 0
-    for b in range(1, n_bins + 1):
-        count = even[b] + odd[b]
-        if count > allowed:
-            return False
-        places[b] = before + (count + 1) // 2
-        before += count
-    return True
-
-
 @njit(cache=True, parallel=True, error_model="numpy")
-def sketch_rows(scores, rows, starts, hidden, allowed, codes, places, done):
-    for row in prange(scores.shape[0]):
-        size = places.shape[1]
+def place_rows(codes, rows, starts, hidden, allowed, places, done):
+    """The middle rank of each code; a row is not done if one stands for more than `allowed` entries."""
+    size = places.shape[1]
+    for row in prange(codes.shape[0]):
+        code, place = codes[row], places[row]
+        for k in range(starts[rows[row]], starts[rows[row] + 1]):
+            code[hidden[k]] = 0
         even, odd = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        mine = hidden[starts[rows[row]] : starts[rows[row] + 1]]
-        done[row] = _sketch_row(scores[row], mine, allowed, codes[row], places[row], even, odd)
+        _count(code, even, odd)
+        before, most = 0, 0
+        place[0] = 0
+        for b in range(1, size):
+            count = even[b] + odd[b]
+            most = max(most, count)
+            place[b] = before + (count + 1) // 2
+            before += count
+        done[row] = most <= allowed
 
 
 # -- draws ------------------------------------------------------------------------------------------------------------
@@ -113,20 +89,18 @@ def _weight(i, mine, my_places, other, their_places, table, compared):
 
 
 @njit(cache=True, error_model="numpy")
-def _propose(mine, my_places, other, their_places, table, peak, compared, state, drawn):
-    """Draw by proposing any entry and accepting it by its weight; returns how many draws were made in time."""
+def _propose(mine, my_places, other, their_places, table, peak, compared, state, most, drawn):
+    """Draw by proposing any entry and accepting it by its weight; returns how many were drawn in `most` tries."""
     n_columns = np.uint64(mine.shape[0])
     made, tries = 0, 0
-    if drawn.shape[0] * _FEW > mine.shape[0]:
-        return made, state
-    while tries < _TRIES * (made + 8):
+    while tries < most:
         tries += 1
         state, bits = _next(state)
         i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
         chance = np.float64(np.int64(bits & np.uint64(0xFFFFFFFF))) * (1.0 / 4294967296.0)
         drawn[made] = i  # stays if it is accepted: no branch that cannot be foreseen
         made += np.int64(chance * peak < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
-        if made == drawn.shape[0]:
+        if made == drawn.shape[0] or (tries == _GLANCE and made * most < drawn.shape[0] * _GLANCE):
             break
     return made, state
 
@@ -173,37 +147,110 @@ def _sum_weights(mine, my_places, other, their_places, table, compared, relative
 
 
 @njit(cache=True, error_model="numpy")
-def _draw_from(sums, total, state, first, drawn):
-    """Entries as likely as their share of the sums; `first` cuts the search short."""
-    n_cells = first.shape[0]
-    i = 0
-    for cell in range(n_cells):
-        start = total * cell / n_cells
-        while sums[i] <= start and i < sums.shape[0] - 1:
+def _starts_of(sums, first):
+    """Where to look for a point: for each of equal parts of the total the first sum beyond its start."""
+    i, last = 0, sums.shape[0] - 1
+    for part in range(first.shape[0]):
+        start = sums[last] * part / first.shape[0]
+        while sums[i] <= start and i < last:
             i += 1
-        first[cell] = i
+        first[part] = i
+
+
+@njit(cache=True, error_model="numpy")
+def _find(sums, first, state):
+    """A random point below the total and the first sum beyond it."""
+    state, bits = _next(state)
+    share = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    i, last, point = first[int(share * first.shape[0])], sums.shape[0] - 1, share * sums[sums.shape[0] - 1]
+    while sums[i] <= point and i < last:
+        i += 1
+    return state, i, point
+
+
+@njit(cache=True, error_model="numpy")
+def _without_tail(sums):
+    """The sums without those at the end that add nothing, so that no point is found there."""
+    n = sums.shape[0]
+    while n > 1 and sums[n - 1] == sums[n - 2]:
+        n -= 1
+    return sums[:n]
+
+
+@njit(cache=True, error_model="numpy")
+def _draw_sums(mine, my_places, other, their_places, table, compared, relative, state, drawn):
+    """Draw by the running sums of all weights; uniform where none is above zero, -1 where nothing counts."""
+    sums, first = np.empty(mine.shape[0]), np.empty(max(1, mine.shape[0] // 8), dtype=np.int32)
+    if _sum_weights(mine, my_places, other, their_places, table, compared, relative, sums) == 0.0:
+        drawn[:] = -1
+        return
+    kept = _without_tail(sums)
+    _starts_of(kept, first)
     for draw in range(drawn.shape[0]):
-        state, bits = _next(state)
-        share = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-        i = first[int(share * n_cells)]
-        while sums[i] <= share * total and i < sums.shape[0] - 1:
-            i += 1
-        drawn[draw] = i
+        state, drawn[draw], _ = _find(kept, first, state)
+
+
+@njit(cache=True, error_model="numpy", fastmath=_FAST)
+def _sum_group(mine, mine_weigh, other, others_weigh):
+    total = np.float32(0.0)
+    for i in range(_GROUP):
+        total += mine_weigh[np.uint32(mine[i])] * others_weigh[np.uint32(other[i])]
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _draw_products(mine, my_places, other, their_places, table, state, drawn):
+    """Draw where the table is exponential: the weight of a difference is a product, of one weight for each code.
+
+    Weights are summed in groups; a draw finds its group by the sums, and its entry by the weights of the group.
+    """
+    n_columns = mine.shape[0]
+    mine_weigh = np.empty(my_places.shape[0], dtype=np.float32)
+    others_weigh = np.empty(their_places.shape[0], dtype=np.float32)
+    for code in range(my_places.shape[0]):
+        mine_weigh[code] = table[n_columns + my_places[code]] if my_places[code] > 0 else 0.0
+    for code in range(their_places.shape[0]):
+        others_weigh[code] = table[2 * n_columns - their_places[code]] if their_places[code] > 0 else 0.0
+    n_whole = n_columns // _GROUP
+    sums, total = np.empty(n_whole + 1), 0.0
+    for group in range(n_whole):
+        part = slice(group * _GROUP, (group + 1) * _GROUP)
+        total += _sum_group(mine[part], mine_weigh, other[part], others_weigh)
+        sums[group] = total
+    for i in range(n_whole * _GROUP, n_columns):
+        total += mine_weigh[mine[i]] * others_weigh[other[i]]
+    sums[n_whole] = total
+    if total == 0.0:
+        drawn[:] = -1
+        return
+    kept, first = _without_tail(sums), np.empty(n_whole + 1, dtype=np.int32)
+    _starts_of(kept, first)
+    for draw in range(drawn.shape[0]):
+        state, group, left = _find(kept, first, state)
+        left -= kept[group - 1] if group > 0 else 0.0
+        for i in range(group * _GROUP, min((group + 1) * _GROUP, n_columns)):
+            weight = mine_weigh[mine[i]] * others_weigh[other[i]]
+            if weight > 0.0:  # the last of them stays, should rounding leave something over
+                drawn[draw] = i
+                left -= weight
+                if left < 0.0:
+                    break
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def draw_rows(mine, my_places, other, their_places, table, peak, compared, relative, starts, seeds, drawn):
     """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts."""
-    n_columns = mine.shape[1]
+    products = relative and compared and table[0] > _SMALLEST * table[-1]
+    most = mine.shape[1] // (_CHEAP if products else _DEAR)
     for row in prange(mine.shape[0]):
         part = drawn[starts[row] : starts[row + 1]]
         if part.shape[0] > 0:
-            my_rank, their_rank = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
-            made, state = _propose(mine[row], my_rank, other[row], their_rank, table, peak, compared, seeds[row], part)
-            if made < part.shape[0]:
-                sums, first = np.empty(n_columns), np.empty(max(1, n_columns // 8), dtype=np.int32)
-                total = _sum_weights(mine[row], my_rank, other[row], their_rank, table, compared, relative, sums)
-                if total > 0.0:
-                    _draw_from(sums, total, state, first, part[made:])
-                else:
-                    part[made:] = -1
+            my_ranks, their_ranks = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
+            ranks = (mine[row], my_ranks, other[row], their_ranks)
+            made, state = _propose(*ranks, table, peak, compared, seeds[row], most, part)
+            if made == part.shape[0]:
+                continue
+            if products:
+                _draw_products(*ranks, table, state, part[made:])
+            else:
+                _draw_sums(*ranks, table, compared, relative, state, part[made:])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from sureness import numerics
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.ranking import NOTHING
 
 _BINS_PER_QUANTILE = 16  # finer than asked for, so that few rows have a bin that is too full
+_TILE = 512  # columns of a product at a time
+_BEYOND = 8  # the range is that of so many entries for each that a bin may hold: hardly ever do too many lie beyond it
+_MARGIN = 0.125  # of the range, added on both sides
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,8 @@ def sketched_ranks(
 ) -> RowRanks:  # fmt: skip
     """Ranks that are off by at most n_columns / n_quantiles, without sorting.
 
-    Scores are counted in fine bins between the lowest and the highest of their row; all entries of a bin get its
-    middle rank. Where a bin would hold more than the error allows, the row is sorted after all.
+    Scores are counted in fine bins between the lowest and the highest of some in their row; all entries of a bin get
+    its middle rank. Where a bin would hold more than the error allows, the row is sorted after all.
 
     Parameters
     ----------
@@ -83,24 +87,95 @@ def sketched_ranks(
     >>> int(np.abs(sketched_ranks(scores, 100).dense() - exact_ranks(scores).dense()).max()) <= 100
     True
     """
-    if n_quantiles < 1:
-        raise DataError(f"n_quantiles must be at least 1, got {n_quantiles}")
-    n, n_columns = scores.shape
-    allowed, n_bins = n_columns // n_quantiles, _BINS_PER_QUANTILE * n_quantiles
-    if allowed <= 1 or n_columns < n_bins:  # sorting is faster where bins outnumber entries
+    sketch = _Sketch.of(scores.shape, n_quantiles)
+    if sketch is None:
         return exact_ranks(scores, rows=rows, starts=starts, hidden=hidden)
-    codes, done = np.empty(scores.shape, dtype=_code_type(max(n_columns, n_bins))), np.zeros(n, dtype=bool)
-    places = np.empty((n, n_bins + 1), dtype=np.int32)
-    given_rows, given_starts = _or_nothing(n, rows, starts)
-    numerics._rank_kernels.sketch_rows(scores, given_rows, given_starts, hidden, allowed, codes, places, done)
-    if done.all():
-        return RowRanks(codes, places)
-    exact = exact_ranks(scores[~done], rows=given_rows[~done], starts=given_starts, hidden=hidden)
-    codes[~done] = exact.codes
-    wider = np.zeros((n, max(places.shape[1], n_columns + 1)), dtype=np.int32)  # a sorted row has a code for each entry
-    wider[:, : places.shape[1]] = places
-    wider[~done, : n_columns + 1] = exact.places
-    return RowRanks(codes, wider)
+    sketch.spread(scores[:, :: sketch.stride])
+    sketch.code(scores, 0)
+    return sketch.ranks(lambda some: scores[some], rows, starts, hidden)
+
+
+def product_ranks(
+    left: FloatArray, right: FloatArray, n_quantiles: int = 256, *, rows: IntArray | None = None,
+    starts: IntArray | None = None, hidden: IntArray = NOTHING,
+) -> RowRanks:  # fmt: skip
+    """`sketched_ranks` of ``left @ right``, which is never held: a few columns at a time, while they are in the cache.
+
+    Parameters
+    ----------
+    left : float32 array of shape (n, n_factors)
+    right : float32 array of shape (n_factors, n_columns)
+        The factors of users and items; finite, and so are their products.
+    n_quantiles : int
+    rows, starts, hidden : arrays, optional
+        Entries that do not count, see `exact_ranks`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> left, right = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(4, 10_000)).astype(np.float32)
+    >>> int(np.abs(product_ranks(left, right, 100).dense() - exact_ranks(left @ right).dense()).max()) <= 100
+    True
+    """
+    sketch = _Sketch.of((len(left), right.shape[1]), n_quantiles)
+    if sketch is None:
+        return exact_ranks(left @ right, rows=rows, starts=starts, hidden=hidden)
+    sketch.spread(left @ np.ascontiguousarray(right[:, :: sketch.stride]))
+    tile = np.empty((len(left), _TILE), dtype=np.float32)
+    for first in range(0, right.shape[1], _TILE):
+        columns = right[:, first : first + _TILE]
+        sketch.code(np.matmul(left, columns, out=tile if columns.shape[1] == _TILE else None), first)
+    return sketch.ranks(lambda some: left[some] @ right, rows, starts, hidden)
+
+
+class _Sketch:
+    """Bins for the scores of some rows, filled with some columns at a time."""
+
+    def __init__(self, shape: tuple[int, int], allowed: int, n_bins: int) -> None:
+        self.allowed, self.n_bins = allowed, n_bins
+        self.stride = max(1, allowed // _BEYOND)
+        self.codes: IntArray = np.empty(shape, dtype=_code_type(max(shape[1], n_bins)))
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], n_quantiles: int) -> Self | None:
+        """None where sorting is faster: where bins outnumber entries."""
+        if n_quantiles < 1:
+            raise DataError(f"n_quantiles must be at least 1, got {n_quantiles}")
+        allowed, n_bins = shape[1] // n_quantiles, _BINS_PER_QUANTILE * n_quantiles
+        return None if allowed <= 1 or shape[1] < n_bins else cls(shape, allowed, n_bins)
+
+    def spread(self, some: FloatArray) -> None:
+        """Lay the bins over the range of some scores of each row, and a little beyond."""
+        low, high = some.min(axis=1), some.max(axis=1)
+        if np.isneginf(low).any():
+            low = np.where(np.isneginf(some), np.float32(np.inf), some).min(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            margin = (high - low) * np.float32(_MARGIN)
+            self.high = high + margin
+            self.scale = np.float32(self.n_bins - 1) / (self.high - low + margin)  # not finite: the row is sorted
+
+    def code(self, scores: FloatArray, first: int) -> None:
+        """Put the scores of the columns from `first` on into bins."""
+        numerics._rank_kernels.code_rows(scores, self.high, self.scale, self.n_bins, first, self.codes)
+
+    def ranks(
+        self, scores_of: Callable[[BoolArray], FloatArray], rows: IntArray | None, starts: IntArray | None,
+        hidden: IntArray,
+    ) -> RowRanks:  # fmt: skip
+        """What has been coded, as ranks; rows with a bin that is too full are sorted."""
+        n, n_columns = self.codes.shape
+        codes, done, places = self.codes, np.zeros(n, dtype=bool), np.empty((n, self.n_bins + 1), dtype=np.int32)
+        given_rows, given_starts = _or_nothing(n, rows, starts)
+        numerics._rank_kernels.place_rows(codes, given_rows, given_starts, hidden, self.allowed, places, done)
+        done &= np.isfinite(self.scale)
+        if done.all():
+            return RowRanks(codes, places)
+        exact = exact_ranks(scores_of(~done), rows=given_rows[~done], starts=given_starts, hidden=hidden)
+        codes[~done] = exact.codes
+        wider = np.zeros((n, max(places.shape[1], n_columns + 1)), dtype=np.int32)  # sorted: a code for each entry
+        wider[:, : places.shape[1]] = places
+        wider[~done, : n_columns + 1] = exact.places
+        return RowRanks(codes, wider)
 
 
 def draw_by_ranks(

@@ -177,6 +177,20 @@ class FactorSource:
             scores = scores + self.user_bias[rows, None]
         return np.asarray(scores, dtype=np.float32)
 
+    def product(self) -> tuple[FloatArray, FloatArray] | None:
+        """Two tables whose product are all scores, (n_users, n) and (n, n_items); None if it might not be finite."""
+        left, right = [self.user_factors], [self.item_factors]
+        if self.item_bias is not None:
+            left.append(np.ones((self.n_users, 1)))
+            right.append(self.item_bias[:, None])
+        if self.user_bias is not None:
+            left.append(self.user_bias[:, None])
+            right.append(np.ones((self.n_items, 1)))
+        of_users = np.hstack(left).astype(np.float32)
+        of_items = np.ascontiguousarray(np.hstack(right).T, dtype=np.float32)
+        highest = float(np.abs(of_users).max(initial=0.0)) * float(np.abs(of_items).sum(axis=0).max(initial=0.0))
+        return (of_users, of_items) if highest < SENTINEL else None
+
 
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
     """The ids of a source's users and items; row numbers where it has no names for them.
