@@ -227,7 +227,7 @@ def test_files_of_others_beside_the_checkpoints_stay(folder):
         (["--teacher", "als:50"], "there are bpr, ubpr, neumf, cml, lightgcn, cdae"),
         (["--student", "nowhere"], "--student must be a recommender such as bpr:50"),
         (["--teacher", "empty"], "cannot read empty: it has no manifest.json"),
-        (["--method", "magic"], "there is no method 'magic'; there are bd, bd-top, rd, cd"),
+        (["--method", "magic"], "there is no method 'magic'; there are bd, bd-best, rd, cd"),
         (["--set", "speed=3"], "distillation has no setting 'speed'"),
         (["--set", "to_student=3"], "to_student__weight"),
         (["--set", "epochs=many"], "epochs must be like 100, got 'many'"),

@@ -84,6 +84,8 @@ RUNS = {
     "foreign": lambda: (foreign(), model(n_factors=2), eight(teacher_learns=False, to_student__positives=4)),
     "calibrated": lambda: (*pair(), eight(to_student__labels="calibrated", to_teacher__labels="calibrated")),
     "warm": lambda: (fitted(), fitted(n_factors=2), eight()),
+    "best guides": lambda: (*pair(), eight(guides="best", to_student__labels="calibrated", validate_every=2)),
+    "best guides, svd": lambda: (*pair(), eight(guides="best", student_start="svd")),
     "early": early,
     "silent": lambda: (*pair(), silent(**EIGHT)),
 }

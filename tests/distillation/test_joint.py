@@ -63,6 +63,25 @@ def test_a_fitted_teacher_waits_while_the_student_warms_up():
     assert epochs == {"teacher": [4, 5], "student": [1, 2, 3, 4, 5]}
 
 
+@pytest.mark.parametrize("guides", ["present", "best"])
+def test_a_guide_at_its_best_does_not_pass_on_what_spoiled_it(guides, monkeypatch):
+    """A teacher that takes far too long steps, and what the student hears of it at each refresh."""
+    heard, plain = [], joint.refresh
+
+    def listening(sources, *others):
+        heard.append(sources[0].score_block(np.arange(10)))
+        return plain(sources, *others)
+
+    monkeypatch.setattr(joint, "refresh", listening)
+    teacher = fitted(learning_rate=0.01, epochs=30)
+    both = joined(teacher, fitted(n_factors=2), guides=guides, refresh_every=1, validate_every=1, fitted_rate=200.0)
+    both.fit(*parts())
+    unspoiled = [np.array_equal(scores, heard[0]) for scores in heard]
+    assert len(heard) == 4
+    assert unspoiled == ([True] * 4 if guides == "best" else [True, False, False, False])
+    assert_array_equal(both.teacher_.score_block(np.arange(10)), heard[0])
+
+
 # --- early stopping ------------------------------------------------------------------------------------------------
 
 

@@ -49,10 +49,10 @@ def test_bd_is_the_default():
 
 
 def test_bd_on_top_items_tells_the_student_what_cd_tells_it_and_the_teacher_what_bd_does():
-    to_student, to_teacher = both("bd-top")
+    to_student, to_teacher = both("bd-best")
     assert (to_student.scheme, to_student.labels) == ("rank-aware", "sigmoid")
     assert to_teacher == distillation_method("bd").to_teacher
-    assert distillation_method("bd-top").teacher_learns
+    assert distillation_method("bd-best").teacher_learns
 
 
 def test_swapped_exchanges_the_two_functions():
@@ -107,5 +107,5 @@ def test_teacher_positives_start_from_the_teachers_svd():
 
 @pytest.mark.parametrize("name", ["BD", "", "kd", None])
 def test_other_methods_are_refused_with_the_known_ones(name):
-    with pytest.raises(DataError, match=f"there is no method {name!r}; there are bd, bd-top, rd, cd, one-way"):
+    with pytest.raises(DataError, match=f"there is no method {name!r}; there are bd, bd-best, rd, cd, one-way"):
         distillation_method(name)

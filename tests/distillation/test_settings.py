@@ -78,7 +78,8 @@ def test_the_rate_of_a_fitted_model_must_be_above_nothing(value):
 
 
 @pytest.mark.parametrize(
-    ("name", "known"), [("ranks", "sketch, exact"), ("student_start", "own, svd")]
+    ("name", "known"),
+    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "present, best")],
 )  # fmt: skip
 def test_words_must_be_known(name, known):
     for value in ("other", None, 3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from sureness.errors import DataError
 from sureness.models.bpr import BPRNetwork
 from sureness.models.checkpoints import CheckpointFile, Progress
 from sureness.models.network import Network
-from sureness.models.training import advanced, copied, judged_users, seeded, using_threads, validated
+from sureness.models.training import advanced, cloned, copied, judged_users, seeded, using_threads, validated
 from sureness.models.ubpr import UBPRNetwork
 from sureness.sources.base import ScoreSource
 
@@ -42,6 +43,7 @@ class Pupil:
         warm: bool,
     ) -> None:  # fmt: skip
         self.name, self.model, self.train = name, model, train
+        self.voice = model  # what the other model hears
         self.learns = learns and isinstance(model, Network)
         self.warm = warm  # whether it was fitted before, and needs no warm-up
         self.progress = Progress()
@@ -70,12 +72,18 @@ class Pupil:
             digest.update(self.model.score_block(np.arange(min(_TOLD_APART, self.model.n_users))).tobytes())
         return digest.hexdigest()[:16]
 
+    def speak_from_best(self) -> None:
+        """From now on the other model hears what this one was at its best, at each refresh."""
+        self.voice = copy.deepcopy(self.model)
+
     def source(self) -> ScoreSource:
-        """Its scores as they are now."""
-        if isinstance(self.model, ForeignSource):
-            return self.model
-        self.model.settle()
-        return self.model.source(self.train.users, self.train.items)
+        """The scores that the other model hears of."""
+        if isinstance(self.voice, ForeignSource):
+            return self.voice
+        if self.voice is not self.model:
+            self.voice.load_state_dict(self.best)
+            self.voice.eval()
+        return _source(self.voice, self.train)
 
     def stop(self) -> None:
         """Go back to the best, and stay there."""
@@ -109,6 +117,8 @@ class JointTraining:
         for pupil in self.pupils:
             if pupil.warm and pupil.learner is not None:
                 pupil.learner.optimiser.learning_rate *= settings.fitted_rate
+            if pupil.learner is not None and settings.guides == "best":
+                pupil.speak_from_best()
         self.warm_up = settings.warm_up if any(pupil.learner and self._warms_up(pupil) for pupil in self.pupils) else 0
         self._check()
 
@@ -156,7 +166,8 @@ class JointTraining:
         teacher, student = self.pupils
         if self.settings.student_start == "svd" and student.learner is not None:
             assert isinstance(student.model, BPRNetwork)
-            start = truncated(teacher.source(), student.model.settings.n_factors, seed=self.settings.seed)
+            present = teacher.source() if teacher.learner is None else _source(teacher.network, self.train)
+            start = truncated(present, student.model.settings.n_factors, seed=self.settings.seed)
             used = int(np.flatnonzero(np.any(start.user_factors, axis=0)).max(initial=-1)) + 1  # beyond: its own start
             for name in ("user_factors", "item_factors"):
                 getattr(student.model, name).data[:, :used].copy_(torch.from_numpy(getattr(start, name)[:, :used]))
@@ -238,8 +249,10 @@ class JointTraining:
         """Ranks, draws and labels from the models as they are."""
         started = time.perf_counter()
         self.refreshed = number
-        self.snapshot = {f"{pupil.name}_snapshot": copied(pupil.learner.network)
-                         for pupil in self.pupils if pupil.learner is not None}  # fmt: skip
+        learning = [pupil for pupil in self.pupils if pupil.learner is not None]
+        self.snapshot = {f"{pupil.name}_snapshot": copied(pupil.network) for pupil in learning}
+        if self.settings.guides == "best":
+            self.snapshot |= {f"{pupil.name}_voice": cloned(pupil.best) for pupil in learning}
         sides = [
             Side(direction, place, isinstance(self.pupils[1 - place].model, ForeignSource))
             for place, direction in enumerate(self._directions())
@@ -254,7 +267,7 @@ class JointTraining:
                 self.train, self.validation, np.random.default_rng([self.settings.seed, number, _LABELS])
             )
         for side, lesson in zip(sides, lessons, strict=True):
-            learner, guide = self.pupils[side.learner].learner, self.pupils[1 - side.learner].model
+            learner, guide = self.pupils[side.learner].learner, self.pupils[1 - side.learner].voice
             assert learner is not None
             scores = None if pairs is None else guide.opinions(pairs[0], pairs[1][:, None])[:, 0]
             learner.listen(lesson, guide, labelling(side.direction, learner.network, scores, pairs))
@@ -280,7 +293,9 @@ class JointTraining:
 
     def _resume(self, checkpoint: CheckpointFile) -> bool:
         names = [
-            f"{pupil.name}_{part}" for pupil in self.pupils for part in ("network", "best", "optimiser", "snapshot")
+            f"{pupil.name}_{part}"
+            for pupil in self.pupils
+            for part in ("network", "best", "optimiser", "snapshot", "voice")
         ]
         found = checkpoint.read(names)
         if found is None:
@@ -290,7 +305,8 @@ class JointTraining:
         learning = [pupil for pupil in self.pupils if pupil.learner is not None]
         if body["refreshed"]:
             for pupil in learning:
-                pupil.learner.network.load_state_dict(parts[f"{pupil.name}_snapshot"])  # type: ignore[union-attr]
+                pupil.network.load_state_dict(parts[f"{pupil.name}_snapshot"])
+                pupil.best = parts[f"{pupil.name}_voice"]
             self._refresh(body["refreshed"])
         for pupil in learning:
             self._put_back(pupil, parts, body["pupils"][pupil.name])
@@ -304,6 +320,11 @@ class JointTraining:
         pupil.learner.optimiser.restore(parts[f"{pupil.name}_optimiser"], told["steps"])
         pupil.best = {name: tensor.to(network.device) for name, tensor in parts[f"{pupil.name}_best"].items()}
         pupil.progress, pupil.stopped = Progress(**told["progress"]), told["stopped"]
+
+
+def _source(network: Network, train: Interactions) -> ScoreSource:
+    network.settle()
+    return network.source(train.users, train.items)
 
 
 def interleaved(counts: list[int]) -> Iterator[int]:

@@ -100,15 +100,15 @@ def combined(**changes: Any) -> DistillationSettings:
     return DistillationSettings(to_student=to_student, teacher_learns=False, student_start="svd").changed(**changes)
 
 
-def top_bidirectional(**changes: Any) -> DistillationSettings:
-    """BD whose student hears of what its teacher ranks high: tanh speaks of half the catalogue, lists show its top."""
+def best_bidirectional(**changes: Any) -> DistillationSettings:
+    """BD whose student hears what its teacher, at its best, ranks high: tanh speaks of half the catalogue."""
     to_student = Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=2.0)
-    return DistillationSettings(to_student=to_student).changed(**changes)
+    return DistillationSettings(to_student=to_student, guides="best").changed(**changes)
 
 
 METHODS: dict[str, Callable[..., DistillationSettings]] = {
     "bd": bidirectional,
-    "bd-top": top_bidirectional,
+    "bd-best": best_bidirectional,
     "rd": ranking_distillation,
     "cd": collaborative_distillation,
     "one-way": one_way,

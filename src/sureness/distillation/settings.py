@@ -13,6 +13,7 @@ from sureness.errors import DataError
 Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]
 Start = Literal["own", "svd"]
+Guides = Literal["present", "best"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,7 @@ class DistillationSettings:
     fitted_rate: float = 1.0  # learning rate of a fitted model, as a share of its own: its optimiser starts anew
     epochs: int = 100  # together, at most
     refresh_every: int = 10  # epochs between two looks at the ranks
+    guides: Guides = "present"  # who speaks: each model as it is, or as it was at its best when ranks were refreshed
     validate_every: int = 5  # epochs between validations
     patience: int = 4  # validations without a better one before a model stops learning
     teacher_learns: bool = True  # False: a fixed teacher, plain distillation
@@ -87,6 +89,7 @@ class DistillationSettings:
                 raise DataError(f"{name} must be a Direction, got {type(given).__name__}")
         _one_of(self, "ranks", Ranks)
         _one_of(self, "student_start", Start)
+        _one_of(self, "guides", Guides)
         for name in ("epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"):
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)

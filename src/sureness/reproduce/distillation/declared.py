@@ -191,7 +191,7 @@ for _start in STARTS:
         GRIDS[_start, _model] = _SHORT  # a training takes minutes, so fewer
 
 RIVALS = ("bd", "cd", "rd")
-EXTRAS = ("svd", "teacher-positives", "combined", "bd-top")
+EXTRAS = ("svd", "teacher-positives", "combined", "bd-best")
 
 
 def grids(scale: Scale, start: str, model: str) -> dict[str, list[dict[str, Any]]]:

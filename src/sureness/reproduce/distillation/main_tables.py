@@ -95,9 +95,9 @@ def _beside(each: Pair, ours: pl.DataFrame) -> ResultTable:
 def _tests(each: Pair, plan: Plan, find: Finder) -> ResultTable:
     others = [name for name in methods_of(each.start, each.model) if name not in ("alone", "bd")]
     which = [*_CLAIMS, *(((name, "student"), ("alone", "student")) for name in others)]
-    if "bd-top" in others:
-        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-top") for rival in ("cd", "bd")]
-        which.append((("bd-top", "teacher"), ("alone", "teacher")))
+    if "bd-best" in others:
+        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-best") for rival in ("cd", "bd")]
+        which.append((("bd-best", "teacher"), ("alone", "teacher")))
     rows = [found.row() for found in contests(each, which, METRICS, plan.seeds, find)]
     title_ = f"Paired tests over users, {each.start} start"
     return ResultTable(f"{each.start}-tests", title_, pl.DataFrame(rows),

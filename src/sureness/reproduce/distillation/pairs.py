@@ -18,7 +18,7 @@ NAMES = {
     ("alone", "teacher"): "Teacher", ("bd", "teacher"): "BD-Teacher", ("bd", "student"): "BD-Student",
     ("cd", "student"): "CD", ("rd", "student"): "RD", ("alone", "student"): "Student", ("svd", "student"): "SVD",
     ("teacher-positives", "student"): "Teacher positives", ("combined", "student"): "Combined",
-    ("bd-top", "teacher"): "BD-Teacher, top items", ("bd-top", "student"): "BD-Student, top items",
+    ("bd-best", "teacher"): "BD-Teacher, best guides", ("bd-best", "student"): "BD-Student, best guides",
 }  # fmt: skip
 """What the tables call a method and a role; the first six are those of the text, in its order."""
 

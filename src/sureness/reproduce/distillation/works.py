@@ -15,7 +15,7 @@ from sureness.reproduce.workbench import Finished, Workbench
 METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
 ROLES = ("teacher", "student")
 _TO_STUDENT = ("rd", "cd", "one-way", "teacher-positives", "combined")
-_GENERAL = ("student_start", "epochs", "refresh_every", "warm_up", "fitted_rate", "ranks")
+_GENERAL = ("student_start", "epochs", "refresh_every", "warm_up", "fitted_rate", "guides", "ranks")
 _TWIN = 1_000  # what is added to the student's seed where both models would be the same one
 
 Settings = dict[str, Any]
