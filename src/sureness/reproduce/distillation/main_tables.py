@@ -96,7 +96,7 @@ def _tests(each: Pair, plan: Plan, find: Finder) -> ResultTable:
     others = [name for name in methods_of(each.start, each.model) if name not in ("alone", "bd")]
     which = [*_CLAIMS, *(((name, "student"), ("alone", "student")) for name in others)]
     if "bd-best" in others:
-        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-best") for rival in ("cd", "bd")]
+        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-best") for rival in RIVALS]
         which.append((("bd-best", "teacher"), ("alone", "teacher")))
     rows = [found.row() for found in contests(each, which, METRICS, plan.seeds, find)]
     title_ = f"Paired tests over users, {each.start} start"
