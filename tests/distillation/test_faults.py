@@ -73,6 +73,7 @@ def early():
     return teacher, model(n_factors=3, learning_rate=0.05), eight(patience=1, validate_every=1, epochs=8)
 
 
+OFTEN = {"epochs": 7, "validate_every": 1, "refresh_every": 3}  # what is best changes between two refreshes
 RUNS = {
     "bpr": lambda: (*pair(), eight()),
     "exact": lambda: (*pair(), eight(ranks="exact", seed=4)),
@@ -84,8 +85,9 @@ RUNS = {
     "foreign": lambda: (foreign(), model(n_factors=2), eight(teacher_learns=False, to_student__positives=4)),
     "calibrated": lambda: (*pair(), eight(to_student__labels="calibrated", to_teacher__labels="calibrated")),
     "warm": lambda: (fitted(), fitted(n_factors=2), eight()),
-    "best guides": lambda: (*pair(), eight(guides="best", to_student__labels="calibrated", validate_every=2)),
-    "best guides, svd": lambda: (*pair(), eight(guides="best", student_start="svd")),
+    "best guides": lambda: (*pair(), eight(guides="best", to_student__labels="calibrated", **OFTEN)),
+    "best guides, svd": lambda: (*pair(), eight(guides="best", student_start="svd", **OFTEN)),
+    "best guides, graphs": lambda: (fitted("lightgcn"), model("lightgcn", n_factors=2), eight(guides="best", **OFTEN)),
     "early": early,
     "silent": lambda: (*pair(), silent(**EIGHT)),
 }

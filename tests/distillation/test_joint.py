@@ -15,7 +15,7 @@ from sureness.distillation.settings import Direction
 from sureness.distillation.starts import truncated
 from sureness.errors import DataError
 from sureness.evaluation.ranking import evaluate_ranking
-from tests.distillation.worlds import fitted, joined, model, parts, silent, weights
+from tests.distillation.worlds import fitted, joined, model, parts, same, silent, weights
 
 
 @given(st.lists(st.integers(1, 30), min_size=0, max_size=3))
@@ -66,20 +66,27 @@ def test_a_fitted_teacher_waits_while_the_student_warms_up():
 @pytest.mark.parametrize("guides", ["present", "best"])
 def test_a_guide_at_its_best_does_not_pass_on_what_spoiled_it(guides, monkeypatch):
     """A teacher that takes far too long steps, and what the student hears of it at each refresh."""
-    heard, plain = [], joint.refresh
+    ranked, heard, plain = [], [], joint.refresh
 
-    def listening(sources, *others):
-        heard.append(sources[0].score_block(np.arange(10)))
-        return plain(sources, *others)
+    def listening(sources, *others, spoken):
+        ranked.append(sources[0].score_block(np.arange(10)))
+        heard.append((sources if spoken is None else spoken)[0].score_block(np.arange(10)))
+        return plain(sources, *others, spoken=spoken)
 
     monkeypatch.setattr(joint, "refresh", listening)
     teacher = fitted(learning_rate=0.01, epochs=30)
     both = joined(teacher, fitted(n_factors=2), guides=guides, refresh_every=1, validate_every=1, fitted_rate=200.0)
     both.fit(*parts())
-    unspoiled = [np.array_equal(scores, heard[0]) for scores in heard]
-    assert len(heard) == 4
-    assert unspoiled == ([True] * 4 if guides == "best" else [True, False, False, False])
+    as_it_was = [[np.array_equal(scores, said[0]) for scores in said] for said in (ranked, heard)]
+    assert as_it_was == [[True, False, False, False], [True] * 4 if guides == "best" else [True, False, False, False]]
     assert_array_equal(both.teacher_.score_block(np.arange(10)), heard[0])
+
+
+def test_of_a_fixed_guide_the_best_is_the_present():
+    """And the learner is ranked as it is."""
+    runs = [joined(fitted(), fitted(n_factors=2), teacher_learns=False, guides=guides, refresh_every=1,
+                   validate_every=3, fitted_rate=20.0).fit(*parts()) for guides in ("present", "best")]  # fmt: skip
+    same(*runs)
 
 
 # --- early stopping ------------------------------------------------------------------------------------------------

@@ -48,11 +48,12 @@ def test_bd_is_the_default():
     assert distillation_method("bd") == DistillationSettings()
 
 
-def test_bd_on_top_items_tells_the_student_what_cd_tells_it_and_the_teacher_what_bd_does():
+def test_bd_at_its_best_tells_the_student_what_cd_tells_it_and_the_teacher_what_bd_does():
     to_student, to_teacher = both("bd-best")
     assert (to_student.scheme, to_student.labels) == ("rank-aware", "sigmoid")
     assert to_teacher == distillation_method("bd").to_teacher
     assert distillation_method("bd-best").teacher_learns
+    assert distillation_method("bd-best").guides == "best"
 
 
 def test_swapped_exchanges_the_two_functions():

@@ -266,13 +266,36 @@ def fits(found, chance, least=5.0):
     return found[chance == 0].sum() == 0 and pvalue > 1e-3
 
 
+@pytest.mark.parametrize("relative", [True, False])
 @pytest.mark.parametrize(("scheme", "scale"), CASES)
-def test_draws_follow_the_text(scheme, scale):
+def test_draws_follow_the_text(scheme, scale, relative):
     """Also of the second row, whose draws begin in the middle."""
     mine, other = two_ranks(70, n_rows=2, seed=3)
-    drawn = draw(scheme, scale, mine, other, [30_001, 60_000])
+    drawn = draw(scheme, scale, mine, other, [30_001, 60_000], relative=relative)
     for row, part in enumerate((drawn[:30_001], drawn[30_001:])):
         assert fits(np.bincount(part, minlength=70), chances(scheme, scale, mine[row], other[row]))
+
+
+@pytest.mark.parametrize("relative", [True, False])
+@pytest.mark.parametrize("factor", [1e-280, 1e-25, 1e25, 1e280])
+def test_the_scale_of_the_weights_does_not_matter(factor, relative):
+    mine, other = (as_ranks(ranks) for ranks in two_ranks(400, seed=3))
+    table, counts = weight_table("exp", 1e-2, 400), np.array([2_000])
+    plain, scaled = (
+        draw_by_ranks(mine, other, table * times, counts, np.random.default_rng(0), relative=relative)
+        for times in (1.0, factor)
+    )
+    assert (plain == scaled).mean() > 0.99  # rounding
+
+
+def test_relative_weights_of_one_rank_alone_are_those_of_that_rank():
+    mine, other = (as_ranks(ranks) for ranks in two_ranks(400, seed=3))
+    table, counts = weight_table("rank-aware", 0.05, 400), np.array([2_000])
+    draws = [
+        draw_by_ranks(mine, other, table, counts, np.random.default_rng(0), compared=False, relative=relative)
+        for relative in (True, False)
+    ]
+    assert_array_equal(*draws)
 
 
 @pytest.mark.parametrize(("scheme", "scale"), [case for case in CASES if case[1] < 0.1])

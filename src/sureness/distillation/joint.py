@@ -74,15 +74,20 @@ class Pupil:
 
     def speak_from_best(self) -> None:
         """From now on the other model hears what this one was at its best, at each refresh."""
-        self.voice = copy.deepcopy(self.model)
+        kept = self.network.state_dict()
+        shared = {id(part): part for name, part in self.network.named_buffers() if name not in kept}
+        self.voice = copy.deepcopy(self.network, shared)
 
-    def source(self) -> ScoreSource:
-        """The scores that the other model hears of."""
-        if isinstance(self.voice, ForeignSource):
-            return self.voice
-        if self.voice is not self.model:
-            self.voice.load_state_dict(self.best)
-            self.voice.eval()
+    def present(self) -> ScoreSource:
+        """Its scores as they are now."""
+        return self.model if isinstance(self.model, ForeignSource) else _source(self.model, self.train)
+
+    def spoken(self) -> ScoreSource:
+        """The scores that the other model hears of; those of now, unless it speaks from its best."""
+        if isinstance(self.voice, ForeignSource) or self.voice is self.model:
+            return self.present()
+        self.voice.load_state_dict(self.best)
+        self.voice.eval()
         return _source(self.voice, self.train)
 
     def stop(self) -> None:
@@ -111,7 +116,7 @@ class JointTraining:
         self.pupils = (teacher, student)
         self.train, self.validation, self.settings = train, validation, settings
         self.number = 0  # finished epochs, warm-up among them
-        self.snapshot: dict[str, dict[str, Tensor]] = {}  # both networks at the last refresh
+        self.snapshot: dict[str, dict[str, Tensor]] = {}  # what the last refresh saw of both
         self.refreshed = 0  # the epoch before which that was
         self.history: list[dict[str, Any]] = []
         for pupil in self.pupils:
@@ -166,8 +171,7 @@ class JointTraining:
         teacher, student = self.pupils
         if self.settings.student_start == "svd" and student.learner is not None:
             assert isinstance(student.model, BPRNetwork)
-            present = teacher.source() if teacher.learner is None else _source(teacher.network, self.train)
-            start = truncated(present, student.model.settings.n_factors, seed=self.settings.seed)
+            start = truncated(teacher.present(), student.model.settings.n_factors, seed=self.settings.seed)
             used = int(np.flatnonzero(np.any(start.user_factors, axis=0)).max(initial=-1)) + 1  # beyond: its own start
             for name in ("user_factors", "item_factors"):
                 getattr(student.model, name).data[:, :used].copy_(torch.from_numpy(getattr(start, name)[:, :used]))
@@ -246,7 +250,7 @@ class JointTraining:
     # -- looking at each other --------------------------------------------------------------------------------------
 
     def _refresh(self, number: int) -> None:
-        """Ranks, draws and labels from the models as they are."""
+        """Ranks, draws and labels for the coming epochs."""
         started = time.perf_counter()
         self.refreshed = number
         learning = [pupil for pupil in self.pupils if pupil.learner is not None]
@@ -259,8 +263,9 @@ class JointTraining:
             if self.pupils[place].learner is not None
         ]
         rng = np.random.default_rng([self.settings.seed, number, _REFRESH])
-        sources = (self.pupils[0].source(), self.pupils[1].source())
-        lessons = refresh(sources, self.train, sides, self.settings, rng, self.shown.report)
+        sources = (self.pupils[0].present(), self.pupils[1].present())
+        spoken = (self.pupils[0].spoken(), self.pupils[1].spoken()) if self.settings.guides == "best" else None
+        lessons = refresh(sources, self.train, sides, self.settings, rng, self.shown.report, spoken=spoken)
         pairs = None
         if self.validation is not None and any(side.direction.labels == "calibrated" for side in sides):
             pairs = judged_pairs(
@@ -306,7 +311,8 @@ class JointTraining:
         if body["refreshed"]:
             for pupil in learning:
                 pupil.network.load_state_dict(parts[f"{pupil.name}_snapshot"])
-                pupil.best = parts[f"{pupil.name}_voice"]
+                if self.settings.guides == "best":
+                    pupil.best = parts[f"{pupil.name}_voice"]
             self._refresh(body["refreshed"])
         for pupil in learning:
             self._put_back(pupil, parts, body["pupils"][pupil.name])

@@ -63,6 +63,8 @@ def refresh(
     settings: DistillationSettings,
     rng: np.random.Generator,
     report: Report | None = None,
+    *,
+    spoken: tuple[ScoreSource, ScoreSource] | None = None,
 ) -> list[Lesson]:
     """Rank all unseen items by both models and draw what each direction needs for the coming epochs.
 
@@ -78,18 +80,21 @@ def refresh(
     settings : DistillationSettings
     rng : numpy.random.Generator
     report : callable, optional
+    spoken : teacher and student, optional
+        What each says as a guide, if that differs from what it is as a learner.
     """
     desks = [_Desk(side, train, settings, rng) for side in sides]
     wanted = {
         "scores": any(desk.needs_scores for desk in desks),
         "ranks": any(desk.needs_ranks for desk in desks),
     }
-    views = zip(*(_views(source, train, settings, **wanted) for source in sources), strict=True)
-    for pair in views:
+    everyone = sources if spoken is None else (*sources, *spoken)
+    for views in zip(*(_views(source, train, settings, **wanted) for source in everyone), strict=True):
+        learners, guides = views[:2], views[-2:]
         for desk in desks:
-            desk.fill(learner=pair[desk.side.learner], guide=pair[1 - desk.side.learner])
+            desk.fill(learner=learners[desk.side.learner], guide=guides[1 - desk.side.learner])
         if report is not None:
-            report("ranking for the next epochs", int(pair[0].users[-1]) + 1, train.n_users)
+            report("ranking for the next epochs", int(views[0].users[-1]) + 1, train.n_users)
     return [desk.lesson() for desk in desks]
 
 
@@ -106,8 +111,10 @@ def _views(
 ) -> Iterator[_View]:
     """Block after block; where ranks are all that is asked of a product of factors, its scores are never held."""
     users = np.arange(train.n_users)
-    factors = source.product() if isinstance(source, FactorSource) and not scores else None
-    if factors is not None and settings.ranks == "sketch":
+    factors = None
+    if isinstance(source, FactorSource) and settings.ranks == "sketch" and not scores:
+        factors = source.product()
+    if factors is not None:
         for block in blocks_of(users, train.n_items):
             of_users, of_items = factors[0][block], factors[1]
             found = product_ranks(of_users, of_items, settings.quantiles, **_seen(block, train)) if ranks else None

@@ -68,7 +68,9 @@ class DistillationSettings:
     fitted_rate: float = 1.0  # learning rate of a fitted model, as a share of its own: its optimiser starts anew
     epochs: int = 100  # together, at most
     refresh_every: int = 10  # epochs between two looks at the ranks
-    guides: Guides = "present"  # who speaks: each model as it is, or as it was at its best when ranks were refreshed
+    guides: Guides = (
+        "present"  # who speaks: the other model as it is, or as it was at its best when ranks were refreshed
+    )
     validate_every: int = 5  # epochs between validations
     patience: int = 4  # validations without a better one before a model stops learning
     teacher_learns: bool = True  # False: a fixed teacher, plain distillation

@@ -23,7 +23,7 @@ _DEAR, _CHEAP = 4, 16  # proposing is given up where it takes more than one try 
 def code_rows(scores, high, scale, n_bins, start, codes):
     """The bins of the columns from `start` on, 1 for the highest scores, and for those beyond; 0 for -inf."""
     first, last, nowhere = np.float32(1.0), np.float32(n_bins), np.float32(0.0)
-    for row in prange(scores.shape[0]):
+    for row in range(scores.shape[0]):  # so short that threads would cost more than they bring
         some, code = scores[row], codes[row, start : start + scores.shape[1]]
         top, step = high[row], scale[row]
         for i in range(some.shape[0]):
@@ -89,7 +89,7 @@ def _weight(i, mine, my_places, other, their_places, table, compared):
 
 
 @njit(cache=True, error_model="numpy")
-def _propose(mine, my_places, other, their_places, table, peak, compared, state, most, drawn):
+def _propose(mine, my_places, other, their_places, table, compared, state, most, drawn):
     """Draw by proposing any entry and accepting it by its weight; returns how many were drawn in `most` tries."""
     n_columns = np.uint64(mine.shape[0])
     made, tries = 0, 0
@@ -99,7 +99,7 @@ def _propose(mine, my_places, other, their_places, table, peak, compared, state,
         i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
         chance = np.float64(np.int64(bits & np.uint64(0xFFFFFFFF))) * (1.0 / 4294967296.0)
         drawn[made] = i  # stays if it is accepted: no branch that cannot be foreseen
-        made += np.int64(chance * peak < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
+        made += np.int64(chance < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
         if made == drawn.shape[0] or (tries == _GLANCE and made * most < drawn.shape[0] * _GLANCE):
             break
     return made, state
@@ -238,16 +238,19 @@ def _draw_products(mine, my_places, other, their_places, table, state, drawn):
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def draw_rows(mine, my_places, other, their_places, table, peak, compared, relative, starts, seeds, drawn):
-    """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts."""
-    products = relative and compared and table[0] > _SMALLEST * table[-1]
+def draw_rows(mine, my_places, other, their_places, table, compared, relative, starts, seeds, drawn):
+    """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts.
+
+    The largest weight of the table is 1, or 0.
+    """
+    products = relative and table[0] > _SMALLEST
     most = mine.shape[1] // (_CHEAP if products else _DEAR)
     for row in prange(mine.shape[0]):
         part = drawn[starts[row] : starts[row + 1]]
         if part.shape[0] > 0:
             my_ranks, their_ranks = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
             ranks = (mine[row], my_ranks, other[row], their_ranks)
-            made, state = _propose(*ranks, table, peak, compared, seeds[row], most, part)
+            made, state = _propose(*ranks, table, compared, seeds[row], most, part)
             if made == part.shape[0]:
                 continue
             if products:

@@ -191,7 +191,7 @@ def draw_by_ranks(
     mine, other : RowRanks
         Two ranks of the same entries; what has rank 0 in either is never drawn.
     table : array of shape (2 * n_columns + 1,)
-        The weight of each difference ``mine - other`` from -n_columns to n_columns.
+        The weight of each difference ``mine - other`` from -n_columns to n_columns, of any common scale.
     counts : array of shape (n,)
         How many to draw for each row.
     rng : numpy.random.Generator
@@ -220,11 +220,10 @@ def draw_by_ranks(
     starts = np.concatenate([[0], np.cumsum(counts)])
     drawn = np.empty(starts[-1], dtype=np.int32)
     weights = np.asarray(table, dtype=np.float64)
+    weights = weights / (weights.max() or 1.0)
     seeds = rng.integers(0, 2**64, size=shape[0], dtype=np.uint64)
-    numerics._rank_kernels.draw_rows(
-        mine.codes, mine.places, other.codes, other.places, weights, weights.max(), compared, relative, starts, seeds,
-        drawn,
-    )  # fmt: skip
+    ranks = mine.codes, mine.places, other.codes, other.places
+    numerics._rank_kernels.draw_rows(*ranks, weights, compared, relative and compared, starts, seeds, drawn)
     return drawn
 
 

@@ -181,11 +181,11 @@ class FactorSource:
         """Two tables whose product are all scores, (n_users, n) and (n, n_items); None if it might not be finite."""
         left, right = [self.user_factors], [self.item_factors]
         if self.item_bias is not None:
-            left.append(np.ones((self.n_users, 1)))
+            left.append(np.ones((self.n_users, 1), dtype=np.float32))
             right.append(self.item_bias[:, None])
         if self.user_bias is not None:
             left.append(self.user_bias[:, None])
-            right.append(np.ones((self.n_items, 1)))
+            right.append(np.ones((self.n_items, 1), dtype=np.float32))
         of_users = np.hstack(left).astype(np.float32)
         of_items = np.ascontiguousarray(np.hstack(right).T, dtype=np.float32)
         highest = float(np.abs(of_users).max(initial=0.0)) * float(np.abs(of_items).sum(axis=0).max(initial=0.0))

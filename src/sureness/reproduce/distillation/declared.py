@@ -191,7 +191,10 @@ for _start in STARTS:
         GRIDS[_start, _model] = _SHORT  # a training takes minutes, so fewer
 
 RIVALS = ("bd", "cd", "rd")
-EXTRAS = ("svd", "teacher-positives", "combined", "bd-best")
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "bpr": ("svd", "teacher-positives", "combined", "bd-best"), "neumf": ("bd-best",), "cdae": ("bd-best",),
+}  # fmt: skip
+"""What the text does not have, from a strong start."""
 
 
 def grids(scale: Scale, start: str, model: str) -> dict[str, list[dict[str, Any]]]:

@@ -38,8 +38,8 @@ _CLAIMS = (
 
 
 def methods_of(start: str, model: str) -> tuple[str, ...]:
-    """Every method of a table; from a strong start BPR also has what the text does not have."""
-    return ("alone", *RIVALS, *(EXTRAS if (start, model) == ("strong", "bpr") else ()))
+    """Every method of a table; from a strong start also what the text does not have."""
+    return ("alone", *RIVALS, *(EXTRAS[model] if start == "strong" else ()))
 
 
 def _cells(model: str, plan: Plan) -> list[Cell]:
@@ -68,9 +68,10 @@ def _outcome(model: str, plan: Plan, find: Finder) -> Outcome:
         findings += [f"From the {each.start} start, {found.sentence()}; {_as_published(found, model, each.data)}."
                      for found in contests(each, _CLAIMS, ["hit@50"], plan.seeds, find)]  # fmt: skip
         findings += _best_student(each, ours)
-    methods = [*RIVALS, *(name for name in EXTRAS if name != "svd" and model == "bpr")]
-    tried = pl.concat([settings_table([each], [m for m in methods if m in methods_of(each.start, model)], find)
-                       for each in pairs])  # fmt: skip
+    tried = pl.concat([
+        settings_table([each], [name for name in methods_of(each.start, model) if name not in ("alone", "svd")], find)
+        for each in pairs
+    ])  # fmt: skip
     tables.append(ResultTable("settings", "What was tried on validation", tried,
                               "One seed; the final models are trained with every seed."))  # fmt: skip
     tables.append(_not_run(model, plan))
@@ -96,7 +97,8 @@ def _tests(each: Pair, plan: Plan, find: Finder) -> ResultTable:
     others = [name for name in methods_of(each.start, each.model) if name not in ("alone", "bd")]
     which = [*_CLAIMS, *(((name, "student"), ("alone", "student")) for name in others)]
     if "bd-best" in others:
-        which += [((name, "student"), (rival, "student")) for name in ("combined", "bd-best") for rival in RIVALS]
+        new = [name for name in ("combined", "bd-best") if name in others]
+        which += [((name, "student"), (rival, "student")) for name in new for rival in RIVALS]
         which.append((("bd-best", "teacher"), ("alone", "teacher")))
     rows = [found.row() for found in contests(each, which, METRICS, plan.seeds, find)]
     title_ = f"Paired tests over users, {each.start} start"
