@@ -54,10 +54,11 @@ def students() -> None:
     text = (FOLDER.parent / "results.md").read_text(encoding="utf-8").partition("#### Strong start")[2]
     rows = re.findall(r"^\| ([^|]+) \| \d+ \| ([\d.]+) ± ([\d.]+) \|", text.partition("\n#### ")[0], flags=re.MULTILINE)
     values = {name: (float(mean), float(deviation)) for name, mean, deviation in rows}
-    wanted = {"Teacher": "teacher, 50 factors", "CD": "student, CD", "Combined": "student, combined",
-              "BD-Student": "student, BD", "Student": "student alone, 5 factors"}  # fmt: skip
+    wanted = {"Teacher": "teacher, 50 factors", "BD-Student, best guides": "student, BD (bd-best)", "CD": "student, CD",
+              "Combined": "student, combined", "BD-Student": "student, BD as printed",
+              "Student": "student alone, 5 factors"}  # fmt: skip
     with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(8, 3), layout="constrained")
+        figure = Figure(figsize=(8, 3.4), layout="constrained")
         ax = figure.subplots()
         for place, (name, label) in enumerate(reversed(wanted.items())):
             mean, deviation = values[name]
