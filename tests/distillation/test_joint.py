@@ -63,9 +63,9 @@ def test_a_fitted_teacher_waits_while_the_student_warms_up():
     assert epochs == {"teacher": [4, 5], "student": [1, 2, 3, 4, 5]}
 
 
-@pytest.mark.parametrize("guides", ["present", "best"])
-def test_a_guide_at_its_best_does_not_pass_on_what_spoiled_it(guides, monkeypatch):
-    """A teacher that takes far too long steps, and what the student hears of it at each refresh."""
+@pytest.fixture
+def said(monkeypatch):
+    """The scores by which the teacher is ranked at each refresh, and those that the student hears of."""
     ranked, heard, plain = [], [], joint.refresh
 
     def listening(sources, *others, spoken):
@@ -74,12 +74,27 @@ def test_a_guide_at_its_best_does_not_pass_on_what_spoiled_it(guides, monkeypatc
         return plain(sources, *others, spoken=spoken)
 
     monkeypatch.setattr(joint, "refresh", listening)
+    return ranked, heard
+
+
+@pytest.mark.parametrize("guides", ["present", "best"])
+def test_a_guide_at_its_best_does_not_pass_on_what_spoiled_it(guides, said):
+    """The teacher takes far too long steps."""
     teacher = fitted(learning_rate=0.01, epochs=30)
     both = joined(teacher, fitted(n_factors=2), guides=guides, refresh_every=1, validate_every=1, fitted_rate=200.0)
     both.fit(*parts())
-    as_it_was = [[np.array_equal(scores, said[0]) for scores in said] for said in (ranked, heard)]
+    as_it_was = [[np.array_equal(scores, told[0]) for scores in told] for told in said]
     assert as_it_was == [[True, False, False, False], [True] * 4 if guides == "best" else [True, False, False, False]]
-    assert_array_equal(both.teacher_.score_block(np.arange(10)), heard[0])
+    assert_array_equal(both.teacher_.score_block(np.arange(10)), said[1][0])
+
+
+def test_a_guide_that_gets_better_is_heard_as_it_is(said):
+    both = joined(model(), model(n_factors=2), guides="best", epochs=4, refresh_every=1, validate_every=1)
+    both.fit(*parts())
+    metrics = both.history_.filter(pl.col("model") == "teacher")["metric"].drop_nulls().to_list()
+    better = [metric == max(metrics[: place + 1]) for place, metric in enumerate(metrics)][: len(said[0])]
+    assert any(better[1:])
+    assert [np.array_equal(*told) for told in zip(*said, strict=True)] == better
 
 
 def test_of_a_fixed_guide_the_best_is_the_present():

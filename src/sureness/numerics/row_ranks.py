@@ -152,7 +152,7 @@ class _Sketch:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             margin = (high - low) * np.float32(_MARGIN)
             self.high = high + margin
-            self.scale = np.float32(self.n_bins - 1) / (self.high - low + margin)  # not finite: the row is sorted
+            self.scale = np.float32(self.n_bins - 1) / (self.high - low + margin)  # not finite: all in one bin
 
     def code(self, scores: FloatArray, first: int) -> None:
         """Put the scores of the columns from `first` on into bins."""
@@ -167,7 +167,6 @@ class _Sketch:
         codes, done, places = self.codes, np.zeros(n, dtype=bool), np.empty((n, self.n_bins + 1), dtype=np.int32)
         given_rows, given_starts = _or_nothing(n, rows, starts)
         numerics._rank_kernels.place_rows(codes, given_rows, given_starts, hidden, self.allowed, places, done)
-        done &= np.isfinite(self.scale)
         if done.all():
             return RowRanks(codes, places)
         exact = exact_ranks(scores_of(~done), rows=given_rows[~done], starts=given_starts, hidden=hidden)
