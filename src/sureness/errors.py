@@ -1,48 +1,160 @@
 """Everything that sureness raises on purpose.
 
-SurenessError
-├── DataError            what came in cannot be used (also a ValueError)
-│   └── NoMinimumError   the risk has no minimum on this data, so there is nothing to fit
-├── NotFittedError       a learned value was asked for before ``fit``
-├── FileError            a file cannot be read or written (also an OSError)
-│   └── ArtefactError    a saved object is damaged, of another kind, or from a newer version
-└── MissingExtraError    an optional dependency is not installed (also an ImportError)
+SurenessError             error         the base of all
+├── DataError             data          what came in cannot be used (also a ValueError)
+│   ├── SettingError      setting       an argument or setting is unknown, out of range or contradicts another
+│   ├── ColumnError       column        a table lacks a column, or a column holds something else than it should
+│   ├── IdError           ids           users, items or segments are unknown, or of another kind than the known ones
+│   ├── EmptyError        empty         nothing is left to learn from, to judge or to show
+│   ├── LeakError         leak          something was learned from what it is to be judged by
+│   ├── CheckpointError   checkpoint    a checkpoint belongs to another run
+│   ├── NoMinimumError    no-minimum    the risk has no minimum on this data, so there is nothing to fit
+│   └── DivergedError     diverged      training ran away: losses or scores are not finite any more
+├── NotFittedError        not-fitted    a learned value was asked for before ``fit``
+├── FileError             file          a file cannot be read or written (also an OSError)
+│   ├── OutputError       output        a result cannot go where it was sent
+│   ├── ChecksumError     checksum      a download is not the file that was expected
+│   └── ArtefactError     artefact      a saved object cannot be opened
+│       ├── DamagedError  damaged       its bytes are not those that were written
+│       ├── KindError     kind          it is something else than was asked for
+│       └── VersionError  version       another version of sureness wrote it
+└── MissingExtraError     extra         an optional dependency is not installed (also an ImportError)
 
-SurenessWarning          something works, but deserves a look (a UserWarning)
+SurenessWarning           something works, but deserves a look (a UserWarning)
 
-Every message says what was expected, what came, and what to do.
+The second column is the class's `code`: programs and tests rely on class and code, people read the message. A message
+says what was expected, what came, and what to do.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class SurenessError(Exception):
     """The base of all errors of the package; the command line turns it into one sentence."""
 
+    code: ClassVar[str] = "error"
+
 
 class DataError(SurenessError, ValueError):
     """What came in cannot be used."""
+
+    code = "data"
+
+
+class SettingError(DataError):
+    """An argument or setting is unknown, out of range, or contradicts another one."""
+
+    code = "setting"
+
+
+class ColumnError(DataError):
+    """A table lacks a column, or a column holds something else than it should."""
+
+    code = "column"
+
+
+class IdError(DataError):
+    """Users, items or segments are unknown, or of another kind than the known ones."""
+
+    code = "ids"
+
+
+class EmptyError(DataError):
+    """Nothing is left to learn from, to judge or to show."""
+
+    code = "empty"
+
+
+class LeakError(DataError):
+    """Something was learned from what it is to be judged by."""
+
+    code = "leak"
 
 
 class NoMinimumError(DataError):
     """The risk falls for ever in some direction, so no calibration map attains its minimum."""
 
+    code = "no-minimum"
+
+
+class DivergedError(DataError):
+    """Training ran away: losses or scores are not finite any more."""
+
+    code = "diverged"
+
 
 class NotFittedError(SurenessError):
     """A learned value was asked for before ``fit``."""
+
+    code = "not-fitted"
 
 
 class FileError(SurenessError, OSError):
     """A file cannot be read or written."""
 
+    code = "file"
+
+
+class OutputError(FileError):
+    """A result cannot go where it was sent."""
+
+    code = "output"
+
+
+class ChecksumError(FileError):
+    """A download is not the file that was expected."""
+
+    code = "checksum"
+
 
 class ArtefactError(FileError):
-    """A saved object is damaged, of another kind, or written by a newer version."""
+    """A saved object cannot be opened."""
+
+    code = "artefact"
+
+
+class DamagedError(ArtefactError):
+    """The bytes of a saved object are not those that were written."""
+
+    code = "damaged"
+
+
+class KindError(ArtefactError):
+    """A saved object is something else than was asked for."""
+
+    code = "kind"
+
+
+class VersionError(ArtefactError):
+    """A saved object was written by another version of sureness."""
+
+    code = "version"
+
+
+class CheckpointError(DataError):
+    """A checkpoint belongs to another run."""
+
+    code = "checkpoint"
 
 
 class MissingExtraError(SurenessError, ImportError):
     """An optional dependency is not installed."""
 
+    code = "extra"
+
 
 class SurenessWarning(UserWarning):
     """Something works, but deserves a look."""
+
+
+def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
+    """The one sentence for a library that is not installed.
+
+    Examples
+    --------
+    >>> print(missing_extra("training", "torch", "models"))
+    training needs torch; install it with: pip install 'sureness[models]'
+    """
+    return MissingExtraError(f"{what} needs {library}; install it with: pip install 'sureness[{extra}]'")

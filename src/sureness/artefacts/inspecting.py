@@ -1,0 +1,69 @@
+"""Say what a saved file is, without opening it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sureness.artefacts import _container
+from sureness.artefacts.packed import JSON
+from sureness.artefacts.records import check_heading, read_record
+from sureness.artefacts.saving import is_record
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a saved file holds."""
+
+    kind: str
+    package: str  # the version of sureness that wrote it
+    about: dict[str, JSON]  # estimand, horizon, what it was fitted on
+    settings: dict[str, JSON]
+    needs: tuple[str, ...]  # extras without which it cannot be opened
+    parts: dict[str, str]  # the kind of each part, by its path
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # type and shape of each array, by its path
+    n_bytes: int
+
+    def plain(self) -> dict[str, JSON]:
+        """As one JSON object."""
+        return asdict(self)
+
+
+def inspect(path: str | PathLike[str]) -> Contents:
+    """What a saved file holds, from its header; arrays are neither read nor checked.
+
+    Examples
+    --------
+    >>> import tempfile; from sureness.calibration.parametric import PlattCalibrator
+    >>> path = Path(tempfile.mkdtemp()) / "calibrator.json"
+    >>> PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(path)
+    >>> inspect(path).kind
+    'calibrator/platt'
+    """
+    place = Path(path)
+    entries: dict[str, Any] = {}
+    if is_record(place):
+        tree, n_bytes = read_record(place), place.stat().st_size
+    else:
+        tree, entries, n_bytes = _container.described(place)
+        check_heading(tree, place)
+    return Contents(
+        kind=tree["kind"],
+        package=tree["package"],
+        about=tree.get("about", {}),
+        settings=tree.get("settings", {}),
+        needs=tuple(tree.get("needs", ())),
+        parts=_parts(tree),
+        arrays={name: (entry["dtype"], tuple(entry["shape"])) for name, entry in entries.items()},
+        n_bytes=n_bytes,
+    )
+
+
+def _parts(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, part in tree.get("parts", {}).items():
+        found[f"{prefix}{name}"] = part["kind"]
+        found |= _parts(part, f"{prefix}{name}/")
+    return found

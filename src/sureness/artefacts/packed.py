@@ -1,0 +1,183 @@
+"""What a saved object is made of: settings and state as JSON, arrays, and parts that are packed the same way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, ClassVar, Literal, Protocol, Self, cast, runtime_checkable
+
+import numpy as np
+
+from sureness._registry import Family, find, name_of
+from sureness._settings import Configurable
+from sureness._types import AnyArray
+from sureness.errors import DamagedError, DataError, MissingExtraError, SettingError
+
+JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
+Form = Literal["json", "file"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Packed:
+    """An object taken apart; `unpack` of its class puts it together again."""
+
+    kind: str  # "family/name", as the registry knows it
+    settings: Mapping[str, JSON] = field(default_factory=dict)  # what its constructor takes
+    state: Mapping[str, JSON] = field(default_factory=dict)  # what it has learned, in plain values
+    arrays: Mapping[str, AnyArray] = field(default_factory=dict)  # what it has learned, in arrays
+    parts: Mapping[str, Packed] = field(default_factory=dict)  # other objects it holds
+    about: Mapping[str, JSON] = field(default_factory=dict)  # for people: estimand, horizon, what it was fitted on
+    needs: tuple[str, ...] = ()  # extras without which it cannot be opened
+
+
+@runtime_checkable
+class Savable(Protocol):
+    """What can be saved: it says what it holds, and its class can put it together again."""
+
+    saved_as: ClassVar[Form]  # "json": one readable file; "file": one binary file with arrays
+
+    def pack(self) -> Packed:
+        """What it is made of."""
+        ...
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Mapping[str, Any]) -> Self:
+        """Put it together; `parts` are the parts, already put together."""
+        ...
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to one file."""
+        ...
+
+
+def kind_of(family: Family, target: type) -> str:
+    """The kind of a class, as it is written into a file; a class without a name is refused."""
+    name = name_of(family, target)
+    if name is None:
+        raise DataError(
+            f"{target.__name__} has no name in the registry, so nobody could open what it saves; "
+            f"call sureness.register({family!r}, 'a-name', {target.__name__}) first"
+        )
+    return f"{family}/{name}"
+
+
+def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
+    """Put an object together; `given` are objects that take the place of parts by their names."""
+    own = dict(given or {})
+    missing = [extra for extra in packed.needs if not _installed(extra)]
+    if missing:
+        raise MissingExtraError(
+            f"the saved {packed.kind} needs {_LIBRARY[missing[0]]}; "
+            f"install it with: pip install 'sureness[{missing[0]}]'"
+        )
+    kind = class_of(packed.kind)
+    parts = {name: unpack(part) for name, part in packed.parts.items() if name not in own}
+    try:
+        return kind.unpack(packed, {**parts, **own})
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DamagedError(f"the saved {packed.kind} cannot be understood ({error!r}); save it again") from error
+
+
+def class_of(kind: str) -> type[Savable]:
+    """The class of a kind."""
+    family, _, name = kind.partition("/")
+    try:
+        return cast(type[Savable], find(cast(Family, family), name))
+    except (KeyError, SettingError) as error:
+        raise DamagedError(
+            f"there is no kind {kind!r} here; a newer sureness, or a package that is not installed, wrote it"
+        ) from error
+
+
+def settings_of(configured: Configurable) -> dict[str, JSON]:
+    """The settings of an object as JSON."""
+    return {name: plain(value) for name, value in configured.get_params(deep=False).items()}
+
+
+def revived_settings(packed: Packed) -> dict[str, Any]:
+    """Settings as the constructor takes them."""
+    return {name: revived(value) for name, value in packed.settings.items()}
+
+
+def plain(value: Any) -> JSON:
+    """A value as JSON: infinity and objects that can be packed are wrapped, tuples become lists.
+
+    Examples
+    --------
+    >>> plain({"width": float("inf"), "sizes": (1, 2)})
+    {'width': {'number': 'inf'}, 'sizes': [1, 2]}
+    >>> revived(plain(float("inf")))
+    inf
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
+    if isinstance(value, Savable):
+        return {"packed": tree_of(value.pack())}
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(part) for part in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise DataError(f"a {type(value).__name__} cannot be saved; save the object without it")
+
+
+def revived(value: Any) -> Any:
+    """What `plain` was given, but for tuples, which stay lists."""
+    if isinstance(value, dict):
+        if value.keys() == {"number"}:
+            return float(value["number"])
+        if value.keys() == {"packed"}:
+            return unpack(packed_of(value["packed"], {}))
+        return {key: revived(part) for key, part in value.items()}
+    return [revived(part) for part in value] if isinstance(value, list) else value
+
+
+def tree_of(packed: Packed) -> dict[str, JSON]:
+    """Everything but the arrays, as one JSON object."""
+    tree: dict[str, JSON] = {"kind": packed.kind}
+    for name in ("about", "settings", "state"):
+        if content := getattr(packed, name):
+            tree[name] = plain(content)
+    if packed.needs:
+        tree["needs"] = list(packed.needs)
+    if packed.parts:
+        tree["parts"] = {name: tree_of(part) for name, part in packed.parts.items()}
+    return tree
+
+
+def packed_of(tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: str = "") -> Packed:
+    """A packed object out of its tree and the arrays of the whole file."""
+    names = [name for name in arrays if name.startswith(prefix) and "/" not in name[len(prefix) :]]
+    return Packed(
+        kind=tree["kind"],
+        settings=tree.get("settings", {}),
+        state=tree.get("state", {}),
+        arrays={name[len(prefix) :]: arrays[name] for name in names},
+        parts={name: packed_of(part, arrays, f"{prefix}{name}/") for name, part in tree.get("parts", {}).items()},
+        about=tree.get("about", {}),
+        needs=tuple(tree.get("needs", ())),
+    )
+
+
+def arrays_of(packed: Packed, prefix: str = "") -> dict[str, AnyArray]:
+    """The arrays of an object and of its parts, those of a part behind its name."""
+    found = {f"{prefix}{name}": array for name, array in packed.arrays.items()}
+    for name, part in packed.parts.items():
+        found |= arrays_of(part, f"{prefix}{name}/")
+    return found
+
+
+_LIBRARY = {"models": "torch", "plots": "matplotlib"}
+
+
+def _installed(extra: str) -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec(_LIBRARY.get(extra, extra)) is not None

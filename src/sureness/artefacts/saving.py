@@ -1,0 +1,122 @@
+"""Save any object of the package to one file, and open it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from sureness._types import AnyArray
+from sureness.artefacts import _container
+from sureness.artefacts._container import Verify
+from sureness.artefacts.packed import Form, Packed, Savable, arrays_of, class_of, packed_of, tree_of, unpack
+from sureness.artefacts.records import check_heading, heading, read_record, write_record
+from sureness.errors import KindError, OutputError
+
+T = TypeVar("T")
+
+ENDINGS: dict[Form, str] = {"json": ".json", "file": ".sureness"}
+
+
+def save(saved: Savable, path: str | PathLike[str]) -> None:
+    """Write an object to one file: whole, or not at all.
+
+    A plain calibrator becomes a ``.json`` file that people can read and compare; everything else one ``.sureness``
+    file, which is a safetensors file with checksums. What is saved as which is decided by its kind alone.
+
+    Examples
+    --------
+    >>> import tempfile; from sureness.calibration.parametric import PlattCalibrator
+    >>> path = Path(tempfile.mkdtemp()) / "calibrator.json"
+    >>> fitted = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+    >>> save(fitted, path)
+    >>> bool(load(path).probability([1.5])[0] == fitted.probability([1.5])[0])
+    True
+    """
+    check_ending(path, saved.saved_as)
+    write_packed(saved.pack(), path, saved.saved_as)
+
+
+def check_ending(path: str | PathLike[str], form: Form) -> None:
+    """Refuse a name that does not say what is in the file."""
+    ending = ENDINGS[form]
+    if Path(path).suffix.lower() != ending:
+        raise OutputError(f"cannot write {path}: the name must end in {ending}, such as {Path(path).stem}{ending}")
+
+
+def write_packed(packed: Packed, path: str | PathLike[str], form: Form) -> None:
+    """Write a packed object in one of the two forms."""
+    tree = tree_of(packed)
+    if form == "file":
+        _container.write(path, {**heading(), **tree}, arrays_of(packed))
+    else:
+        write_record(path, packed.kind, {name: value for name, value in tree.items() if name != "kind"})
+
+
+@overload
+def load(
+    path: str | PathLike[str], expected: type[T], *, verify: Verify = ..., mapped: bool | None = ...,
+    parts: Mapping[str, object] | None = ...,
+) -> T: ...  # fmt: skip
+@overload
+def load(
+    path: str | PathLike[str], expected: None = ..., *, verify: Verify = ..., mapped: bool | None = ...,
+    parts: Mapping[str, object] | None = ...,
+) -> Any: ...  # fmt: skip
+def load(
+    path: str | PathLike[str],
+    expected: type[Any] | None = None,
+    *,
+    verify: Verify = "all",
+    mapped: bool | None = None,
+    parts: Mapping[str, object] | None = None,
+) -> Any:
+    """Open anything that was saved: a calibrator, maps of users, a source, a model, a run, a recommender.
+
+    Parameters
+    ----------
+    path : path
+    expected : class, optional
+        What it should be; anything else is refused before it is opened. Type checkers then know the result.
+    verify : {"all", "header"}
+        Check every byte, which reads the file once; or only the header, for a file that was verified before.
+    mapped : bool, optional
+        Leave arrays on disk and read them where they are used; by default files of 64 MB and more. Replace a mapped
+        file by ``mv``, never by ``cp``, which changes the bytes under its readers; or open it with ``mapped=False``.
+    parts : mapping of name to object, optional
+        Objects that take the place of parts which could not be saved, such as ``{"source": model}``.
+
+    Examples
+    --------
+    >>> import tempfile; from sureness.calibration.parametric import PlattCalibrator
+    >>> path = Path(tempfile.mkdtemp()) / "calibrator.json"
+    >>> PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(path)
+    >>> load(path, PlattCalibrator)
+    PlattCalibrator()
+    """
+    place = Path(path)
+    packed = read_packed(place, verify=verify, mapped=mapped)
+    if expected is not None and not issubclass(class_of(packed.kind), expected):
+        raise KindError(f"{place} holds a {packed.kind}, expected a {expected.__name__}; give another file")
+    return unpack(packed, parts)
+
+
+def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = None) -> Packed:
+    """A saved object in parts, as it was packed."""
+    arrays: Mapping[str, AnyArray]
+    if is_record(path):
+        content, arrays = read_record(path), {}
+    else:
+        content, arrays, _ = _container.read(path, verify=verify, mapped=mapped)
+        check_heading(content, path)
+    return packed_of(content, arrays)
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file is of the readable form; its content decides, not its name."""
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip()[:1] == b"{"
+    except OSError as error:
+        raise _container.unreadable(path, error) from error
