@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from sureness import __version__
-from sureness._files import sync, umask
 from sureness.errors import ArtefactError, FileError
 
 MANIFEST = "manifest.json"
@@ -211,3 +210,19 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 def _damaged(file: Path, how: str) -> ArtefactError:
     return ArtefactError(f"{file} is damaged: {how}; save the object again")
+
+
+def sync(path: Path) -> None:
+    """Bring a file or folder to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def umask() -> int:
+    """Which permissions new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -13,8 +13,8 @@ import polars as pl
 
 import sureness
 from sureness._artefacts import read_manifest, write_folder
-from sureness._files import replacing
 from sureness._settings import Configurable
+from sureness.artefacts.files import replacing
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import CALIBRATORS
 from sureness.calibration.families import ScoreRange

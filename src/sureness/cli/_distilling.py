@@ -14,7 +14,7 @@ import polars as pl
 from rich.progress import Progress
 
 from sureness._artefacts import MANIFEST
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.cli._console import steps_of
 from sureness.cli._judging import LEAVE_ONE_OUT, judged_run
 from sureness.cli._training import Prepared, model_settings, typed_settings

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.errors import FileError
 
 Progress = Callable[[str, int, int], None]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from sureness._files import replacing
 from sureness._types import FloatArray
+from sureness.artefacts.files import replacing
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, FileError
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, DataError, FileError
 from sureness.models.network import Network

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from sureness._artefacts import MANIFEST, refuse_others
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
 from sureness.data.splitting import Split

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.data.splitting import Split
 from sureness.errors import ArtefactError, DataError, FileError
 from sureness.models.base import Recommender

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.errors import FileError
 from sureness.plots._style import SETTINGS, require_matplotlib
 

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness import __version__
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.calibration.base import Calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import MissingExtraError

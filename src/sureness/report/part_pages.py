@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.plots._style import require_matplotlib
 from sureness.report.contents import ExtraTable, checked_table
 from sureness.report.distillation import Distillation

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from sureness import __version__
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.data.tables import write_table
 from sureness.plots.saving import FONTS, figure_svg, save_figure
 from sureness.report._format import MISSING, plain

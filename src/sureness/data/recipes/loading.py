@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness._files import replacing
+from sureness.artefacts.files import replacing
 from sureness.data.fetching import cache_folder, fetch, pins
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, LogTables, Recipe, common_pairs

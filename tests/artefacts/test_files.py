@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whatever happens on the way."""
+"""A file is replaced whole or left alone: exceptions, full disks, kills and concurrent writers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sureness._files import replacing
-from sureness.errors import FileError
+from sureness.artefacts.files import replacing
+from sureness.errors import ChecksumError, OutputError
 
 
 @pytest.fixture
@@ -38,14 +38,28 @@ def write_half(target, problem):
         raise problem
 
 
-def run_in_process(code, target):
-    """Run code that may use `replacing` and the path `target` in a process of its own."""
-    script = "import os, signal, sys\nfrom pathlib import Path\nfrom sureness._files import replacing\n"
+@contextmanager
+def started(code, target):
+    """A process that runs code with `replacing` and the path `target` at hand; killed if it does not end."""
+    script = "import os, signal, sys\nfrom pathlib import Path\nfrom sureness.artefacts.files import replacing\n"
     script += "target = Path(sys.argv[1])\n" + textwrap.dedent(code)
-    return subprocess.run([sys.executable, "-c", script, str(target)], capture_output=True, text=True, timeout=60)
+    words = [sys.executable, "-c", script, str(target)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
-def test_new_content_replaces_the_old_and_nothing_else_stays(target):
+def run_in_process(code, target):
+    """Run code to its end in another process."""
+    with started(code, target) as process:
+        output, errors = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def test_new_content_replaces_the_old_and_leaves_no_other_file(target):
     with replacing(target) as temporary:
         temporary.write_text("new")
         assert target.read_text() == "old"
@@ -54,20 +68,20 @@ def test_new_content_replaces_the_old_and_nothing_else_stays(target):
     assert os.listdir(target.parent) == [target.name]
 
 
-def test_folders_on_the_way_are_made(tmp_path):
+def test_missing_folders_are_created(tmp_path):
     with replacing(tmp_path / "a" / "b" / "new.txt") as temporary:
         temporary.write_text("new")
     assert (tmp_path / "a" / "b" / "new.txt").read_text() == "new"
 
 
-def test_a_name_without_a_folder_is_written_where_we_are(tmp_path, monkeypatch):
+def test_a_bare_name_is_written_to_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with replacing("here.txt") as temporary:
         temporary.write_text("new")
     assert os.listdir(tmp_path) == ["here.txt"]
 
 
-def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path):
+def test_permissions_follow_the_umask(tmp_path):
     old = os.umask(0o027)
     try:
         with replacing(tmp_path / "new.txt") as temporary:
@@ -79,20 +93,20 @@ def test_a_new_file_has_the_rights_that_the_umask_leaves(tmp_path):
 
 
 @pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
-def test_an_exception_midway_leaves_the_old_file_and_nothing_else(target, problem):
+def test_an_exception_midway_leaves_only_the_old_file(target, problem):
     with pytest.raises(problem):
         write_half(target, problem)
     assert_untouched(target)
 
 
 def test_a_folder_is_not_replaced(tmp_path):
-    with pytest.raises(FileError, match="it is a folder; give the name of a file"), replacing(tmp_path):
+    with pytest.raises(OutputError, match="folder"), replacing(tmp_path):
         pass
     assert os.listdir(tmp_path) == []
 
 
-def test_a_file_cannot_be_a_folder_on_the_way(target):
-    with pytest.raises(FileError, match=f"cannot write {target}/below.csv"), replacing(target / "below.csv"):
+def test_a_path_below_a_file_is_refused(target):
+    with pytest.raises(OutputError, match="below.csv"), replacing(target / "below.csv"):
         pass
     assert_untouched(target)
 
@@ -110,13 +124,13 @@ def as_nobody():
 
 
 @pytest.mark.parametrize("mode", [0o555, 0o000], ids=["read only", "closed"])
-def test_a_folder_without_the_right_to_write_is_named(mode):
+def test_a_folder_without_write_permission_is_refused(mode):
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders may not be entered by others
         target = Path(name) / "table.csv"
         target.write_text("old")
         target.parent.chmod(mode)
         try:
-            with as_nobody(), pytest.raises(FileError, match=f"cannot write {target}: Permission denied"):  # noqa: SIM117
+            with as_nobody(), pytest.raises(OutputError, match="Permission denied"):  # noqa: SIM117
                 with replacing(target):
                     pass
         finally:
@@ -129,8 +143,7 @@ def test_a_disk_that_is_full_when_synced_leaves_the_old_file(target, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    message = r"cannot write .*table.csv: No space left on device"
-    with pytest.raises(FileError, match=message), replacing(target) as temporary:
+    with pytest.raises(OutputError, match="No space left"), replacing(target) as temporary:
         temporary.write_text("new")
     assert_untouched(target)
 
@@ -139,40 +152,49 @@ def test_a_rename_that_fails_leaves_the_old_file(target, monkeypatch):
     def refuse(*_):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("pathlib.Path.replace", refuse)
-    with pytest.raises(FileError, match="Input/output error"), replacing(target) as temporary:
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(OutputError, match="Input/output error"), replacing(target) as temporary:
         temporary.write_text("new")
     assert_untouched(target)
 
 
-def test_an_error_of_ours_keeps_its_own_words(target):
-    with pytest.raises(FileError, match=r"^the words of the caller$"), replacing(target):
-        raise FileError("the words of the caller")
+def test_an_error_of_the_caller_is_not_rewritten(target):
+    problem = ChecksumError("what the caller found")
+    with pytest.raises(ChecksumError) as raised, replacing(target):
+        raise problem
+    assert raised.value is problem
     assert_untouched(target)
 
 
 def test_a_disk_that_really_runs_full_leaves_the_old_file(target):
-    """The process may not write files above 1,000 bytes, and is told so by an error instead of a signal."""
+    """The process may not write more than 1,000 bytes to a file, and gets an error instead of a signal."""
     done = run_in_process(
         """
         import resource
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
-        from sureness.errors import FileError
+        from sureness.errors import OutputError
         try:
             with replacing(target) as temporary:
                 temporary.write_bytes(b"x" * 100_000)
-        except FileError as error:
-            sys.exit(f"refused: {error}")
+        except OutputError as error:
+            sys.exit(f"{error.code}: {error}")
         """,
         target,
     )
     assert done.returncode == 1
-    assert f"refused: cannot write {target}: File too large" in done.stderr
+    assert done.stderr.startswith("output: ")
+    assert "File too large" in done.stderr
     assert_untouched(target)
 
 
-def test_a_kill_midway_leaves_the_old_content(target):
+AWKWARD = ["table.csv", "maps[1].sureness", "all*.csv", "what?.csv", "a [b] {c}.json"]
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_kill_midway_leaves_the_old_content_and_the_next_writer_sweeps_up(tmp_path, name):
+    target = tmp_path / name
+    target.write_text("old")
     done = run_in_process(
         """
         with replacing(target) as temporary:
@@ -183,6 +205,41 @@ def test_a_kill_midway_leaves_the_old_content(target):
     )
     assert done.returncode == -signal.SIGKILL
     assert target.read_text() == "old"
+    assert len(os.listdir(tmp_path)) == 2
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_temporary_files_of_other_targets_are_not_swept(tmp_path, name):
+    """A pattern in the name of one file must not match the abandoned files of another."""
+    for other in ("maps1.sureness", "allof.csv", "whatx.csv"):
+        (tmp_path / f".{other}.0a1b2c3d.partial").write_text("abandoned, but of another file")
+    before = set(os.listdir(tmp_path))
+    with replacing(tmp_path / name) as temporary:
+        temporary.write_text("new")
+    assert set(os.listdir(tmp_path)) == before | {name}
+
+
+def test_a_file_that_another_process_is_still_writing_is_not_swept(target):
+    script = """
+    with replacing(target) as temporary:
+        temporary.write_text("from the other process")
+        print(temporary.name, flush=True)
+        sys.stdin.readline()
+    """
+    with started(script, target) as other:
+        in_progress = target.parent / other.stdout.readline().strip()
+        with replacing(target) as temporary:
+            temporary.write_text("new")
+        assert in_progress.read_text() == "from the other process"
+        assert target.read_text() == "new"
+        other.communicate("go on\n", timeout=60)
+    assert other.returncode == 0
+    assert target.read_text() == "from the other process"
+    assert os.listdir(target.parent) == [target.name]
 
 
 def test_two_writers_at_once_leave_one_of_the_two_contents_whole(target):
