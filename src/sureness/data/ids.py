@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Mapping
+from functools import cached_property
+from os import PathLike
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import IntArray
-from sureness.errors import DataError
+from sureness._types import AnyArray, IntArray
+from sureness.artefacts.packed import Form, Packed, kind_of
+from sureness.errors import IdError
+from sureness.numerics.sorted_texts import SortedTexts
 
 
-@dataclass(frozen=True, eq=False)
 class IdMap:
-    """Distinct ids in sorted order; the row of an id is its position. Build it with `of`.
+    """Distinct ids; the row of an id is its position. Build it with `of`, which sorts them.
+
+    Ids are found by binary search where they lie, so a map that was opened from a file builds nothing, and finding one
+    of a million ids costs as much as finding one of a hundred.
 
     Examples
     --------
@@ -24,23 +30,44 @@ class IdMap:
     (3, [1, -1], ['zoë', 'ann'])
     """
 
-    ids: pl.Series  # whole numbers or text, sorted, distinct
+    saved_as: ClassVar[Form] = "file"
+
+    def __init__(self, ids: pl.Series) -> None:
+        ordered = ids.sort()
+        self._sorted = _sorted_ids(ordered)
+        self._rows: IntArray | None = None if ids.equals(ordered) else ids.arg_sort().to_numpy().astype(np.int64)
+        self.__dict__["ids"] = ids
+
+    @classmethod
+    def _of_sorted(cls, found: _SortedIds, rows: IntArray | None = None) -> Self:
+        new = cls.__new__(cls)
+        new._sorted, new._rows = found, rows
+        return new
 
     @classmethod
     def of(cls, values: ArrayLike | pl.Series) -> Self:
         """All distinct values; none may be missing."""
         series = id_series(values)
         if series.null_count():
-            raise DataError("ids must not be missing; drop the rows without an id")
+            raise IdError("ids must not be missing; drop the rows without an id")
         return cls(series.unique().sort())
 
     @classmethod
     def counting(cls, n: int) -> Self:
         """The ids 0 to n - 1: rows that have no other name."""
-        return cls(pl.int_range(n, dtype=pl.Int64, eager=True))
+        return cls._of_sorted(_Counted(n))
+
+    @cached_property
+    def ids(self) -> pl.Series:
+        """All ids in the order of their rows: whole numbers or text."""
+        every = self._sorted.every()
+        return every if self._rows is None else every.gather(np.argsort(self._rows))
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._sorted)
+
+    def __repr__(self) -> str:
+        return f"IdMap({len(self):,} ids, {self._sorted.what})"
 
     def rows(self, values: ArrayLike | pl.Series, *, of_text: bool = False) -> IntArray:
         """The row of each value, -1 where it is unknown.
@@ -54,25 +81,25 @@ class IdMap:
         >>> names.rows([7], of_text=True).tolist(), numbers.rows(["007", "7"], of_text=True).tolist()
         ([1], [-1, 0])
         """
-        wanted = id_series(values)
-        if (wanted.dtype == pl.String) != (self.ids.dtype == pl.String):
-            wanted = _of_other_kind(wanted) if of_text else wanted
-        if (wanted.dtype == pl.String) != (self.ids.dtype == pl.String):
-            raise DataError(
-                f"ids must be of the kind that is known, {_kind(self.ids)} such as {_first(self.ids)}, "
-                f"got {_kind(wanted)} such as {_first(wanted)}; convert one of them"
+        asked = id_series(values)
+        is_text = self._sorted.what == _TEXT
+        if (asked.dtype == pl.String) != is_text and of_text:
+            asked = _of_other_kind(asked)
+        if (asked.dtype == pl.String) != is_text:
+            known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)
+            raise IdError(
+                f"ids must be of the kind that is known, {self._sorted.what} such as {_first(known)}, "
+                f"got {_kind(asked)} such as {_first(asked)}; convert one of them"
             )
-        known = pl.DataFrame({"id": self.ids, "row": np.arange(len(self.ids))})
-        asked = pl.DataFrame({"id": wanted.cast(self.ids.dtype, strict=False)})
-        found = asked.join(known, on="id", how="left", maintain_order="left")["row"]
-        return found.fill_null(-1).to_numpy().astype(np.int64)
+        places = self._sorted.find(asked)
+        return places if self._rows is None else np.where(places < 0, -1, self._rows[places])
 
     def known_rows(self, values: ArrayLike | pl.Series, name: str) -> IntArray:
         """The row of each value; unknown ones are refused, `name` says what they are."""
         rows = self.rows(values)
         if len(rows) and rows.min() < 0:
             unknown = id_series(values).filter(pl.Series(rows < 0))
-            raise DataError(
+            raise IdError(
                 f"{name} must be among the {len(self):,} known ones, got {len(unknown):,} others, the first is "
                 f"{unknown[0]!r}; check that both come from the same data"
             )
@@ -80,14 +107,144 @@ class IdMap:
 
     def at(self, rows: ArrayLike) -> pl.Series:
         """The ids of rows."""
-        return self.ids.gather(np.asarray(rows, dtype=np.int64))
+        wanted = np.asarray(rows, dtype=np.int64)
+        if self._rows is not None or "ids" in self.__dict__ or len(wanted) > len(self):
+            return self.ids.gather(wanted)
+        return self._sorted.at(wanted)
 
     def same_as(self, other: IdMap) -> bool:
         """Whether both name the same rows."""
         return self is other or (self.ids.dtype == other.ids.dtype and self.ids.equals(other.ids))
 
+    # --- saving -----------------------------------------------------------------------------------------------------
 
-def id_series(values: Any) -> pl.Series:
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the ids to one file; `sureness.load` reads it back."""
+        from sureness.artefacts.saving import save
+
+        save(self, path)
+
+    def pack(self) -> Packed:
+        state, arrays = self._sorted.packed()
+        if self._rows is not None:
+            arrays = {**arrays, "rows": self._rows}
+        return Packed(kind=kind_of("saved", type(self)), state=state, arrays=arrays)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Mapping[str, object]) -> Self:
+        arrays = packed.arrays
+        found: _SortedIds
+        if packed.state["of"] == _COUNTED:
+            found = _Counted(int(str(packed.state["n"])))
+        elif packed.state["of"] == _TEXT:
+            found = _Texts(SortedTexts(arrays["content"], arrays["offsets"]))
+        else:
+            found = _Numbers(arrays["numbers"])
+        return cls._of_sorted(found, arrays.get("rows"))
+
+
+# --- sorted ids of each kind ----------------------------------------------------------------------------------------
+
+_TEXT, _NUMBERS, _COUNTED = "text", "whole numbers", "counted"
+
+
+class _SortedIds(Protocol):
+    """Distinct ids in sorted order."""
+
+    what: ClassVar[str]
+
+    def __len__(self) -> int: ...
+    def find(self, values: pl.Series) -> IntArray: ...
+    def at(self, places: IntArray) -> pl.Series: ...
+    def every(self) -> pl.Series: ...
+    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]: ...
+
+
+def _sorted_ids(ordered: pl.Series) -> _SortedIds:
+    if ordered.dtype == pl.String:
+        return _Texts(SortedTexts.of(ordered.to_list()))
+    return _Numbers(ordered.to_numpy())
+
+
+class _Texts:
+    what: ClassVar[str] = _TEXT
+
+    def __init__(self, texts: SortedTexts) -> None:
+        self.texts = texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def find(self, values: pl.Series) -> IntArray:
+        if not values.null_count():
+            return self.texts.find(values.to_list())
+        found = self.texts.find(values.fill_null("").to_list())
+        return np.where(values.is_null().to_numpy(), -1, found)
+
+    def at(self, places: IntArray) -> pl.Series:
+        return pl.Series(self.texts.at(places), dtype=pl.String)
+
+    def every(self) -> pl.Series:
+        return pl.Series(self.texts.every(), dtype=pl.String)
+
+    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
+        return {"of": _TEXT}, {"content": self.texts.content, "offsets": self.texts.offsets}
+
+
+class _Numbers:
+    what: ClassVar[str] = _NUMBERS
+
+    def __init__(self, numbers: IntArray) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def find(self, values: pl.Series) -> IntArray:
+        dtype = pl.Series(self.numbers[:0]).dtype
+        wanted = values.cast(dtype, strict=False)  # what does not fit is missing then
+        missing, asked = wanted.is_null().to_numpy(), wanted.fill_null(0).to_numpy()
+        if not len(self.numbers):
+            return np.full(len(asked), -1, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.numbers, asked), len(self.numbers) - 1)
+        return np.where(missing | (self.numbers[places] != asked), -1, places).astype(np.int64)
+
+    def at(self, places: IntArray) -> pl.Series:
+        return pl.Series(self.numbers[places])
+
+    def every(self) -> pl.Series:
+        return pl.Series(np.asarray(self.numbers))
+
+    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
+        return {"of": _NUMBERS}, {"numbers": self.numbers}
+
+
+class _Counted:
+    what: ClassVar[str] = _NUMBERS
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def find(self, values: pl.Series) -> IntArray:
+        wanted = values.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+        return np.where((wanted >= 0) & (wanted < self.n), wanted, -1)
+
+    def at(self, places: IntArray) -> pl.Series:
+        if len(places) and not (-self.n <= int(places.min()) and int(places.max()) < self.n):
+            raise IndexError(f"rows must lie between 0 and {self.n - 1}")
+        return pl.Series(np.where(places < 0, places + self.n, places))
+
+    def every(self) -> pl.Series:
+        return pl.int_range(self.n, dtype=pl.Int64, eager=True)
+
+    def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
+        return {"of": _COUNTED, "n": self.n}, {}
+
+
+def id_series(values: ArrayLike | pl.Series) -> pl.Series:
     """Ids as whole numbers or text: categories become text, floats without a fraction whole numbers."""
     series = as_series(values)
     if series.dtype.is_integer() or series.dtype == pl.String:
@@ -100,19 +257,17 @@ def id_series(values: Any) -> pl.Series:
         whole = series.fill_nan(None)
         if whole.drop_nulls().is_finite().all() and (whole.drop_nulls() % 1 == 0).all():
             return whole.cast(pl.Int64)
-    raise DataError(
-        f"ids must be whole numbers or text, got {series.dtype} such as {_first(series)}; convert them first"
-    )
+    raise IdError(f"ids must be whole numbers or text, got {series.dtype} such as {_first(series)}; convert them first")
 
 
-def as_series(values: Any) -> pl.Series:
+def as_series(values: ArrayLike | pl.Series) -> pl.Series:
     """A polars series of anything that is a column: a list, an array, a series of another library, or one value."""
     if isinstance(values, pl.Series):
         return values
     if isinstance(values, str):  # which polars would take for the name of an empty series
         return pl.Series([values])
     try:
-        return pl.Series(values)
+        return pl.Series(values)  # type: ignore[arg-type]  # what polars does not take becomes an array below
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return pl.Series(np.asarray(values))
 
