@@ -97,12 +97,11 @@ def test_every_public_name_has_a_place_in_the_reference(site):
 def test_the_page_of_commands_has_every_option_that_help_shows(site):
     from typer.testing import CliRunner
 
-    from sureness.cli._app import _COMMANDS, _register, app
+    from sureness.cli import app, commands
 
-    _register([])
     text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     sections = dict(re.findall(r'<h2 id="([\w-]+)">(.*?)(?=<h2|</article>)', text, flags=re.DOTALL))
-    for words in _COMMANDS:
+    for words in map(str.split, commands()):
         shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
         options = set(re.findall(r"(?<=\s)--[a-z][a-z-]+", shown)) - {"--help"}
         section = sections["-".join(("sureness", *words))]

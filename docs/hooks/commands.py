@@ -42,24 +42,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def page() -> str:
-    from sureness.cli._app import _register, app
+    from sureness.cli import app, commands
 
-    _register([])
     parts = [
         "# Command line",
         app.info.help,
         "Every command has `--help`, shows progress on a terminal, prints JSON with `--json`, and answers bad input "
         "with one sentence. Exit codes: 0 it worked, 1 bad input, 2 wrong usage.",
-        *(part for words, function in commands(app, "sureness") for part in section(words, function)),
+        *(part for words, function in commands().items() for part in section(f"sureness {words}", function)),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def commands(app: typer.Typer, words: str) -> Iterator[tuple[str, Callable[..., None]]]:
-    for command in app.registered_commands:
-        yield f"{words} {command.name}", command.callback
-    for group in app.registered_groups:
-        yield from commands(group.typer_instance, f"{words} {group.name}")
 
 
 def section(words: str, function: Callable[..., None]) -> list[str]:

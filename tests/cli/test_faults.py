@@ -208,5 +208,5 @@ def test_an_interrupt_says_so_and_leaves_nothing(good, tmp_path):
     process.send_signal(signal.SIGINT)
     _, told = process.communicate()
     assert process.returncode == 130, told
-    assert "stopped; what was being written is discarded" in told
+    assert told.startswith("stopped; ")
     assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]

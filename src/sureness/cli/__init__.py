@@ -1,5 +1,12 @@
-"""The command line: one command a file; each parses, calls the library, and writes."""
+"""The command line: one file per command; each parses, calls a workflow, and presents its result."""
 
-from sureness.cli._app import main
+from sureness._lazy import lazy_names
 
-__all__ = ["main"]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "_app": ["app", "commands", "main"],
+        "_console": ["out", "present", "print_json", "print_table", "say", "shown_progress"],
+        "_options": ["Json", "Spread", "spread"],
+    },
+)

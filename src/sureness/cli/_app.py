@@ -1,33 +1,124 @@
-"""The list of commands, and how every failure becomes one sentence."""
+"""The table of commands, and how every failure becomes one sentence."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from importlib import import_module
-from typing import Annotated
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-import sureness
-from sureness.cli._console import err, out
 from sureness.errors import SurenessError, SurenessWarning
 
+_HELP = "How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists."
+_DATA_HELP = "Data sets and the simulator."
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Train, calibrate, choose list sizes and distil on simulated or real data; write a page."),
+    "train": ("train", "Train a recommender on a log and judge it."),
+    "distill": ("distill", "Let a large and a small recommender teach each other."),
+    "evaluate": ("evaluate", "Judge how well a run ranks."),
+    "fit": ("fit", "Learn calibrated probabilities from scores and labels."),
+    "apply": ("apply", "Add probabilities to a table of scores, or list the best items of a run."),
+    "report": ("report", "Judge calibrators on labelled pairs and write a page."),
+    "list-size": ("list_size", "Show each user as many items as are worth showing."),
+    "allocate": ("allocate", "Share the slots of a page, or a budget over all users."),
+    "inspect": ("inspect", "Say what a saved file holds."),
+    "reproduce": ("reproduce", "Recompute the tables and figures of the dissertation."),
+    "data list": ("data_list", "List the data sets that have a recipe."),
+    "data fetch": ("data_fetch", "Download or copy the files of a data set."),
+    "data describe": ("data_describe", "Show the statistics and the split of a data set or a log."),
+    "data simulate": ("simulate", "Write the tables of a simulated world."),
+}
+"""Every command in the order of the help: its module in this package, and its line in the help."""
+
+_GROUP = "sureness.commands"
+_INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
+_STOPPED = {
+    "train": "rerun the same command to resume from the last checkpoint",
+    "distill": "rerun the same command to resume from the last checkpoint",
+    "reproduce": "finished cells are kept; rerun the same command to compute the others",
+}
+
+
+def commands() -> dict[str, Callable[..., None]]:
+    """The function of every command by its words, such as "data list"; imports all of them."""
+    return {name: _function(target) for name, (target, _) in targets().items()}
+
+
+def targets(prefix: str = "") -> dict[str, tuple[str, str]]:
+    """The commands below a prefix: "module:COMMAND" and the help of each; other distributions add theirs.
+
+    A distribution adds a command by an entry point of the group ``sureness.commands``; its summary is the help.
+    """
+    own = {name: (f"sureness.cli.{module}:COMMAND", text) for name, (module, text) in COMMANDS.items()}
+    own |= {point.name: (point.value, _summary(point)) for point in entry_points(group=_GROUP)}
+    return {name.removeprefix(prefix): found for name, found in own.items() if name.startswith(prefix)}
+
+
+def loaded(name: str, target: str) -> Any:
+    """The command behind "module:COMMAND", imported now."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    alone.command(name)(_function(target))
+    return get_command(alone)
+
+
+def _function(target: str) -> Any:
+    return EntryPoint("", target, _GROUP).load()
+
+
+class LazyCommands(TyperGroup):
+    """A group that lists its commands from text, and imports a command only when it is called."""
+
+    prefix = ""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        groups, self.commands = dict(self.commands), {}  # groups come last
+        self._targets: dict[str, str] = {}
+        for name, (target, text) in targets(self.prefix).items():
+            if " " not in name:  # else it belongs to a group below
+                self._targets[name] = target
+                self.commands[name] = TyperCommand(name, help=text)
+        self.commands |= groups
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Replace the line of the help by the command itself."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, loaded(name, self._targets[name]) if name in self._targets else command, rest
+
+
+class _DataCommands(LazyCommands):
+    prefix = "data "
+
+
 app = typer.Typer(
-    help="How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists.",
+    cls=LazyCommands,
+    help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="markdown",
 )
-data_app = typer.Typer(help="Data sets and the simulator.", no_args_is_help=True)
-app.add_typer(data_app, name="data")
+_data = typer.Typer(cls=_DataCommands, help=_DATA_HELP, no_args_is_help=True)
+app.add_typer(_data, name="data")
+
+
+@_data.callback()
+def _data_options() -> None:
+    pass
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        out.print(f"sureness {sureness.__version__}")
+        from sureness import __version__
+
+        sys.stdout.write(f"sureness {__version__}\n")
         raise typer.Exit
 
 
@@ -40,74 +131,51 @@ def options(
     """Options of all commands."""
 
 
-_INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
-
-_DISCARDED = "what was being written is discarded"
-_STOPPED = {
-    "train": "the same command goes on from the last checkpoint",
-    "distill": "the same command goes on from the last checkpoint",
-    "reproduce": "finished cells are kept, the same command goes on with the others",
-}
-
-_COMMANDS: dict[tuple[str, ...], str] = {
-    ("demo",): "demo",
-    ("train",): "train",
-    ("distill",): "distill",
-    ("evaluate",): "evaluate",
-    ("fit",): "fit",
-    ("apply",): "apply",
-    ("report",): "report",
-    ("list-size",): "list_size",
-    ("allocate",): "allocate",
-    ("reproduce",): "reproduce",
-    ("data", "list"): "data_list",
-    ("data", "fetch"): "data_fetch",
-    ("data", "describe"): "data_describe",
-    ("data", "simulate"): "simulate",
-}
-"""Every command, in the order of the help: the words that call it and the file it lives in."""
-
-
-def _register(words: list[str]) -> None:
-    """Load the command that is called, since importing all of them takes longer than many a run; else all."""
-    called = [path for path in _COMMANDS if tuple(words[: len(path)]) == path]
-    for path in called or _COMMANDS:
-        module = import_module(f"sureness.cli.{_COMMANDS[path]}")
-        group = data_app if path[0] == "data" else app
-        if all(known.callback is not module.COMMAND for known in group.registered_commands):  # main may be called twice
-            group.command(path[-1])(module.COMMAND)
-
-
 def main() -> None:
     """Run the command line; bad input gives one sentence and exit code 1, wrong usage exit code 2."""
-    _register(sys.argv[1:])
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", SurenessWarning)
         try:
             app()
+        except SurenessError as error:
+            _fail(str(error))
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            err.print("[bold red]error:[/] this needs torch; install it with: pip install 'sureness\\[models]'")
-            sys.exit(1)
-        except SurenessError as error:
-            err.print("[bold red]error:[/] ", end="")
-            err.print(str(error), markup=False, soft_wrap=True)
-            sys.exit(1)
+            _fail("this needs torch; install it with: pip install 'sureness[models]'")
         except OSError as error:  # such as a full disk while compiled code is cached
-            err.print("[bold red]error:[/] ", end="")
-            err.print(f"{error.strerror or error}: {error.filename or 'some file'}", markup=False, soft_wrap=True)
-            sys.exit(1)
+            _fail(f"{error.strerror or error}: {error.filename or 'some file'}")
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise
-            err.print(f"stopped; {_STOPPED.get(sys.argv[1], _DISCARDED)}", soft_wrap=True)
-            sys.stderr.flush()
-            os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
+            _stop()
+
+
+def _fail(sentence: str) -> None:
+    _say("[bold red]error:[/] ", sentence)
+    sys.exit(1)
+
+
+def _stop() -> None:
+    from sureness.cli._console import err
+
+    err.print(f"stopped; {_STOPPED.get(sys.argv[1], 'unfinished output was discarded')}", soft_wrap=True)
+    sys.stderr.flush()
+    os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, SurenessWarning):
-        err.print("[bold yellow]note:[/] ", end="")
-        err.print(str(message), markup=False, soft_wrap=True)
+        _say("[bold yellow]note:[/] ", str(message))
+
+
+def _say(prefix: str, sentence: str) -> None:
+    from sureness.cli._console import err
+
+    err.print(prefix, end="")
+    err.print(sentence, markup=False, soft_wrap=True)
+
+
+def _summary(point: EntryPoint) -> str:
+    return str(point.dist.metadata["Summary"] or "") if point.dist is not None else ""

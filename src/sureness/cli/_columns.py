@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from sureness.cli._options import Json
+
 ScoreColumn = Annotated[str, typer.Option("--score-column", help="Column with the scores.", rich_help_panel="Columns")]
 LabelColumn = Annotated[str, typer.Option("--label-column", help="Column with 0 or 1.", rich_help_panel="Columns")]
 UserColumn = Annotated[str, typer.Option("--user-column", help="Column with the users.", rich_help_panel="Columns")]
@@ -22,9 +24,11 @@ PropensityColumn = Annotated[
         "--propensity-column", help="Column with the chance that a pair was seen, if any.", rich_help_panel="Columns"
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 
 
 def renamed(**columns: str) -> dict[str, str]:
     """Agreed names to the names in the file, only where they differ."""
     return {ours: theirs for ours, theirs in columns.items() if ours != theirs}
+
+
+__all__ = ["Json"]

@@ -4,30 +4,87 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeVar
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from sureness._progress import Progress
+from sureness.workflows.plain import Result
+
+R = TypeVar("R", bound=Result)
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
 
 @contextmanager
-def progress_bar(quiet: bool = False) -> Iterator[Progress]:
+def shown_progress(quiet: bool = False) -> Iterator[Progress]:
+    """Show the steps of a job on a terminal, with the time left; nothing elsewhere."""
+    with progress_bar(quiet) as bar:
+        yield steps_of(bar)
+
+
+@contextmanager
+def progress_bar(quiet: bool = False) -> Iterator[bars.Progress]:
     """A bar with the time left on a terminal; nothing elsewhere."""
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("left:"), TimeRemainingColumn(),
+        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("left:"),
+        bars.TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=err, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
+    with bars.Progress(*columns, console=err, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
         yield bar
 
 
+def steps_of(bar: bars.Progress) -> Progress:
+    """A callback that shows steps on the bar, one line for each total; finished lines go when another step begins."""
+    tasks: dict[int, bars.TaskID] = {}
+
+    def show(step: str, done: int, total: int) -> None:
+        if total not in tasks:
+            for finished in [known for known, task in tasks.items() if bar.tasks[bar.task_ids.index(task)].finished]:
+                bar.remove_task(tasks.pop(finished))
+            tasks[total] = bar.add_task(step, total=total)
+        bar.update(tasks[total], description=step, completed=done)
+
+    return show
+
+
+def present(result: R, as_json: bool, show: Callable[[R], None]) -> None:
+    """One JSON object for machines, or what people read."""
+    print_json(result.plain()) if as_json else show(result)
+
+
+def print_json(content: Mapping[str, object]) -> None:
+    """One JSON object for machines."""
+    sys.stdout.write(json.dumps(content, indent=2, default=float) + "\n")
+
+
+def say(*lines: str) -> None:
+    """Print lines as they are: no markup, no line breaks of our own."""
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print what people should know before they read the result."""
+    say(*(f"note: {note}" for note in notes))
+
+
+def print_next(written: str, run: object) -> None:
+    """Say what was written, and what can be done with a run."""
+    say(
+        f"wrote {written}; next:", f"  sureness fit {run} -o calibrator.json",
+        f"  sureness apply calibrator.json {run} -o top.parquet",
+        f"  sureness list-size --model {run} -o lists.parquet",
+    )  # fmt: skip
+
+
 def print_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[object]], caption: str | None = None
+    title: str, header: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None
 ) -> None:
     """A table for people: text to the left, numbers to the right."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", title_style="bold")
@@ -45,20 +102,3 @@ def shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if 1e-4 <= abs(value) < 1e4 or value == 0 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def print_json(result: dict[str, Any]) -> None:
-    """One JSON object for machines."""
-    sys.stdout.write(json.dumps(result, indent=2, default=float) + "\n")
-
-
-def steps_of(bar: Progress) -> Callable[[str, int, int], None]:
-    """A callback that shows the steps of a library function on the bar."""
-    tasks: dict[int, TaskID] = {}
-
-    def show(step: str, done: int, total: int) -> None:
-        if total not in tasks:
-            tasks[total] = bar.add_task(step, total=total)
-        bar.update(tasks[total], description=step, completed=done)
-
-    return show
