@@ -84,6 +84,7 @@ _TABLE: dict[Family, dict[str, str | type]] = {
         "interactions": "sureness.data.interactions:Interactions",
         "histogram": "sureness.numerics.histogram:ScoreHistogram",
         "run": "sureness.pipeline.runs:Run",
+        "distilled": "sureness.pipeline.runs:DistilledRuns",
         "recommender": "sureness.pipeline.recommender:ConfidentRecommender",
     },
 }

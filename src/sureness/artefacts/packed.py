@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, ClassVar, Literal, Protocol, Self, cast, runtime_checkable
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
 from sureness._registry import Family, find, name_of
 from sureness._settings import Configurable
 from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, MissingExtraError, SettingError
+from sureness.errors import DamagedError, DataError, SettingError, missing_extra
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 Form = Literal["json", "file"]
@@ -32,24 +33,26 @@ class Packed:
     needs: tuple[str, ...] = ()  # extras without which it cannot be opened
 
 
-@runtime_checkable
-class Savable(Protocol):
-    """What can be saved: it says what it holds, and its class can put it together again."""
+class Savable(ABC):
+    """Base of what can be saved: it says what it holds, and its class can put it together again."""
 
-    saved_as: ClassVar[Form]  # "json": one readable file; "file": one binary file with arrays
+    saved_as: ClassVar[Form] = "file"
+    """ "json": one readable file; "file": one binary file with arrays."""
 
+    @abstractmethod
     def pack(self) -> Packed:
         """What it is made of."""
-        ...
 
     @classmethod
-    def unpack(cls, packed: Packed, parts: Mapping[str, Any]) -> Self:
-        """Put it together; `parts` are the parts, already put together."""
-        ...
+    @abstractmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        """Put it together; `parts` opens its parts."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to one file."""
-        ...
+        """Write it to one file, whole or not at all; `sureness.load` opens it again."""
+        from sureness.artefacts.saving import save
+
+        save(self, path)
 
 
 def kind_of(family: Family, target: type) -> str:
@@ -63,19 +66,39 @@ def kind_of(family: Family, target: type) -> str:
     return f"{family}/{name}"
 
 
+class Parts(Mapping[str, Any]):
+    """The parts of a packed object, each put together when it is first asked for.
+
+    Objects that are given take the place of parts with their names, whether those were saved or not.
+    """
+
+    def __init__(self, packed: Mapping[str, Packed], given: Mapping[str, object] | None = None) -> None:
+        self._packed, self._opened = packed, dict(given or {})
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._opened:
+            self._opened[name] = self.open(name)
+        return self._opened[name]
+
+    def open(self, name: str, **given: object) -> Any:
+        """One part, with objects in the place of its own parts."""
+        return unpack(self._packed[name], given)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._packed, **self._opened})
+
+    def __len__(self) -> int:
+        return len({**self._packed, **self._opened})
+
+
 def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
     """Put an object together; `given` are objects that take the place of parts by their names."""
-    own = dict(given or {})
     missing = [extra for extra in packed.needs if not _installed(extra)]
     if missing:
-        raise MissingExtraError(
-            f"the saved {packed.kind} needs {_LIBRARY[missing[0]]}; "
-            f"install it with: pip install 'sureness[{missing[0]}]'"
-        )
+        raise missing_extra(f"the saved {packed.kind}", _LIBRARY[missing[0]], missing[0])
     kind = class_of(packed.kind)
-    parts = {name: unpack(part) for name, part in packed.parts.items() if name not in own}
     try:
-        return kind.unpack(packed, {**parts, **own})
+        return kind.unpack(packed, Parts(packed.parts, given))
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, DataError):
             raise

@@ -77,6 +77,7 @@ def load(
     Parameters
     ----------
     path : path
+        Of a file, or of a part inside it, such as ``distilled.sureness/student``.
     expected : class, optional
         What it should be; anything else is refused before it is opened. Type checkers then know the result.
     verify : {"all", "header"}
@@ -103,14 +104,28 @@ def load(
 
 
 def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = None) -> Packed:
-    """A saved object in parts, as it was packed."""
+    """A saved object, or a part of one, as it was packed."""
     arrays: Mapping[str, AnyArray]
-    if is_record(path):
-        content, arrays = read_record(path), {}
+    file, names = split_path(path)
+    if is_record(file):
+        content, arrays = read_record(file), {}
     else:
-        content, arrays, _ = _container.read(path, verify=verify, mapped=mapped)
-        check_heading(content, path)
-    return packed_of(content, arrays)
+        content, arrays, _ = _container.read(file, verify=verify, mapped=mapped)
+        check_heading(content, file)
+    packed = packed_of(content, arrays)
+    for name in names:
+        if name not in packed.parts:
+            raise KindError(f"{file} has no part {name!r}; it has {', '.join(packed.parts) or 'none'}")
+        packed = packed.parts[name]
+    return packed
+
+
+def split_path(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """The file, and the names of the parts behind it: distilled.sureness/student is a part of a file."""
+    for file in path.parents:
+        if file.is_file():
+            return file, path.relative_to(file).parts
+    return path, ()
 
 
 def is_record(path: Path) -> bool:

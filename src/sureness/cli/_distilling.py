@@ -268,7 +268,7 @@ class Work:
 
         folder = self.output / role
         save_split(self.log.split, folder, self.log.about | {"distilled": distilled})
-        model.save(model_folder(folder)) if hasattr(model, "save") else save_source(model, model_folder(folder))
+        model.save(model_folder(folder)) if hasattr(model, "fit") else save_source(model, model_folder(folder))
 
 
 def _fitted(model: ScoreSource) -> bool:

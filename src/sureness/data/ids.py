@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from os import PathLike
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
@@ -12,12 +10,12 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
-from sureness.artefacts.packed import Form, Packed, kind_of
+from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.errors import IdError
 from sureness.numerics.sorted_texts import SortedTexts
 
 
-class IdMap:
+class IdMap(Savable):
     """Distinct ids; the row of an id is its position. Build it with `of`, which sorts them.
 
     Ids are found by binary search where they lie, so a map that was opened from a file builds nothing, and finding one
@@ -29,8 +27,6 @@ class IdMap:
     >>> len(ids), ids.rows(["bob", "nobody"]).tolist(), ids.at([2, 0]).to_list()
     (3, [1, -1], ['zoë', 'ann'])
     """
-
-    saved_as: ClassVar[Form] = "file"
 
     def __init__(self, ids: pl.Series) -> None:
         ordered = ids.sort()
@@ -118,12 +114,6 @@ class IdMap:
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the ids to one file; `sureness.load` reads it back."""
-        from sureness.artefacts.saving import save
-
-        save(self, path)
-
     def pack(self) -> Packed:
         state, arrays = self._sorted.packed()
         if self._rows is not None:
@@ -131,7 +121,7 @@ class IdMap:
         return Packed(kind=kind_of("saved", type(self)), state=state, arrays=arrays)
 
     @classmethod
-    def unpack(cls, packed: Packed, parts: Mapping[str, object]) -> Self:
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
         arrays = packed.arrays
         found: _SortedIds
         if packed.state["of"] == _COUNTED:

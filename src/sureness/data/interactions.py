@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.ids import IdMap, as_series, id_series
 from sureness.data.tables import readable, require_columns, scan_table
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Interactions:
+class Interactions(Savable):
     """Distinct pairs of users and items, as sparse rows with id maps. Build it with `of`, `from_table` or `read`.
 
     Pairs are sorted by user, then item; `ratings` and `times` follow that order.
@@ -258,6 +259,36 @@ class Interactions:
     def noting(self, *notes: str) -> Self:
         """The same pairs, with more to say about what was dropped."""
         return replace(self, notes=(*self.notes, *notes))
+
+    # -- saving -----------------------------------------------------------------------------------------------------
+
+    def pack(self, *, with_ids: bool = True) -> Packed:
+        """What it is made of, but for the tables of features.
+
+        Without ids it can only be opened as a part of something that has them.
+        """
+        arrays = {"user_rows": self.user_rows, "item_rows": self.item_rows, "row_starts": self.row_starts}
+        arrays |= {name: column for name in ("ratings", "times") if (column := getattr(self, name)) is not None}
+        parts = {"users": self.users.pack(), "items": self.items.pack()} if with_ids else {}
+        if self.item_domain is not None:
+            domains = IdMap.of(self.item_domain.drop_nulls())
+            arrays["item_domain"] = domains.rows(self.item_domain)
+            parts["domains"] = domains.pack()
+        state: dict[str, JSON] = {"notes": list(self.notes)} if self.notes else {}
+        return Packed(kind=kind_of("saved", type(self)), state=state, arrays=arrays, parts=parts)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        arrays, domain = packed.arrays, None
+        if "item_domain" in arrays:
+            codes = pl.Series(arrays["item_domain"])
+            domain = parts["domains"].ids.gather(codes.replace(-1, None))
+        found = cls(
+            parts["users"], parts["items"], arrays["user_rows"], arrays["item_rows"], arrays.get("ratings"),
+            arrays.get("times"), domain, notes=tuple(cast(list[str], packed.state.get("notes", []))),
+        )  # fmt: skip
+        found.__dict__["row_starts"] = arrays["row_starts"]  # so that nothing is counted at load
+        return found
 
 
 def union(parts: Sequence[Interactions]) -> Interactions:

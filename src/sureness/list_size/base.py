@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 
 from sureness._settings import Configurable
-from sureness._types import IntArray
+from sureness._types import AnyArray, IntArray
+from sureness.artefacts.packed import Packed, Parts, Savable, kind_of, plain, revived_settings
 from sureness.errors import DataError
 from sureness.list_size.lists import Lists
+from sureness.metrics.utility import named_utility, utility_of
 
 
-class ListSizePolicy(Configurable, ABC):
+class ListSizePolicy(Configurable, Savable):
     """Decides how many of each user's candidates are shown.
 
     Sizes lie between `min_size` and `max_size`, except that no list is longer than the user's candidates.
     """
-
-    kind: ClassVar[str]
-    """The name under which the policy is saved and printed."""
 
     min_size: int = 1
     max_size: int = 50
@@ -31,7 +31,7 @@ class ListSizePolicy(Configurable, ABC):
 
     def sizes(self, lists: Lists) -> IntArray:
         """How many items each user sees; shape (n_users,)."""
-        self._check()
+        self.check()
         found = np.asarray(self._sizes(lists))
         if found.shape != (lists.n_users,) or found.dtype.kind not in "iu":
             raise DataError(
@@ -45,14 +45,36 @@ class ListSizePolicy(Configurable, ABC):
     def _sizes(self, lists: Lists) -> IntArray:
         """Sizes before they are brought within the bounds."""
 
-    def _state(self) -> dict[str, Any]:
-        """Learned values as arrays and plain numbers."""
+    def state(self) -> dict[str, AnyArray | int | float]:
+        """Learned values as arrays and plain numbers; none before `fit`."""
         return {}
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take over what `_state` returned."""
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` returned."""
 
-    def _check(self) -> None:
+    def pack(self) -> Packed:
+        settings = self.get_params(deep=False)
+        if "utility" in settings:
+            settings["utility"] = named_utility(settings["utility"]).plain(self.max_size)
+        packed = {name: plain(value) for name, value in settings.items()}
+        state = self.state()
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        numbers = {name: plain(value) for name, value in state.items() if name not in arrays}
+        return Packed(kind=kind_of("policy", type(self)), settings=packed, state=numbers, arrays=arrays)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        settings = revived_settings(packed)
+        if "utility" in settings:
+            utility = utility_of(settings["utility"])
+            settings["utility"] = utility.name if set(settings["utility"]) == {"name"} else utility
+        policy = cls(**settings)
+        if state := {**packed.state, **packed.arrays}:
+            policy.restore(state)
+        return policy
+
+    def check(self) -> None:
+        """Refuse bounds that make no sense."""
         for name in ("min_size", "max_size"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:

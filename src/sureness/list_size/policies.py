@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError, NotFittedError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.expected_utility import expected_utility
@@ -41,8 +42,6 @@ class ExpectedUtility(ListSizePolicy):
     array([2, 0])
     """
 
-    kind = "expected-utility"
-
     def __init__(
         self,
         utility: str | Utility = "f1",
@@ -60,7 +59,7 @@ class ExpectedUtility(ListSizePolicy):
 
     def expected(self, lists: Lists) -> FloatArray:
         """The expected utility of the first k items for every k up to `max_size`; shape (n_users, max_size)."""
-        self._check()
+        self.check()
         return expected_utility(
             lists.needed("probabilities", self), self.utility, max_size=self.max_size, lengths=_known(lists),
             tail=lists.tail, method=self.method,
@@ -104,8 +103,6 @@ class FixedSize(ListSizePolicy):
     array([2, 2])
     """
 
-    kind = "fixed"
-
     def __init__(self, size: int = 10) -> None:
         self.size = size
 
@@ -131,8 +128,6 @@ class BestFixedSize(JudgingPolicy):
     1
     """
 
-    kind = "best-fixed"
-
     def fit(self, lists: Lists) -> Self:
         values = _realised(lists, self, self.utility, self.max_size)
         judged = lists.needed("n_relevant", self) > 0
@@ -144,10 +139,10 @@ class BestFixedSize(JudgingPolicy):
     def _sizes(self, lists: Lists) -> IntArray:
         return np.full(lists.n_users, _fitted(self, "size_"))
 
-    def _state(self) -> dict[str, Any]:
-        return {"size": self.size_}
+    def state(self) -> dict[str, AnyArray | int | float]:
+        return {"size": self.size_} if hasattr(self, "size_") else {}
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         self.size_ = int(state["size"])
 
 
@@ -160,8 +155,6 @@ class RandomSize(ListSizePolicy):
     >>> sorted(set(sizes.tolist()))
     [1, 2, 3]
     """
-
-    kind = "random"
 
     def __init__(self, *, min_size: int = 1, max_size: int = 50, seed: int = 0) -> None:
         self.min_size = min_size
@@ -187,8 +180,6 @@ class ValidationBest(JudgingPolicy):
     array([2, 1])
     """
 
-    kind = "validation-best"
-
     def fit(self, lists: Lists) -> Self:
         values = _realised(lists, self, self.utility, self.max_size)
         judged = lists.needed("n_relevant", self) > 0
@@ -202,10 +193,10 @@ class ValidationBest(JudgingPolicy):
         known: IntArray = _fitted(self, "size_of_user_")
         return np.where(lists.users < len(known), known[np.minimum(lists.users, len(known) - 1)], self.size_)
 
-    def _state(self) -> dict[str, Any]:
-        return {"size": self.size_, "size_of_user": self.size_of_user_}
+    def state(self) -> dict[str, AnyArray | int | float]:
+        return {"size": self.size_, "size_of_user": self.size_of_user_} if hasattr(self, "size_") else {}
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         self.size_, self.size_of_user_ = int(state["size"]), np.asarray(state["size_of_user"])
 
 
@@ -217,8 +208,6 @@ class Threshold(ListSizePolicy):
     >>> Threshold(0.3).sizes(Lists.of(probabilities=[[0.9, 0.4, 0.2], [0.2, 0.1, 0.1]]))
     array([2, 1])
     """
-
-    kind = "threshold"
 
     def __init__(self, probability: float = 0.5, *, min_size: int = 1, max_size: int = 50) -> None:
         self.probability = probability
@@ -241,16 +230,8 @@ class Oracle(JudgingPolicy):
     array([2, 1])
     """
 
-    kind = "oracle"
-
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(_realised(lists, self, self.utility, self.max_size), self.min_size)
-
-
-POLICIES: dict[str, type[ListSizePolicy]] = {
-    policy.kind: policy
-    for policy in (ExpectedUtility, FixedSize, BestFixedSize, RandomSize, ValidationBest, Threshold, Oracle)
-}
 
 
 def best_sizes(values: FloatArray, min_size: int) -> IntArray:
@@ -270,7 +251,7 @@ def best_sizes(values: FloatArray, min_size: int) -> IntArray:
 
 def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_size: int) -> FloatArray:
     """What lists of every size were worth; beyond a user's candidates the list ends."""
-    policy._check()
+    policy.check()
     hits, n_relevant = lists.needed("hits", policy), lists.needed("n_relevant", policy)
     width = min(max_size, lists.width)
     values = utility_at_every_size(np.asarray(hits[:, :width], dtype=bool), n_relevant, named_utility(utility))

@@ -116,7 +116,7 @@ class ConfidentRecommender(Configurable):
         self.policy_ = self.policy if self.policy is not None else ExpectedUtility()
         if not isinstance(self.policy_, ListSizePolicy):
             raise DataError(f"policy must be a list-size policy such as ExpectedUtility(), got {self.policy_!r}")
-        self.policy_._check()
+        self.policy_.check()
         if isinstance(self.maps_, GlobalMap):
             self.maps_.fit(self.source, validation, seen=train, refit=refit)
         elif refit or not hasattr(self.maps_, "coef_"):

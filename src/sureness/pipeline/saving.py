@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from sureness._artefacts import MANIFEST, read_manifest, write_folder, write_together
+from sureness._registry import find, name_of
 from sureness.calibration.saving import describe, load_per_user, restore, save_per_user, write_columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, DataError, NotFittedError
 from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.policies import POLICIES
 from sureness.metrics.utility import Utility, named_utility, utility_of
 from sureness.pipeline.maps import GlobalMap
 from sureness.pipeline.recommender import ConfidentRecommender
@@ -58,7 +58,7 @@ def _write_parts(recommender: ConfidentRecommender, place: Path) -> None:
     def write(inside: Path) -> None:
         write_columns(_summaries_of(recommender), inside / _SUMMARIES)
         write_columns(recommender.seen_.table().select("user_id", "item_id"), inside / _SEEN)
-        if arrays := _arrays(recommender.policy_._state()):
+        if arrays := _arrays(recommender.policy_.state()):
             _write_arrays(arrays, inside / _STATE)
 
     write_folder(place / _CORE, manifest, write)
@@ -128,7 +128,7 @@ def _save_source(source: ScoreSource, folder: Path) -> bool:
     """Write the source if it is of a kind that can be written."""
     from sureness.sources.saving import save_source
 
-    if hasattr(source, "save"):  # a trained recommender of ours
+    if hasattr(source, "fit"):  # a trained recommender of ours
         source.save(folder)
         return True
     try:
@@ -144,8 +144,8 @@ def _describe_policy(policy: ListSizePolicy) -> dict[str, Any]:
     settings = {name: _plain(value) for name, value in policy.get_params(deep=False).items()}
     if "utility" in settings:
         settings["utility"] = named_utility(settings["utility"]).plain(policy.max_size)
-    state = {name: value for name, value in policy._state().items() if not isinstance(value, np.ndarray)}
-    return {"kind": policy.kind, "settings": settings, "state": state}
+    state = {name: value for name, value in policy.state().items() if not isinstance(value, np.ndarray)}
+    return {"kind": name_of("policy", type(policy)), "settings": settings, "state": state}
 
 
 def _restore_policy(described: dict[str, Any], arrays: Path) -> ListSizePolicy:
@@ -160,23 +160,16 @@ def _restore_policy(described: dict[str, Any], arrays: Path) -> ListSizePolicy:
 
         state |= load_file(arrays)
     if state:
-        policy._restore(state)
+        policy.restore(state)
     return policy
 
 
 def _kind(name: str) -> type[ListSizePolicy]:
-    if name in POLICIES:
-        return POLICIES[name]
-    from sureness.truncation.tuning import CUTS
-
-    return CUTS[name]
+    return find("policy", name)  # type: ignore[no-any-return]
 
 
 def _is_known(policy: ListSizePolicy) -> bool:
-    try:
-        return _kind(getattr(policy, "kind", "")) is type(policy)
-    except (KeyError, ModuleNotFoundError):
-        return False
+    return name_of("policy", type(policy)) is not None
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError
 from sureness.numerics.checks import check_rows
@@ -100,8 +101,24 @@ class KnownScores:
         return floors
 
 
+class SavableSource(Savable):
+    """A source that is made of arrays and ids, and so can be saved."""
+
+    ARRAYS: ClassVar[tuple[str, ...]]  # the fields that hold arrays; a field may be None
+
+    def pack(self) -> Packed:
+        arrays = {name: value for name in self.ARRAYS if (value := getattr(self, name)) is not None}
+        parts = {side: ids.pack() for side in ("users", "items") if (ids := getattr(self, side)) is not None}
+        return Packed(kind=kind_of("source", type(self)), arrays=arrays, parts=parts)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        arrays = {name: packed.arrays[name] for name in cls.ARRAYS if name in packed.arrays}
+        return cls(**arrays, **parts)
+
+
 @dataclass(frozen=True, eq=False)
-class MatrixSource:
+class MatrixSource(SavableSource):
     """Scores that are already in a dense matrix of shape (n_users, n_items).
 
     Examples
@@ -110,6 +127,8 @@ class MatrixSource:
     >>> source.score_block(np.array([0]))
     array([[0.5, 1. ]], dtype=float32)
     """
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ("matrix",)
 
     matrix: FloatArray
     users: IdMap | None = None  # the name of each row, None: its number
@@ -133,7 +152,7 @@ class MatrixSource:
 
 
 @dataclass(frozen=True, eq=False)
-class FactorSource:
+class FactorSource(SavableSource):
     """Scores as products of user and item factors, with optional biases.
 
     Examples
@@ -142,6 +161,8 @@ class FactorSource:
     >>> source.score_block(np.array([1]))
     array([[2., 1.]], dtype=float32)
     """
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ("user_factors", "item_factors", "user_bias", "item_bias")
 
     user_factors: FloatArray  # (n_users, n_factors)
     item_factors: FloatArray  # (n_items, n_factors)

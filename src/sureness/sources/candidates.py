@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,13 @@ from sureness.data.ids import IdMap, id_series
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
 from sureness.errors import DataError
 from sureness.numerics.checks import same_length
-from sureness.sources.base import SENTINEL, KnownScores, check_names, check_users
+from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
 
 _COLUMNS = ("user_id", "item_id", "score")
 
 
 @dataclass(frozen=True, eq=False)
-class CandidateSource:
+class CandidateSource(SavableSource):
     """Scores of each user's candidates, from a table user_id, item_id, score. Build it with `of`, `from_table`, `read`.
 
     The scores of all other items are unknown: a table of the best N says only that they are below. `known_block` gives
@@ -39,6 +39,8 @@ class CandidateSource:
     >>> source.known_block(np.array([0])).scores
     array([2., 1.], dtype=float32)
     """
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ("starts", "item_rows", "scores")
 
     starts: IntArray  # (n_users + 1,) where each user's candidates start
     item_rows: IntArray  # (n,) ascending for each user

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -71,7 +71,7 @@ class CutPolicy(ListSizePolicy):
         progress : callable, optional
             Called after each epoch with a text, the epochs done and the epochs there are.
         """
-        self._check()
+        self.check()
         learned, held_out = self._split(lists)
         width = min(self.max_size, lists.width)
         checked_scores(lists, width, self)
@@ -139,7 +139,7 @@ class CutPolicy(ListSizePolicy):
 
     # -- learned values ---------------------------------------------------------------------------------------------
 
-    def _state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         fitted = self._fitted()
         return {
             "width": fitted.width_, "score_mean": fitted.scale_.mean, "score_deviation": fitted.scale_.deviation,
@@ -148,7 +148,7 @@ class CutPolicy(ListSizePolicy):
             **{f"network.{name}": as_numpy(tensor) for name, tensor in fitted.network_.state_dict().items()},
         }  # fmt: skip
 
-    def _restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         with seeded(self.seed):
             network = self._new_network()
         network.load_state_dict({name: torch.tensor(array) for name, array in _part(state, "network").items()})
@@ -160,8 +160,8 @@ class CutPolicy(ListSizePolicy):
 
     # -- settings ---------------------------------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        super()._check()
+    def check(self) -> None:
+        super().check()
         named_utility(self.utility)
         for name in self._whole:
             self._require(name, Integral, lambda value: value >= 1, "a whole number, 1 or more")
@@ -185,5 +185,5 @@ class CutPolicy(ListSizePolicy):
             setattr(self, name, value.item())
 
 
-def _part(state: dict[str, Any], name: str) -> dict[str, Any]:
+def _part(state: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
