@@ -17,11 +17,11 @@ SURENESS_DATA ?= ../shared/data
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(INSTALLED)  ## Create .venv and install the package with everything to develop it
+install: $(INSTALLED)  ## Create .venv and install the library and the reproduction with everything to develop them
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml reproduction/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip $(PIP) --editable '.[dev]'
+	$(BIN)/python -m pip $(PIP) --editable '.[dev]' --editable reproduction
 	@touch $@
 
 demo: $(INSTALLED)  ## Show what it is good for, in a simulated world; DATA=ml-100k: on real data in SURENESS_DATA
@@ -38,7 +38,7 @@ check: $(INSTALLED)  ## Lint, types, import layers, examples in docstrings
 	$(MAKE) --no-print-directory doctest
 
 doctest: $(INSTALLED)  ## Run the examples in docstrings
-	$(BIN)/python -m pytest --doctest-modules src -o addopts="-q -p no:xdist"
+	$(BIN)/python -m pytest --doctest-modules src reproduction/src -o addopts="-q -p no:xdist"
 
 docs: $(INSTALLED)  ## Build the documentation into build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -17,14 +17,6 @@ from sureness.plots.distillation import (
     prepare_rank_differences,
     prepare_training_curves,
 )
-from sureness.plots.distillation_sweeps import (
-    Sweep,
-    WeightMap,
-    draw_sweep,
-    draw_weight_map,
-    prepare_sweep,
-    prepare_weight_map,
-)
 from sureness.plots.distributions import (
     ClassScores,
     ScoreDistributions,
@@ -53,9 +45,7 @@ __all__ = [
     "ScoreDistributions",
     "SizeByDegree",
     "SizeDistributions",
-    "Sweep",
     "TrainingCurves",
-    "WeightMap",
     "draw_confidence_by_degree",
     "draw_fitted_curves",
     "draw_list_cut",
@@ -67,9 +57,7 @@ __all__ = [
     "draw_side_by_side",
     "draw_size_by_degree",
     "draw_size_distributions",
-    "draw_sweep",
     "draw_training_curves",
-    "draw_weight_map",
     "figure_svg",
     "prepare_confidence_by_degree",
     "prepare_fitted_curves",
@@ -80,8 +68,6 @@ __all__ = [
     "prepare_score_distributions",
     "prepare_size_by_degree",
     "prepare_size_distributions",
-    "prepare_sweep",
     "prepare_training_curves",
-    "prepare_weight_map",
     "save_figure",
 ]

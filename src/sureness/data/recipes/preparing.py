@@ -15,7 +15,6 @@ from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
 from sureness.data.recipes.catalogue import RECIPES
 from sureness.data.recipes.loading import Progress, load_dataset
-from sureness.data.sealing import sealed, sealing_tests
 from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out
 from sureness.errors import DataError
 
@@ -82,7 +81,7 @@ def prepare(
     if chosen in ("preference", "given") and not per_user is core is None:
         raise DataError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; leave "
                         "them out, or choose leave-one-out or ratio")  # fmt: skip
-    return sealed(makers[chosen]())
+    return makers[chosen]()
 
 
 def _loaded(
@@ -92,8 +91,7 @@ def _loaded(
     options: dict[str, Any],
 ) -> Dataset:
     if isinstance(data, str):
-        with sealing_tests(False):  # what comes of it is sealed again where it has to be
-            return load_dataset(data, folder, progress=progress, **options)
+        return load_dataset(data, folder, progress=progress, **options)
     if options or folder is not None:
         given = [*options, *(["folder"] if folder is not None else [])]
         raise DataError(

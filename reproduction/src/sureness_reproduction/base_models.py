@@ -1,0 +1,66 @@
+"""The recommenders under the experiments: settings chosen on validation, then trained for every seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.workbench import Workbench
+
+LEAST = {"citeulike-a": 19}
+"""Fewest interactions of a user in chapter 4 where it is not 20: 19 gives the published size of CiteULike."""
+
+
+def split_options(data: str, protocol: str) -> dict[str, Any]:
+    """How a data set is prepared under a protocol of the text.
+
+    Examples
+    --------
+    >>> split_options("ml-100k", "ratio")
+    {'per_user': 20, 'core': 1, 'positive_above': None}
+    """
+    if protocol == "ratio":
+        return {"per_user": LEAST.get(data, 20), "core": 1, "positive_above": None}
+    return {}
+
+
+def _tuning_of(
+    *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any], **_: Any
+) -> Iterable[Cell]:
+    if trials > 1:
+        yield tuned.cell(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start)
+
+
+@work(cost=60)
+def tuned(
+    bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any]
+) -> Tables:
+    """Try settings on the validation part of the first split; the best comes first."""
+    from sureness.models.tuning import tune
+
+    split = bench.split(data, protocol, seed=0, **split_options(data, protocol))
+    found = tune(model, split, trials, start=start, **fixed)
+    return {"trials": found.trials}
+
+
+@work(needs=_tuning_of, cost=15)
+def trained(
+    bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any],
+    start: dict[str, Any], seed: int,
+) -> Tables:  # fmt: skip
+    """Train with the chosen settings on the split of a seed; with one trial, the start is taken as it is."""
+    from sureness.models.catalogue import make_recommender
+
+    settings = fixed | start
+    for tuning in _tuning_of(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):
+        settings = json.loads(bench.found(tuning).table("trials")["settings"][0])
+    split = bench.split(data, protocol, seed=seed, **split_options(data, protocol))
+    fitted = make_recommender(model, **(settings | {"seed": seed})).fit(split.train, split.validation)
+    bench.save(fitted)
+    chosen = json.dumps({name: value for name, value in settings.items() if name != "seed"})
+    about = {"settings": [chosen], "validation": [fitted.best_metric_], "epoch": [fitted.best_epoch_]}
+    return {"about": pl.DataFrame(about)}

@@ -1,0 +1,169 @@
+"""What calibrators are fitted on: the text's few drawn pairs, or all candidates with the level from outside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sureness._types import BoolArray, FloatArray
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.data.filtering import rated_above
+from sureness.data.interactions import Interactions
+from sureness.data.recipes.base import Dataset
+from sureness.data.recipes.catalogue import RECIPES
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.data.splitting import Split, hold_out
+from sureness.propensity.models import PopularityPropensity
+from sureness.sources.base import ScoreSource
+from sureness.sources.tables import scores_of
+from sureness_reproduction.sealing import load_dataset
+from sureness_reproduction.workbench import Workbench
+
+HELD_OUT_SHARE = 0.1  # of the training positives, as in the text
+N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
+
+AS_LOGGED = "negatives-as-logged"
+RATINGS = "ratings"
+CANDIDATES, WITH_BASE_RATE, WITH_ANCHOR = "candidates", "candidates-base-rate", "candidates-anchor"
+
+
+def negatives(count: int) -> str:
+    """The name of the set with a fixed number of negatives for each positive."""
+    return f"negatives-{count}"
+
+
+def title_of(pairs: str) -> str:
+    """A set as people read it.
+
+    Examples
+    --------
+    >>> title_of(negatives(1)), title_of(negatives(3)), title_of(WITH_ANCHOR)
+    ('1 negative per positive', '3 negatives per positive', 'all candidates, level from 1,000 uniform pairs')
+    """
+    named = {
+        AS_LOGGED: "as many negatives per positive as the log has",
+        RATINGS: "held-out ratings, 3 and below as negatives",
+        CANDIDATES: "all candidates, propensities at their word",
+        WITH_BASE_RATE: "all candidates, level from a base rate",
+        WITH_ANCHOR: "all candidates, level from 1,000 uniform pairs",
+    }
+    if pairs in named:
+        return named[pairs]
+    count = int(pairs.removeprefix("negatives-"))
+    return f"{count} negative{'' if count == 1 else 's'} per positive"
+
+
+def uses_anchor(pairs: str) -> bool:
+    """Whether uniformly exposed labels enter the fit, so that it is no work for sealed hands."""
+    return pairs in (WITH_BASE_RATE, WITH_ANCHOR)
+
+
+def logged_ratio(log: Interactions, threshold: float) -> int:
+    """How many ratings of the log are not positive for each that is, rounded; no test label is needed to know it.
+
+    Examples
+    --------
+    >>> logged_ratio(Interactions.of([1, 1, 2, 2], [1, 2, 1, 2], ratings=[5, 2, 1, 3]), 3)
+    3
+    """
+    positive = rated_above(log, threshold)
+    n_positive = max(int(np.count_nonzero(positive)), 1)
+    return max(1, round((len(positive) - n_positive) / n_positive))
+
+
+def training_log(bench: Workbench, data: str) -> Interactions:
+    """All ratings of the training part, also those of 3 and below; the test part is not handed out."""
+    return bench.training_log(data)
+
+
+def dataset_of(bench: Workbench, data: str) -> Dataset:
+    """A data set as it was read; only for work that judges."""
+    return load_dataset(data, bench.shelf.place(data))
+
+
+def anchor_rows(n_test: int, seed: int) -> BoolArray:
+    """Which test pairs serve as anchor; never more than a quarter of them."""
+    chosen = np.zeros(n_test, dtype=bool)
+    chosen[np.random.default_rng(seed).permutation(n_test)[: min(N_ANCHOR, n_test // 4)]] = True
+    return chosen
+
+
+def test_pairs(split: Split, source: ScoreSource, data: str) -> ScoredPairs:
+    """The uniformly exposed pairs with score and label; only for work that judges."""
+    test = split.test
+    return ScoredPairs(
+        scores=scores_of(source, test.user_rows, test.item_rows), labels=rated_above(test, threshold_of(data)),
+        users=test.user_rows, items=test.item_rows,
+    )  # fmt: skip
+
+
+def threshold_of(data: str) -> float:
+    """Ratings above it are positive."""
+    threshold = RECIPES[data].positive_above
+    assert threshold is not None
+    return threshold
+
+
+def set_of(
+    pairs: str,
+    source: ScoreSource,
+    split: Split,
+    *,
+    seed: int,
+    log: Interactions | None = None,
+    threshold: float = 3.0,
+    anchor: ScoredPairs | None = None,
+    propensity: Any = None,
+) -> CalibrationSet:
+    """A calibration set by name.
+
+    Parameters
+    ----------
+    pairs : str
+        See `title_of`.
+    source : ScoreSource
+    split : Split
+        Train and validation are looked at.
+    seed : int
+    log : Interactions, optional
+        The ratings of the training part, for `RATINGS` and `AS_LOGGED`.
+    threshold : float
+    anchor : ScoredPairs, optional
+        Uniformly exposed pairs, for the sets that use them.
+    propensity : PropensityModel, optional
+        By row and column; by default popularity in training.
+    """
+    omega = PopularityPropensity().fit(items=split.train.item_rows) if propensity is None else propensity
+    train, held_out = split.train.matrix, split.validation.matrix
+    if pairs == RATINGS:
+        assert log is not None
+        return _rated(source, split.validation, log, threshold, omega, seed)
+    if pairs.startswith("negatives-"):
+        assert log is not None
+        ratio = logged_ratio(log, threshold) if pairs == AS_LOGGED else int(pairs.removeprefix("negatives-"))
+        return CalibrationSet.from_sampled_negatives(
+            source, held_out, negatives_per_positive=ratio, train=train, propensity=omega, as_population=True, seed=seed
+        )
+    data = CalibrationSet.from_source(
+        source, held_out, train=train, propensity=omega, held_out_share=HELD_OUT_SHARE, estimand="preference"
+    )
+    if pairs == CANDIDATES:
+        return data
+    assert anchor is not None
+    if pairs == WITH_ANCHOR:
+        return replace(data, anchor=anchor)
+    return replace(data, base_rate=float(anchor.labels.mean()))
+
+
+def _rated(
+    source: ScoreSource, positives: Interactions, log: Interactions, threshold: float, omega: Any, seed: int
+) -> CalibrationSet:
+    """Held-out positives, and as large a share of the low ratings."""
+    _, low = hold_out(log.keep(~rated_above(log, threshold)), HELD_OUT_SHARE, seed=seed)
+    users, items = np.r_[positives.user_rows, low.user_rows], np.r_[positives.item_rows, low.item_rows]
+    ratings: FloatArray = np.r_[np.full(len(positives), threshold + 1), np.asarray(low.ratings)]
+    return CalibrationSet.from_ratings(
+        scores_of(source, users, items), ratings, threshold=threshold, propensity=omega.propensity(users, items)
+    )

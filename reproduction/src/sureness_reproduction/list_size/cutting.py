@@ -1,0 +1,101 @@
+"""AttnCut and MtCut: settings chosen and networks trained on validation lists, sizes for the lists of the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness._types import IntArray
+from sureness.data.interactions import Interactions
+from sureness.evaluation.ranking import fitted_to, top_blocks
+from sureness.list_size.base import ListSizePolicy
+from sureness.list_size.lists import Lists
+from sureness.numerics.ranking import members
+from sureness.sources.base import ScoreSource
+from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened
+from sureness_reproduction.workbench import Workbench
+
+KINDS = {"attn-cut": "AttnCut", "mt-cut": "MtCut"}
+
+
+def ranked(source: ScoreSource, seen: Interactions | None, max_size: int, labels: Interactions | None = None) -> Lists:
+    """The best candidates of every user with their scores, and with hits where labels are given."""
+    hidden = None if seen is None else fitted_to(source, seen, "seen")
+    known = None if labels is None else fitted_to(source, labels, "labels")
+    parts = []
+    users = np.arange(source.n_users)
+    for block, items, scores in top_blocks(source, users, min(max_size, source.n_items), hidden):
+        there = items >= 0
+        found: dict[str, Any] = {}
+        if known is not None:
+            hits = members(items, block, known.row_starts, known.item_rows) & there
+            found = {"hits": hits, "n_relevant": known.user_degree[block]}
+        lengths = np.count_nonzero(there, axis=1)
+        parts.append(Lists(users=block, lengths=lengths, scores=scores.astype(np.float64), **found))
+    return Lists.joined(parts)
+
+
+class GivenSizes(ListSizePolicy):
+    """Sizes that were chosen elsewhere, found by user."""
+
+    kind = "given"
+
+    def __init__(self, chosen: pl.DataFrame, max_size: int = 50) -> None:
+        self.chosen = chosen
+        self.max_size = max_size
+
+    def _sizes(self, lists: Lists) -> IntArray:
+        wanted = pl.DataFrame({"user": lists.users}).join(self.chosen, on="user", how="left", maintain_order="left")
+        return wanted["size"].to_numpy()
+
+
+@work(needs=needs_base, cost=120)
+def cut_chosen(
+    bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, utility: str, kind: str, max_size: int,
+    trials: int, schedule: dict[str, Any],
+) -> Tables:  # fmt: skip
+    """Try settings of the text's grid, judged by validation lists of users that are held out; the best comes first."""
+    from sureness.truncation.tuning import tune_cut
+
+    run = opened(bench, data, model, recipe, seed)
+    lists = ranked(run.source, run.train, max_size, run.validation)
+    return {"trials": tune_cut(kind, lists, utility, trials, seed=0, max_size=max_size, **schedule).trials}
+
+
+def _chosen(
+    *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any]
+) -> Cell:
+    return cut_chosen.cell(
+        **chosen_on, seed=0, utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule
+    )
+
+
+def _needs(*, data: str, model: str, recipe: Recipe, seed: int, trials: int, **cut: Any) -> Iterable[Cell]:
+    yield base(data, model, recipe, seed)
+    if trials > 1:
+        yield _chosen(trials=trials, **cut)
+
+
+@work(needs=_needs, cost=30)
+def cut_sizes(
+    bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, utility: str, kind: str, max_size: int,
+    trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any],
+) -> Tables:  # fmt: skip
+    """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
+    from sureness.truncation.tuning import CUTS
+
+    settings = dict(schedule)
+    if trials > 1:
+        choice = _chosen(utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule,
+                         chosen_on=chosen_on)  # fmt: skip
+        settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
+    run = opened(bench, data, model, recipe, seed)
+    policy = CUTS[kind](utility, max_size=max_size, seed=seed, **settings)
+    policy.fit(ranked(run.source, run.train, max_size, run.validation))
+    lists = ranked(run.source, run.seen(), max_size)
+    return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}
