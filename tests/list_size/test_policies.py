@@ -145,7 +145,7 @@ class TestEveryPolicy:
     def test_what_was_learned_can_be_carried_to_another_object(self, policy, lists):
         policy = clone(policy).fit(lists)
         other = clone(policy)
-        other._restore(policy._state())
+        other.restore(policy.state())
         assert_array_equal(other.sizes(lists), policy.sizes(lists))
 
     @pytest.mark.parametrize("policy", [p for p in BOUNDED if kind(p) in LEARNING], ids=kind)

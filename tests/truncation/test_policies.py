@@ -52,7 +52,7 @@ def test_fitting_leaves_the_random_numbers_and_threads_of_torch_alone():
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     policy = quick(AttnCut).fit(made_up(40))
     policy.sizes(made_up(40))
-    policy._restore(policy._state())
+    policy.restore(policy.state())
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.get_num_threads() == threads
 
@@ -280,10 +280,10 @@ def test_both_take_the_same_settings_with_the_same_defaults():
 def test_what_was_learned_goes_through_arrays_and_back(policy_type):
     lists = made_up(80)
     policy = quick(policy_type, layers=2, heads=2).fit(lists)
-    state = policy._state()
+    state = policy.state()
     assert all(isinstance(value, np.ndarray | float | int) for value in state.values())
     restored = clone(policy)
-    restored._restore(state)
+    restored.restore(state)
     unseen = made_up(50, seed=8)
     assert_array_equal(restored.sizes(unseen), policy.sizes(unseen))
     assert restored.history_.equals(policy.history_)

@@ -129,7 +129,7 @@ def _save_source(source: ScoreSource, folder: Path) -> bool:
     from sureness.sources.saving import save_source
 
     if hasattr(source, "fit"):  # a trained recommender of ours
-        source.save(folder)
+        source.save(folder)  # type: ignore[attr-defined]
         return True
     try:
         save_source(source, folder)
