@@ -64,10 +64,10 @@ $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(BENCH)/bin/python -m pip $(PIP) --editable '.[bench]'
 	@touch $@
 
-$(RECBOLE)/.installed: benchmarks/rivals/recbole.txt
+$(RECBOLE)/.installed: benchmarks/baselines/recbole.txt
 	$(PYTHON) -m venv $(RECBOLE)
 	$(RECBOLE)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(RECBOLE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/rivals/recbole.txt
+	$(RECBOLE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/baselines/recbole.txt
 	@touch $@
 
 recbole: $(RECBOLE)/.installed  ## Create .venv-recbole, where bench runs RecBole, whose pins clash with ours

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.baselines.dense_distillation import DenseDistillation, Stopwatch
 from benchmarks.logs import absent, fewer_users, split_of
-from benchmarks.rivals.dense_distillation import DenseDistillation, Stopwatch
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
 from sureness.data.interactions import Interactions
@@ -50,21 +50,21 @@ def _epochs(scale: Scale) -> list[Table]:
     take_turns(_sides(_small(), *_all(_small())), 0)  # compiled, which would count as slow
     for share in scale.shares:
         train = fewer_users(whole, share).train
-        pair, rivals = _all(train)
+        pair, baselines = _all(train)
         with one_thread():
-            runs = take_turns(_sides(train, pair, rivals), scale.training_rounds)
+            runs = take_turns(_sides(train, pair, baselines), scale.training_rounds)
         sizes.append(train.n_users * train.n_items)
         every.append(runs)
-        faster = [ratio(runs[rival], runs[side]) for side in ("equal", "own") for rival in rivals]
+        faster = [ratio(runs[baseline], runs[side]) for side in ("equal", "own") for baseline in baselines]
         times = (time_of(side.median) for side in runs.values())
         rows.append((count_of(sizes[-1]), count_of(len(train)), *times, *map(str, faster)))
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
     what = f"BD epoch with refresh of {len(train):,} pairs, times faster than dense"
-    ways = [(batches, way) for batches in ("at equal batches", f"at ours of {_OWN_BATCH:,}") for way in rivals]
+    ways = [(batches, way) for batches in ("at equal batches", f"at ours of {_OWN_BATCH:,}") for way in baselines]
     speed = Table(
         title,
         ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}",
-         *(f"dense, {way}" for way in rivals), *(f"times faster {batches}, {way}" for batches, way in ways)),
+         *(f"dense, {way}" for way in baselines), *(f"times faster {batches}, {way}" for batches, way in ways)),
         [*rows, ("growth exponent", "", *exponents, *[""] * len(ways))],
         notes=_NOTES,
         bars=tuple(
@@ -73,14 +73,14 @@ def _epochs(scale: Scale) -> list[Table]:
         ),
     )  # fmt: skip
     with one_thread():
-        return [speed, _stages(train, pair, rivals)]  # of the largest
+        return [speed, _stages(train, pair, baselines)]  # of the largest
 
 
-def _sides(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> dict[str, Callable[[], Measured]]:
+def _sides(train: Interactions, pair: Pair, baselines: dict[str, _Baseline]) -> dict[str, Callable[[], Measured]]:
     return {
         "equal": timed(_ours(train, _with_batches(pair, _BATCH), _ONCE)),
         "own": timed(_ours(train, pair, _ONCE)),
-        **{way: timed(rival.run) for way, rival in rivals.items()},
+        **{way: timed(baseline.run) for way, baseline in baselines.items()},
     }
 
 
@@ -100,10 +100,10 @@ _STAGES = {
 }  # fmt: skip
 
 
-def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table:
+def _stages(train: Interactions, pair: Pair, baselines: dict[str, _Baseline]) -> Table:
     """Where the time of one epoch with refresh goes, and what an epoch takes where a refresh serves ten."""
     pairs, refresh = (_with_batches(pair, _BATCH), pair), _refresh_stages(train, pair)
-    dense = [_with_scores(rival.dense.watch.seconds) for rival in rivals.values()]
+    dense = [_with_scores(baseline.dense.watch.seconds) for baseline in baselines.values()]
     sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + dense
     seldom = _ONCE.changed(epochs=_PERIOD, refresh_every=_PERIOD)
     epochs = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
@@ -112,7 +112,7 @@ def _stages(train: Interactions, pair: Pair, rivals: dict[str, _Rival]) -> Table
     rows.append((f"an epoch, a refresh every {_PERIOD}", *map(time_of, epochs)))
     return Table(
         f"Stages of an epoch with refresh, {train.n_users:,} users and {train.n_items:,} items",
-        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", *(f"dense, {way}" for way in rivals)),
+        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", *(f"dense, {way}" for way in baselines)),
         rows,
         notes=(
             "One run of each stage; building networks and keeping the best are in none. Last row: sureness as it runs, "
@@ -220,7 +220,7 @@ def epoch_process(what: str, share: str) -> None:
 
     def run(train: Interactions, pair: Pair) -> None:
         if what == "dense":
-            _Rival.of(train, pair).dense.refresh()
+            _Baseline.of(train, pair).dense.refresh()
         else:
             _ours(train, pair, _ONCE.changed(refresh_every=int(what)))()
 
@@ -261,11 +261,11 @@ def _pair(train: Interactions) -> Pair:
     return teacher.fit(train), student.fit(train)
 
 
-def _all(train: Interactions) -> tuple[Pair, dict[str, _Rival]]:
+def _all(train: Interactions) -> tuple[Pair, dict[str, _Baseline]]:
     """Both models, and the dense reference in its two ways of drawing."""
     pair = _pair(train)
     return pair, {
-        way: _Rival.of(train, pair, per_pair=way == "a set a pair") for way in ("once a user", "a set a pair")
+        way: _Baseline.of(train, pair, per_pair=way == "a set a pair") for way in ("once a user", "a set a pair")
     }
 
 
@@ -279,14 +279,14 @@ def _ours(train: Interactions, pair: Pair, settings: DistillationSettings) -> Ca
     return lambda: BidirectionalDistillation(*pair, settings).fit(train)
 
 
-class _Rival:
+class _Baseline:
     """The dense reference as a side; its stages are those of its last run."""
 
     def __init__(self, dense: DenseDistillation) -> None:
         self.dense = dense
 
     @classmethod
-    def of(cls, train: Interactions, pair: Pair, *, per_pair: bool = False) -> _Rival:
+    def of(cls, train: Interactions, pair: Pair, *, per_pair: bool = False) -> _Baseline:
         teacher, student = ((model.source_.user_factors, model.source_.item_factors) for model in pair)
         return cls(DenseDistillation(train, teacher, student, _ONCE, per_pair=per_pair, batch_size=_BATCH))
 

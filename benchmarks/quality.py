@@ -1,4 +1,4 @@
-"""How well recommenders rank, all tuned with the same budget: `python -m benchmarks.quality --rival implicit`.
+"""How well recommenders rank, all tuned with the same budget: `python -m benchmarks.quality --baseline implicit`.
 
 Every setting is judged on the validation set, the best one is trained with three seeds and judged on the test set.
 Each finished run is one line of `runs.jsonl`: called again, the command goes on where it was, and prints the table of
@@ -18,10 +18,10 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.baselines import recbole_process as recbole
+from benchmarks.baselines.fitted import Fitted
+from benchmarks.baselines.implicit_bpr import fit_bpr
 from benchmarks.logs import absent, split_of
-from benchmarks.rivals import recbole_process as recbole
-from benchmarks.rivals.fitted import Fitted
-from benchmarks.rivals.implicit_bpr import fit_bpr
 from benchmarks.tables import Table
 from sureness.data.interactions import union
 from sureness.data.splitting import Split
@@ -40,7 +40,7 @@ Settings = dict[str, Any]
 class Case:
     """A library's model on a data set, and what is tried."""
 
-    rival: str
+    baseline: str
     model: str
     data: str
     metric: str  # by which the best setting and the best epoch are chosen
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        return f"{self.rival}-{self.model}-{self.data}"
+        return f"{self.baseline}-{self.model}-{self.data}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ _FACTORS = {"ml-1m": 64, "citeulike-a": 64, "citeulike-bd": 50}
 
 
 def cases() -> Iterator[Case]:
-    """Everything that is compared; ours has as many trials as its rival."""
+    """Everything that is compared; ours has as many trials as its baseline."""
     for data, n_factors in _FACTORS.items():
         metric = "hit@50" if data == "citeulike-bd" else "ndcg@50"
         tried, fixed = _IMPLICIT[data], {"factors": n_factors, "iterations": _ITERATIONS[data]}
@@ -141,7 +141,7 @@ class Store:
         return folder
 
 
-def rival(case: Case, store: Store) -> None:
+def baseline(case: Case, store: Store) -> None:
     """Try every setting with the first seed, then the best one with all."""
     split = split_of(case.data)
     tried = [_run(case, "tuning", case.fixed | settings, SEEDS[0], split, store) for settings in case.tried]
@@ -151,7 +151,7 @@ def rival(case: Case, store: Store) -> None:
 
 
 def ours(case: Case, store: Store) -> None:
-    """Draw as many settings as the rival had, then the best one with all seeds."""
+    """Draw as many settings as the baseline had, then the best one with all seeds."""
     split = split_of(case.data)
     found = tune(
         case.model, split, trials=len(case.tried), seed=0, record=store.folder / f"{case.name}.json", **case.fixed
@@ -173,7 +173,7 @@ def _run(case: Case, stage: str, settings: Settings, seed: int, split: Split, st
     found = store.find(case, stage, settings, seed)
     if found is not None:
         return found
-    if case.rival == "recbole":
+    if case.baseline == "recbole":
         fitted = recbole.fit_lightgcn(split, settings, seed, store.scratch(case, settings, seed))
     else:
         fitted = fit_bpr(split, settings, seed, case.metric)
@@ -181,7 +181,7 @@ def _run(case: Case, stage: str, settings: Settings, seed: int, split: Split, st
 
 
 def _uninstalled(case: Case) -> str | None:
-    return recbole.ABSENT if case.rival == "recbole" and not recbole.is_installed() else None
+    return recbole.ABSENT if case.baseline == "recbole" and not recbole.is_installed() else None
 
 
 def _finished(case: Case, stage: str, settings: Settings, seed: int, fitted: Fitted, split: Split) -> Run:
@@ -202,7 +202,7 @@ def _tested(source: ScoreSource, split: Split) -> dict[str, float]:
 
 def table(store: Store) -> Table:
     """What all finished runs say."""
-    rows = [row for case in sorted(cases(), key=lambda case: (case.model, case.data, case.rival))
+    rows = [row for case in sorted(cases(), key=lambda case: (case.model, case.data, case.baseline))
             if (row := _row(case, store))]  # fmt: skip
     header = ("model", "data", "library", "best settings", "tried", "validation", *METRICS, "epoch", "seconds a run")
     notes = (
@@ -221,7 +221,7 @@ def _row(case: Case, store: Store) -> tuple[str, ...] | None:
     validation = _spread([run.validation for run in runs])
     spread = [_spread([run.test[metric] for run in runs]) for metric in METRICS]
     return (
-        case.model, case.data, case.rival, shown, str(len(case.tried)), validation, *spread,
+        case.model, case.data, case.baseline, shown, str(len(case.tried)), validation, *spread,
         f"{mean(run.epoch for run in runs):.0f} of {mean(run.epochs_run for run in runs):.0f}",
         f"{mean(run.seconds for run in runs):.0f}",
     )  # fmt: skip
@@ -240,23 +240,25 @@ def results(store: Store) -> dict[str, Any]:
     }
 
 
-_RUNNERS: dict[str, Callable[[Case, Store], None]] = {"implicit": rival, "recbole": rival, "ours": ours}
+_RUNNERS: dict[str, Callable[[Case, Store], None]] = {"implicit": baseline, "recbole": baseline, "ours": ours}
 
 
 def main(
-    rivals: Annotated[list[str] | None, typer.Option("--rival", help="implicit, recbole or ours; may repeat.")] = None,
+    baselines: Annotated[
+        list[str] | None, typer.Option("--baseline", help="implicit, recbole or ours; may repeat.")
+    ] = None,
     data: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(_FACTORS)}; may be repeated.")] = None,
     store: Annotated[Path, typer.Option(help="Where finished runs are kept.")] = STORE,
 ) -> None:
     """Run what is missing of the chosen comparisons, and print the table of all."""
     kept = Store(store)
     for case in cases():
-        if case.rival not in (rivals or ()) or (data and case.data not in data):
+        if case.baseline not in (baselines or ()) or (data and case.data not in data):
             continue
         if reason := absent(case.data) or _uninstalled(case):
             print(f"{case.name}: {reason}")
             continue
-        _RUNNERS[case.rival](case, kept)
+        _RUNNERS[case.baseline](case, kept)
     (kept.folder / "results.json").write_text(json.dumps(results(kept), indent=1) + "\n", encoding="utf-8")
     print(table(kept).markdown())
 

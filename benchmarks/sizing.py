@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.rivals.refined_normal import expected_utilities as by_refined_normal
+from benchmarks.baselines.refined_normal import expected_utilities as by_refined_normal
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_of
 from benchmarks.timing import Measured, growth, one_thread, python, ratio, take_turns, timed
 from sureness.calibration.per_user import PerUserPlatt

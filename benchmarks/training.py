@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.baselines import recbole_process as recbole
 from benchmarks.logs import absent, fewer_users, split_of
-from benchmarks.rivals import recbole_process as recbole
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, Runs, growth, one_thread, per_epoch, python, ratio, take_turns, timed
 from sureness.data.interactions import Interactions

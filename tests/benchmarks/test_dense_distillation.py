@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-from benchmarks.rivals.dense_distillation import DenseDistillation, dense_ranks, draws, exp_weights, tanh_weights
+from benchmarks.baselines.dense_distillation import DenseDistillation, dense_ranks, draws, exp_weights, tanh_weights
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.distillation.labels import labelling

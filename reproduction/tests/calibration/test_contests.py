@@ -44,7 +44,7 @@ def test_a_claim_is_judged_by_its_interval(other, spread, verdict):
     assert table["improvement_percent"].item() == pytest.approx(100 * (1 - 0.05 / other))
 
 
-def test_a_constant_and_methods_outside_the_text_are_no_rivals():
+def test_a_constant_and_methods_outside_the_text_are_not_baselines():
     rows = judgements({GAUSSIAN: 0.05, ("constant", ""): 0.001, ("kanoulas", "unbiased"): 0.002}, spread=1e-4)
     table = proposal_table(rows)
     assert table["verdict"].item() == "holds"

@@ -1,4 +1,4 @@
-"""The declared grid: equal numbers of settings for the rivals, all of them valid."""
+"""The declared grid: equal numbers of settings for the compared methods, all of them valid."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sureness.distillation.methods import distillation_method
 from sureness.models.catalogue import make_recommender
 from sureness_reproduction.distillation.declared import (
     BASES,
+    COMPARED,
     GRIDS,
     QUICK_BASES,
-    RIVALS,
     STARTS,
     bases,
     grids,
@@ -26,9 +26,9 @@ SIZES = {("strong", "bpr"): 11, ("published", "bpr"): 6}
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("model", MODELS)
-def test_rivals_have_equal_numbers_of_settings_over_the_same_ranges(start, model):
+def test_compared_methods_have_equal_numbers_of_settings_over_the_same_ranges(start, model):
     tried = GRIDS[start, model]
-    for name in RIVALS:
+    for name in COMPARED:
         assert len(tried[name]) == SIZES.get((start, model), 3) <= 12
         assert all(tried[name].count(each) == 1 for each in tried[name])
         assert {each["weight"] for each in tried[name]} == {0.1, 0.5, 1.0}
@@ -37,7 +37,7 @@ def test_rivals_have_equal_numbers_of_settings_over_the_same_ranges(start, model
         assert max(values[0]) >= max(values[1])
         assert min(values[0]) <= min(values[1])
     quick = grids("quick", start, model)
-    assert len({len(quick[name]) for name in RIVALS}) == 1
+    assert len({len(quick[name]) for name in COMPARED}) == 1
 
 
 @pytest.mark.parametrize("scale", ["quick", "full"])

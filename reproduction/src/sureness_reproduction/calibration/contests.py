@@ -30,7 +30,7 @@ def is_proposed(method: str, risk: str) -> bool:
     return method in PROPOSED and risk == "unbiased"
 
 
-def is_rival(method: str, risk: str) -> bool:
+def is_baseline(method: str, risk: str) -> bool:
     """Every other row of the text's tables."""
     return method != CONSTANT and not is_proposed(method, risk) and (
         risk == "" or (method in IN_TEXT and risk in ("naive", "unbiased"))
@@ -56,15 +56,17 @@ def proposal_table(rows: pl.DataFrame, metric: str = "ece") -> pl.DataFrame:
 
 def _proposal(data: str, model: str, rows: pl.DataFrame, metric: str) -> dict[str, object]:
     found = {"data": data, "model": model}
-    proposed, rival, competitor = (lowest(rows, allowed, metric) for allowed in (is_proposed, is_rival, is_competitor))
+    proposed, baseline, competitor = (
+        lowest(rows, allowed, metric) for allowed in (is_proposed, is_baseline, is_competitor)
+    )
     printed = improvement_in_text(data, model, metric)
-    if proposed is None or rival is None or competitor is None:
+    if proposed is None or baseline is None or competitor is None:
         missing = ("-", None, "-", None, "-", "-", None, "-", "-", None, printed, f"not decided: {NO_MAP}")
         return found | dict(zip(_PROPOSAL, missing, strict=True))
-    apart = difference(rows, proposed[0], rival[0], metric)
+    apart = difference(rows, proposed[0], baseline[0], metric)
     improved = difference(rows, proposed[0], competitor[0], metric)
     values = (
-        name_of(*proposed[0]), proposed[1], name_of(*rival[0]), rival[1], str(apart), name_of(*competitor[0]),
+        name_of(*proposed[0]), proposed[1], name_of(*baseline[0]), baseline[1], str(apart), name_of(*competitor[0]),
         competitor[1], str(improved), improved.side, 100 * (1 - proposed[1] / competitor[1]), printed, _verdict(apart),
     )  # fmt: skip
     return found | dict(zip(_PROPOSAL, values, strict=True))

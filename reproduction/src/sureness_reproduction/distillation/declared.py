@@ -190,7 +190,7 @@ for _start in STARTS:
     for _model in ("neumf", "cdae"):
         GRIDS[_start, _model] = _SHORT  # a training takes minutes, so fewer
 
-RIVALS = ("bd", "cd", "rd")
+COMPARED = ("bd", "cd", "rd")
 EXTRAS: dict[str, tuple[str, ...]] = {
     "bpr": ("svd", "teacher-positives", "combined", "bd-best"), "neumf": ("bd-best",), "cdae": ("bd-best",),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import polars as pl
 from sureness.metrics import Interval
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
-from sureness_reproduction.distillation.declared import DATA, EXTRAS, RIVALS, STARTS, pair
+from sureness_reproduction.distillation.declared import COMPARED, DATA, EXTRAS, STARTS, pair
 from sureness_reproduction.distillation.pairs import NAMES, Pair
 from sureness_reproduction.distillation.showing import (
     MODELS,
@@ -39,7 +39,7 @@ _CLAIMS = (
 
 def methods_of(start: str, model: str) -> tuple[str, ...]:
     """Every method of a table; from a strong start also what the text does not have."""
-    return ("alone", *RIVALS, *(EXTRAS[model] if start == "strong" else ()))
+    return ("alone", *COMPARED, *(EXTRAS[model] if start == "strong" else ()))
 
 
 def _cells(model: str, plan: Plan) -> list[Cell]:
@@ -98,7 +98,7 @@ def _tests(each: Pair, plan: Plan, find: Finder) -> ResultTable:
     which = [*_CLAIMS, *(((name, "student"), ("alone", "student")) for name in others)]
     if "bd-best" in others:
         new = [name for name in ("combined", "bd-best") if name in others]
-        which += [((name, "student"), (rival, "student")) for name in new for rival in RIVALS]
+        which += [((name, "student"), (baseline, "student")) for name in new for baseline in COMPARED]
         which.append((("bd-best", "teacher"), ("alone", "teacher")))
     rows = [found.row() for found in contests(each, which, METRICS, plan.seeds, find)]
     title_ = f"Paired tests over users, {each.start} start"

@@ -8,7 +8,7 @@ import polars as pl
 
 from sureness.experiments.list_sizes import REFERENCE
 from sureness_reproduction.comparing import paired, spread
-from sureness_reproduction.list_size.grid import METHODS, METRICS, NAMES, OURS, RIVALS, title
+from sureness_reproduction.list_size.grid import BASELINES, METHODS, METRICS, NAMES, OURS, title
 from sureness_reproduction.list_size.judging import PUBLISHED
 
 LEVEL = 0.05
@@ -20,23 +20,23 @@ def means(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def compared(values: pl.DataFrame, forms: Sequence[str] = (PUBLISHED, OURS)) -> pl.DataFrame:
-    """Paired differences of each form of PerK to each rival: form, rival, metric, gain, p_value.
+    """Paired differences of each form of PerK to each baseline: form, baseline, metric, gain, p_value.
 
     Examples
     --------
     >>> rows = [(0, "f1", method, user, value) for user in (0, 1, 2)
     ...         for method, value in (("Rand", 0.1), ("PerK as published", 0.2 + user / 100))]
     >>> values = pl.DataFrame(rows, schema=["seed", "metric", "method", "user", "value"], orient="row")
-    >>> compared(values).select("rival", "metric", pl.col("gain").round(3)).rows()
+    >>> compared(values).select("baseline", "metric", pl.col("gain").round(3)).rows()
     [('Rand', 'f1', 0.11)]
     """
     rows = []
     for (metric,), part in values.group_by("metric", maintain_order=True):
         by_method = {str(name): some for (name,), some in part.group_by("method", maintain_order=True)}
         for form in forms:
-            for rival in [name for name in RIVALS if name in by_method and form in by_method]:
-                gain, p_value = paired(by_method[form], by_method[rival])
-                rows.append({"form": form, "rival": rival, "metric": metric, "gain": gain, "p_value": p_value})
+            for baseline in [name for name in BASELINES if name in by_method and form in by_method]:
+                gain, p_value = paired(by_method[form], by_method[baseline])
+                rows.append({"form": form, "baseline": baseline, "metric": metric, "gain": gain, "p_value": p_value})
     return pl.DataFrame(rows)
 
 
@@ -80,14 +80,14 @@ def written_p(value: float) -> str:
 
 
 def wide_gains(gains: pl.DataFrame) -> pl.DataFrame:
-    """Forms of PerK and rivals by utilities: the gain and its p-value."""
+    """Forms of PerK and baselines by utilities: the gain and its p-value."""
     told = gains.with_columns(
         text=pl.format("{} (p {})", pl.col("gain").map_elements(lambda x: f"{x:+.4f}", pl.String),
                        pl.col("p_value").map_elements(written_p, pl.String)),
         metric=pl.col("metric").replace(NAMES),
     )  # fmt: skip
-    wide = told.pivot("metric", index=["form", "rival"], values="text", maintain_order=True)
-    return wide.rename({"form": "method", "rival": "against"})
+    wide = told.pivot("metric", index=["form", "baseline"], values="text", maintain_order=True)
+    return wide.rename({"form": "method", "baseline": "against"})
 
 
 def told_gains(data: str, gains: pl.DataFrame) -> list[str]:
@@ -117,5 +117,5 @@ def _missed(metric: str, part: pl.DataFrame) -> list[str]:
             ends = sorted(some["gain"].to_list())
             low, high = f"{ends[0]:+.4f}", f"{ends[-1]:+.4f}"
             gains = low if low == high else f"{low} to {high}"
-            found.append(f"{NAMES[metric]} {word} {', '.join(some['rival'])} ({gains})")
+            found.append(f"{NAMES[metric]} {word} {', '.join(some['baseline'])} ({gains})")
     return found

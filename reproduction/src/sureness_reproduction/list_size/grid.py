@@ -21,7 +21,7 @@ METHODS = (
     "Oracle", "Top-1", "Top-5", "Top-10", "Top-20", "Top-50", "Top-100", "Rand", REFERENCE, "Val-k", *CUTS, PUBLISHED,
     OURS,
 )  # fmt: skip
-RIVALS = METHODS[1:-2]
+BASELINES = METHODS[1:-2]
 """What PerK is compared with."""
 
 METRICS = UTILITIES

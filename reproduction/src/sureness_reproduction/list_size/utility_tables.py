@@ -114,7 +114,7 @@ def _longer(values: pl.DataFrame) -> tuple[ResultTable, list[str]]:
         "up-to-100", f"Lists of up to {_LONGER} items, {title(data)}", wide_utilities(values),
         "The text tried 100 and saw a similar gain.", tidy=put_first(means(values), "data", data),
     )  # fmt: skip
-    found = compared(values).filter(rival=REFERENCE)
+    found = compared(values).filter(baseline=REFERENCE)
     gained = [
         f"{form}: " + ", ".join(f"{NAMES[row['metric']]} {row['gain']:+.4f}" for row in part.to_dicts())
         for (form,), part in found.group_by("form", maintain_order=True)

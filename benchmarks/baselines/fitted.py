@@ -1,4 +1,4 @@
-"""What training a rival gives."""
+"""What training a baseline gives."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.rivals.fitted import Fitted
+from benchmarks.baselines.fitted import Fitted
 from sureness.data.splitting import Split
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.sources.adapters import from_implicit

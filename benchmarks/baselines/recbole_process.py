@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.rivals.fitted import Fitted
+from benchmarks.baselines.fitted import Fitted
 from sureness.data.splitting import Split
 from sureness.sources.base import FactorSource
 
