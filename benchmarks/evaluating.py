@@ -10,7 +10,7 @@ from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import growth, one_thread, ratio, take_turns, timed
 from sureness.data.interactions import union
 from sureness.data.splitting import Split
-from sureness.evaluation.ranking import _BLOCK_SCORES, evaluate_ranking
+from sureness.evaluation.ranking import BLOCK_SCORES, evaluate_ranking
 from sureness.sources.base import FactorSource
 
 _K = 50
@@ -63,7 +63,7 @@ def _sides(split: Split) -> dict:
     source = FactorSource(users, items, users=split.train.users, items=split.train.items)
     seen = union([split.train, split.validation])
     judged = np.flatnonzero(split.test.user_degree)
-    size = max(1, _BLOCK_SCORES // split.train.n_items)
+    size = max(1, BLOCK_SCORES // split.train.n_items)
     blocks = [judged[start : start + size] for start in range(0, len(judged), size)]
     return {
         "sureness": timed(lambda: evaluate_ranking(source, split.test, seen=seen, metrics=["ndcg@50", "recall@50"])),

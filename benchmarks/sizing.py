@@ -12,7 +12,7 @@ from benchmarks.timing import Measured, growth, one_thread, python, ratio, take_
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import top_blocks
-from sureness.list_size.expected_utility import expected_utilities
+from sureness.list_size.expectation import expected_utilities
 from sureness.list_size.policies import ExpectedUtility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import FactorSource

@@ -52,7 +52,7 @@ _HOME = {
     ],
     "list_size.base": ["ListSizePolicy"],
     "list_size.comparing": ["PolicyComparison", "compare_policies"],
-    "list_size.expected_utility": ["expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
+    "list_size.expectation": ["expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
     "list_size.lists": ["Lists"],
     "list_size.policies": [
         "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold", "ValidationBest",

@@ -334,7 +334,7 @@ class TestBlocks:
         whole = fit(clone(calibrator), *small)
         monkeypatch.setattr(per_user, "_BLOCK_POINTS", 7 * (top or bins_of(60)))
         by_sevens = fit(clone(calibrator), *small)
-        monkeypatch.setattr(ranking, "_BLOCK_SCORES", 60)  # one user at a time
+        monkeypatch.setattr(ranking, "BLOCK_SCORES", 60)  # one user at a time
         by_ones = fit(clone(calibrator), *small)
         for name in LEARNED:
             assert_array_equal(getattr(by_sevens, name), getattr(whole, name))

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sureness.list_size.allocation import allocate_budget, allocate_domains, equal_shares, evaluate_allocation
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from tests.cli.runner import run, succeed
 
 N_USERS, N_ITEMS = 40, 15

@@ -17,7 +17,7 @@ from sureness.cli import _probability_tables
 from sureness.cli._cutting import Tally, decide_block
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from sureness.list_size.policies import ExpectedUtility
 from sureness.models.runs import save_split
 from sureness.pipeline.recommender import ConfidentRecommender

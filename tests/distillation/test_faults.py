@@ -61,7 +61,7 @@ def stopping_after(calls):
 def talkative(monkeypatch):
     """Every step and every block of a refresh is told, so that a run can be stopped in any of them."""
     monkeypatch.setattr(joint, "_REPORT_SECONDS", -1.0)
-    monkeypatch.setattr(ranking, "_BLOCK_SCORES", 40 * 100)
+    monkeypatch.setattr(ranking, "BLOCK_SCORES", 40 * 100)
 
 
 # --- stopped -------------------------------------------------------------------------------------------------------

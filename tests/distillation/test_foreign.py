@@ -78,7 +78,7 @@ def test_ids_of_another_kind_are_refused_with_a_sentence():
 
 
 def test_it_is_read_in_blocks_as_a_source_that_knows_some_pairs(monkeypatch):
-    monkeypatch.setattr(ranking, "_BLOCK_SCORES", 90)
+    monkeypatch.setattr(ranking, "BLOCK_SCORES", 90)
     log = log_of(20, 30)
     matrix = np.random.default_rng(0).normal(size=(15, 25)).astype(np.float32)
     seen_through = ForeignSource.of(MatrixSource(matrix), log)

@@ -262,7 +262,7 @@ def test_one_round_there_always_is():
 @pytest.mark.parametrize("ranks", ["exact", "sketch"])
 def test_no_table_of_users_and_items_is_ever_held(ranks, monkeypatch):
     """The peak is a few blocks and the pool, far below one table of all scores."""
-    monkeypatch.setattr(ranking, "_BLOCK_SCORES", 20_000)
+    monkeypatch.setattr(ranking, "BLOCK_SCORES", 20_000)
     keys = np.unique(np.random.default_rng(0).integers(0, 2_000 * 1_000, 3_000))
     log = Interactions(IdMap.counting(2_000), IdMap.counting(1_000), keys // 1_000, keys % 1_000)
     sources = scores_for(log, 1), scores_for(log, 2)
@@ -276,7 +276,7 @@ def test_no_table_of_users_and_items_is_ever_held(ranks, monkeypatch):
 
 
 def test_blocks_are_told_of_as_they_go(monkeypatch):
-    monkeypatch.setattr(ranking, "_BLOCK_SCORES", 40 * 7)
+    monkeypatch.setattr(ranking, "BLOCK_SCORES", 40 * 7)
     told = []
     look(log_of(30, 40), to_student=Direction(), report=lambda *said: told.append(said))
     assert told == [("ranking for the next epochs", done, 30) for done in (7, 14, 21, 28, 30)]

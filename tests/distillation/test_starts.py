@@ -73,7 +73,7 @@ def test_more_factors_than_the_teacher_has_say_the_same():
 @pytest.mark.parametrize("kind", ["matrix", "biased", "cml"])
 def test_other_sources_are_approximated(kind, monkeypatch):
     """Looked at in several blocks; hardly worse than the best matrix of that rank."""
-    monkeypatch.setattr(ranking, "_BLOCK_SCORES", 1_000)
+    monkeypatch.setattr(ranking, "BLOCK_SCORES", 1_000)
     rng = np.random.default_rng(0)
     biases = {"user_bias": rng.normal(size=60), "item_bias": 2 * rng.normal(size=50)}
     source = {

@@ -51,7 +51,7 @@ def test_ranks_are_those_of_a_sort_with_ties_in_the_middle(seed, hide, block):
     teacher, student, seen, test = case(seed)
     seen = seen if hide else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(common_ids, "_BLOCK_SCORES", block)
+        patch.setattr(common_ids, "BLOCK_SCORES", block)
         patch.setattr(rank_comparison, "_BLOCK_PAIRS", block)
         found = compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=seen)
     assert_array_equal(found.teacher, ranks_by_hand(teacher, seen, test))
@@ -201,7 +201,7 @@ def test_the_curve_rises_and_ends_where_the_differences_end():
 
 def test_progress_counts_the_users(monkeypatch):
     teacher, student, seen, test = case(5)
-    monkeypatch.setattr(common_ids, "_BLOCK_SCORES", 18)
+    monkeypatch.setattr(common_ids, "BLOCK_SCORES", 18)
     told = []
     compare_ranks(
         MatrixSource(teacher), MatrixSource(student), test, seen=seen, progress=lambda *step: told.append(step)

@@ -25,7 +25,7 @@ from sureness.list_size.allocation import (
     evaluate_allocation,
     fill_with_trending,
 )
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from sureness.metrics.utility import utility_at_every_size
 
 EIGHTHS = st.integers(-4, 12).map(lambda n: n / 8)  # sums of them are exact, so that ties are ties

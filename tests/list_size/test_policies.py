@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sureness._registry import name_of, names
 from sureness._settings import clone
 from sureness.errors import DataError, NotFittedError
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import (
     BestFixedSize,

@@ -13,7 +13,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone
 from sureness.evaluation import ranking
-from sureness.list_size.expected_utility import expected_utility, shift_log_odds
+from sureness.list_size.expectation import expected_utility, shift_log_odds
 from sureness.list_size.policies import best_sizes
 from sureness.pipeline import summaries
 from sureness.pipeline.maps import as_maps
@@ -107,7 +107,7 @@ class TestLists:
 
     def test_the_size_of_a_block_does_not_matter(self, small, monkeypatch):
         whole = fitted(small)
-        monkeypatch.setattr(ranking, "_BLOCK_SCORES", 7 * 40)
+        monkeypatch.setattr(ranking, "BLOCK_SCORES", 7 * 40)
         blocks = fitted(small)
         assert blocks.recommend().equals(whole.recommend())
         assert blocks.sizes().equals(whole.sizes())

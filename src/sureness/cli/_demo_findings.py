@@ -7,7 +7,7 @@ import numpy as np
 from sureness.experiments.shared_pages import DomainPage
 from sureness.experiments.simulated_lists import ListStudy
 from sureness.list_size.policies import ExpectedUtility
-from sureness.metrics import Interval
+from sureness.metrics.intervals import Interval
 from sureness.report import Distillation, Finding, ListSizes
 from sureness.report._format import chance, points, spoken_percent
 

@@ -16,7 +16,9 @@ from sureness.cli._demo_progress import Stages
 from sureness.cli._distilled_demo import LOG_NOTE, SKIPPED, distillation_rows, distilled_log
 from sureness.cli._logs import read_data
 from sureness.data.interactions import Interactions, union
-from sureness.data.recipes import RECIPES, Dataset, recipe, whereabouts
+from sureness.data.recipes.base import Dataset
+from sureness.data.recipes.catalogue import RECIPES, recipe
+from sureness.data.recipes.loading import whereabouts
 from sureness.data.splitting import Split
 from sureness.data.tables import write_table
 from sureness.errors import FileError

@@ -9,7 +9,9 @@ import typer
 
 from sureness.cli._columns import renamed
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import RECIPES, Dataset, Recipe, load_dataset, recipe
+from sureness.data.recipes.base import Dataset, Recipe
+from sureness.data.recipes.catalogue import RECIPES, recipe
+from sureness.data.recipes.loading import load_dataset
 from sureness.errors import DataError
 
 _FILES = (".csv", ".tsv", ".parquet", ".gz")

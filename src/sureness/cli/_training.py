@@ -12,7 +12,8 @@ import typer
 from sureness.cli._console import out
 from sureness.cli._logs import Protocol, named_value, read_data
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import Recipe, prepare
+from sureness.data.recipes.base import Recipe
+from sureness.data.recipes.preparing import prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError
 

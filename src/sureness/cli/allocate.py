@@ -24,7 +24,7 @@ from sureness.list_size.allocation import (
     equal_shares,
     evaluate_allocation,
 )
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from sureness.metrics.utility import at_sizes
 from sureness.numerics.checks import check_labels, check_probabilities
 

@@ -10,7 +10,8 @@ import typer
 from sureness.cli._columns import DomainColumn, ItemColumn, Json, UserColumn
 from sureness.cli._console import out, print_json, print_table, progress_bar, shown, steps_of
 from sureness.cli._logs import Protocol, RatingColumn, TimeColumn, read_data
-from sureness.data.recipes import Dataset, prepare
+from sureness.data.recipes.base import Dataset
+from sureness.data.recipes.preparing import prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError
 

@@ -9,7 +9,8 @@ import typer
 
 from sureness.cli._columns import Json
 from sureness.cli._console import out, print_json, progress_bar, steps_of
-from sureness.data.recipes import copy_dataset, fetch_dataset, pinned_checksums, recipe, whereabouts
+from sureness.data.recipes.catalogue import recipe
+from sureness.data.recipes.loading import copy_dataset, fetch_dataset, pinned_checksums, whereabouts
 
 
 def fetch_data(

@@ -6,7 +6,9 @@ from string import ascii_lowercase
 
 from sureness.cli._columns import Json
 from sureness.cli._console import out, print_json, print_table
-from sureness.data.recipes import RECIPES, Recipe, whereabouts
+from sureness.data.recipes.base import Recipe
+from sureness.data.recipes.catalogue import RECIPES
+from sureness.data.recipes.loading import whereabouts
 from sureness.errors import FileError
 
 

@@ -1,1 +1,27 @@
-"""What was observed: scored pairs, tables on disk, and a simulator that knows the truth."""
+"""What was observed: interaction logs, scored pairs, splits, tables on disk, and a simulator with known truth."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "columns": ["Columns"],
+        "fetching": ["cache_folder", "fetch", "pins"],
+        "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
+        "ids": ["IdMap", "id_series"],
+        "interactions": ["Interactions", "union"],
+        "recipes": [
+            "RECIPES", "Address", "Dataset", "Recipe", "common_pairs", "copy_dataset", "fetch_dataset", "load_dataset",
+            "pinned_checksums", "prepare", "recipe", "whereabouts",
+        ],
+        "sampling": ["NegativeSampler"],
+        "scored_pairs": ["ScoredPairs", "concatenate"],
+        "sealing": ["SealedError", "SealedSplit", "sealing_tests"],
+        "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
+        "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
+        "tables": [
+            "BATCH_ROWS", "add_column", "count_rows", "pairs_of_table", "readable", "require_columns", "scan_table",
+            "stream_pairs", "write_table",
+        ],
+    },
+)  # fmt: skip

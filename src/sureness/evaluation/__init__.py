@@ -1,1 +1,16 @@
-"""How well a source ranks: full ranking over all unseen items, or inside each user's own candidates."""
+"""How good a source's rankings are: full ranking in blocks of users, comparison of two models, cost of inference."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "common_ids": ["CommonIds"],
+        "inference": ["inference_table", "n_parameters"],
+        "rank_comparison": ["RankComparison", "RankScatter", "compare_ranks", "rank_scatter"],
+        "ranking": [
+            "BLOCK_SCORES", "METRICS", "RankingQuality", "best_items", "block_scores", "blocks_of", "evaluate_ranking",
+            "evaluate_within", "fitted_to", "list_blocks", "top_blocks",
+        ],
+    },
+)  # fmt: skip

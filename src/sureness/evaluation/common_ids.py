@@ -14,7 +14,7 @@ from sureness.errors import DataError
 from sureness.evaluation.ranking import block_scores, fitted_to
 from sureness.sources.base import ScoreSource, id_maps, named
 
-_BLOCK_SCORES = 4_000_000  # scores of each model held at a time
+BLOCK_SCORES = 4_000_000  # scores of each model held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class CommonIds:
 
     def blocks(self, users: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
         """Blocks of common users with their scores by both models, free to be written to; -inf: not known."""
-        size = max(1, _BLOCK_SCORES // max(source.n_items for source in self.sources))
+        size = max(1, BLOCK_SCORES // max(source.n_items for source in self.sources))
         for start in range(0, len(users), size):
             block = users[start : start + size]
             yield block, self._scores(0, block), self._scores(1, block)

@@ -18,7 +18,7 @@ from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, named
 from sureness.sources.tables import scores_of
 
-_BLOCK_SCORES = 4_000_000  # scores held at a time
+BLOCK_SCORES = 4_000_000  # scores held at a time
 METRICS = ("hit@50", "ndcg@50", "recall@50")
 
 Progress = Callable[[str, int, int], None]
@@ -129,7 +129,7 @@ def block_scores(
 
 def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iterator[IntArray]:
     """Users in blocks whose scores of all items fit in memory, and of at most so many."""
-    size = max(1, min(_BLOCK_SCORES // n_items, len(users) if most is None else most))
+    size = max(1, min(BLOCK_SCORES // n_items, len(users) if most is None else most))
     for start in range(0, len(users), size):
         yield users[start : start + size]
 

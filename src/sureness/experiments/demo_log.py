@@ -16,14 +16,16 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import Choice, choose
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import Dataset, prepare
+from sureness.data.recipes.base import Dataset
+from sureness.data.recipes.preparing import prepare
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.splitting import Split
 from sureness.errors import DataError, NoMinimumError, SurenessWarning
 from sureness.experiments.demo_progress import Progress
 from sureness.experiments.simulated import ALL_METHODS, judged
 from sureness.experiments.simulated_lists import ListStudy
-from sureness.metrics import Interval, expected_calibration_error
+from sureness.metrics.calibration import expected_calibration_error
+from sureness.metrics.intervals import Interval
 from sureness.numerics.grouping import group_codes, top_n
 from sureness.numerics.logistic import sigmoid
 from sureness.sources.base import ScoreSource

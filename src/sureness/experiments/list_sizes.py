@@ -188,7 +188,7 @@ class _Truncated(ExpectedUtility):
         self.terms = terms
 
     def expected(self, lists: Lists) -> FloatArray:
-        from sureness.list_size.expected_utility import expected_utility
+        from sureness.list_size.expectation import expected_utility
 
         return expected_utility(
             np.asarray(lists.probabilities), self.utility, max_size=self.max_size, lengths=lists.lengths,

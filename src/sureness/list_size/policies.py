@@ -10,7 +10,7 @@ import numpy as np
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError, NotFittedError
 from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.expected_utility import expected_utility
+from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness import numerics
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
+from sureness.numerics.binning import calibration_sums
 from sureness.numerics.checks import (
     check_ids,
     check_labels,
@@ -249,8 +249,7 @@ def chosen(judged: Judged, mask: BoolArray | IntArray | slice) -> Judged:
 
 def _equal_width_sums(judged: Judged, n_bins: int) -> FloatArray:
     _check_bins(n_bins)
-    weight = np.empty(0) if judged.weight is None else judged.weight
-    return np.asarray(numerics._kernels.calibration_bins(judged.probabilities, judged.labels, weight, n_bins))
+    return calibration_sums(judged.probabilities, judged.labels, judged.weight, n_bins)
 
 
 def _equal_width(judged: Judged, n_bins: int) -> Cells:

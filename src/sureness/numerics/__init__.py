@@ -1,14 +1,23 @@
-"""Pure functions on arrays: no tables, no torch, no files.
+"""Pure functions on arrays: no tables, no torch, no files."""
 
-The compiled loops of the `_*kernels` are loaded when one is first called: applying a map does not need them, and
-loading the compiler takes longer than many an application.
-"""
+from sureness._lazy import lazy_names
 
-from importlib import import_module
-from typing import Any
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("_kernels", "_counting_kernels", "_logistic_kernels", "_rank_kernels"):
-        return import_module(f"sureness.numerics.{name}")
-    raise AttributeError(f"module 'sureness.numerics' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "binning": ["calibration_sums"],
+        "checks": [
+            "LARGEST", "check_choice", "check_ids", "check_labels", "check_probabilities", "check_probability_rows",
+            "check_propensity", "check_rate", "check_rows", "check_scores", "check_share", "check_weight",
+            "one_dimension", "same_length",
+        ],
+        "gains": ["Gains", "expected_gains", "log_odds_shifts"],
+        "grouping": ["fold_of_groups", "group_codes", "ranks_within", "top_n"],
+        "histogram": ["ScoreHistogram", "WeightedScores", "require_both_classes"],
+        "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
+        "poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],
+        "ranking": ["NOTHING", "draw_absent", "members", "top_k"],
+        "row_logistic": ["Prior", "Rows", "bin_scores", "estimate_prior", "fit_rows"],
+        "row_ranks": ["RowRanks", "draw_by_ranks", "exact_ranks", "product_ranks", "ranks_of", "sketched_ranks"],
+    },
+)  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads, njit, prange
 
+from sureness._types import AnyArray, FloatArray, IntArray
+
 
 @njit(cache=True)
 def _add_moments(row, score, weight, target):
@@ -40,12 +42,16 @@ def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, 
     return n_outside
 
 
-def bin_moments(scores, targets, weights, inverse_width, first_key, n_bins):
+def bin_moments(
+    scores: FloatArray, targets: AnyArray, weights: FloatArray, inverse_width: float, first_key: float, n_bins: int
+) -> tuple[FloatArray, IntArray, FloatArray]:
     """Moments of the pairs in a dense window of bins, the positions of the pairs outside it, and totals of the targets.
 
     The totals are: pairs with a positive target, sum of (weight * target) squared, sum of weight * target squared.
     """
-    return _bin_blocks(scores, targets, weights, inverse_width, first_key, n_bins, get_num_threads())
+    return _bin_blocks(  # type: ignore[no-any-return]
+        scores, targets, weights, inverse_width, first_key, n_bins, get_num_threads()
+    )
 
 
 @njit(cache=True, parallel=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness import numerics
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_weight, same_length
@@ -140,9 +139,11 @@ class ScoreHistogram:
         cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None, *, max_bins: int = MAX_BINS
     ) -> ScoreHistogram:
         """`of` without the checks, for arrays that passed them already."""
+        from sureness.numerics import _kernels  # loads the compiler
+
         low, high = scores.min(), scores.max()
         exponent, first_key, n_bins = _window(scores, float(low), float(high), max_bins)
-        dense, outside, (n_positive, target_square, target_noise) = numerics._kernels.bin_moments(
+        dense, outside, (n_positive, target_square, target_noise) = _kernels.bin_moments(
             scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins,
         )  # fmt: skip
         occupied = np.flatnonzero(dense[:, _COUNT])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sureness import numerics
 from sureness._types import BoolArray, FloatArray
 
 _MAX_ITERATIONS = 200
@@ -119,7 +118,9 @@ class _Problem:
 
     def at(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Risk, gradient and curvature."""
-        loss, slope, curvature = numerics._kernels.logistic_terms(self.features, self.weight, theta)
+        from sureness.numerics import _kernels  # loads the compiler
+
+        loss, slope, curvature = _kernels.logistic_terms(self.features, self.weight, theta)
         away = theta - self.centre
         pull = self.penalty @ away
         risk = float(loss - self.linear @ theta + 0.5 * away @ pull)

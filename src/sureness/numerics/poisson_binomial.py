@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness import numerics
 from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.numerics.checks import check_choice, check_probability_rows
@@ -42,6 +41,8 @@ def poisson_binomial_pmf(
     >>> poisson_binomial_pmf([[0.1, 0.2, 1.0]], max_count=1).round(3)
     array([[0.  , 0.72]])
     """
+    from sureness.numerics import _counting_kernels  # loads the compiler
+
     check_choice(method, "method", ("exact", "recursion", "refined_normal"))
     rows, single = check_probability_rows(probabilities)
     n_counts = rows.shape[1] + 1 if max_count is None else _whole(max_count) + 1
@@ -50,10 +51,10 @@ def poisson_binomial_pmf(
         below = refined_normal_cdf(rows, np.arange(-1, n_counts))
         result = np.diff(below, axis=1)
     elif method == "recursion":
-        numerics._counting_kernels.recursion_rows(rows, result)
+        _counting_kernels.recursion_rows(rows, result)
     else:
-        kernels = numerics._counting_kernels
-        kernels.pmf_rows(rows, *kernels.ROOTS, result)
+        cosine, sine = _counting_kernels.ROOTS
+        _counting_kernels.pmf_rows(rows, cosine, sine, result)
     return result[0] if single else result
 
 
@@ -108,9 +109,11 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, mo
     >>> power_sums([[0.9, 0.5, 0.1]], 2, skip=1).round(3)
     array([[0.6 , 0.26]])
     """
+    from sureness.numerics import _counting_kernels  # loads the compiler
+
     rows, _ = check_probability_rows(probabilities)
     result = np.empty((len(rows), n_powers))
-    numerics._counting_kernels.tail_sums(rows, skip, most, result)
+    _counting_kernels.tail_sums(rows, skip, most, result)
     return result
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness import numerics
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 
@@ -39,13 +38,15 @@ def top_k(
     >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **hidden)[0]
     array([[ 2,  0, -1]])
     """
+    from sureness.numerics import _kernels  # loads the compiler
+
     if k < 1:
         raise DataError(f"k must be at least 1, got {k}")
     n = block.shape[0]
     if rows is None or starts is None:
         rows, starts = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
     columns, values = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=block.dtype)
-    numerics._kernels.top_rows(block, rows, starts, excluded, columns, values)
+    _kernels.top_rows(block, rows, starts, excluded, columns, values)
     return columns, values
 
 
@@ -57,8 +58,10 @@ def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray)
     >>> members(np.array([[4, 2]]), np.array([0]), np.array([0, 2]), np.array([1, 2]))
     array([[False,  True]])
     """
+    from sureness.numerics import _kernels  # loads the compiler
+
     found = np.empty(lists.shape, dtype=bool)
-    numerics._kernels.mark_members(lists, rows, starts, values, found)
+    _kernels.mark_members(lists, rows, starts, values, found)
     return found
 
 
@@ -73,6 +76,8 @@ def draw_absent(
     >>> sorted(set(drawn.tolist()))
     [0, 3]
     """
+    from sureness.numerics import _kernels  # loads the compiler
+
     absent = n_columns - (starts[rows + 1] - starts[rows])
     if len(absent) and absent.min() < 1:
         raise DataError(
@@ -80,5 +85,5 @@ def draw_absent(
         )
     drawn = np.empty(len(rows), dtype=np.int64)
     places = (rng.random(len(rows)) * absent).astype(np.int64)
-    numerics._kernels.nth_absent(rows, places, starts, values, drawn)
+    _kernels.nth_absent(rows, places, starts, values, drawn)
     return drawn

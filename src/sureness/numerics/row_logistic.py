@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sureness import numerics
 from sureness._types import BoolArray, FloatArray, IntArray
 
 _EM_STEPS = 25
@@ -62,9 +61,11 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
     curvature : array of shape (n, d, d)
         The inverse of it is the covariance of what is not known about theta.
     """
+    from sureness.numerics import _logistic_kernels  # loads the compiler
+
     n, _, d = rows.features.shape
     theta, curvature = np.empty((n, d)), np.empty((n, d, d))
-    numerics._logistic_kernels.fit_rows(
+    _logistic_kernels.fit_rows(
         rows.features, rows.weight, rows.positives, rows.starts, rows.hidden, prior.mean,
         np.linalg.inv(prior.covariance), bounded, theta, curvature,
     )  # fmt: skip
@@ -109,9 +110,11 @@ def bin_scores(
     >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
     (array([[0.64516129, 9.51612903]]), array([[2., 2.]]))
     """
+    from sureness.numerics import _logistic_kernels  # loads the compiler
+
     lows, highs = block.min(axis=1), block.max(axis=1)
     if not np.isfinite(lows).all():
         lows = np.where(np.isneginf(block), np.float32(np.inf), block).min(axis=1)
     means, counts = np.empty((len(block), n_bins)), np.empty((len(block), n_bins))
-    numerics._logistic_kernels.bin_rows(block, rows, starts, excluded, lows, highs, means, counts)
+    _logistic_kernels.bin_rows(block, rows, starts, excluded, lows, highs, means, counts)
     return means, counts

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from sureness import numerics
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.ranking import NOTHING
@@ -156,17 +155,21 @@ class _Sketch:
 
     def code(self, scores: FloatArray, first: int) -> None:
         """Put the scores of the columns from `first` on into bins."""
-        numerics._rank_kernels.code_rows(scores, self.high, self.scale, self.n_bins, first, self.codes)
+        from sureness.numerics import _rank_kernels  # loads the compiler
+
+        _rank_kernels.code_rows(scores, self.high, self.scale, self.n_bins, first, self.codes)
 
     def ranks(
         self, scores_of: Callable[[BoolArray], FloatArray], rows: IntArray | None, starts: IntArray | None,
         hidden: IntArray,
     ) -> RowRanks:  # fmt: skip
         """What has been coded, as ranks; rows with a bin that is too full are sorted."""
+        from sureness.numerics import _rank_kernels  # loads the compiler
+
         n, n_columns = self.codes.shape
         codes, done, places = self.codes, np.zeros(n, dtype=bool), np.empty((n, self.n_bins + 1), dtype=np.int32)
         given_rows, given_starts = _or_nothing(n, rows, starts)
-        numerics._rank_kernels.place_rows(codes, given_rows, given_starts, hidden, self.allowed, places, done)
+        _rank_kernels.place_rows(codes, given_rows, given_starts, hidden, self.allowed, places, done)
         if done.all():
             return RowRanks(codes, places)
         exact = exact_ranks(scores_of(~done), rows=given_rows[~done], starts=given_starts, hidden=hidden)
@@ -212,6 +215,8 @@ def draw_by_ranks(
     >>> draw_by_ranks(mine, other, table, np.array([4]), np.random.default_rng(0))
     array([2, 2, 2, 2], dtype=int32)
     """
+    from sureness.numerics import _rank_kernels  # loads the compiler
+
     shape = mine.codes.shape
     if other.codes.shape != shape or table.shape != (2 * shape[1] + 1,) or len(counts) != shape[0]:
         raise DataError(f"both ranks must have one shape, counts a number for each row and the table a weight for each "
@@ -222,7 +227,7 @@ def draw_by_ranks(
     weights = weights / (weights.max() or 1.0)
     seeds = rng.integers(0, 2**64, size=shape[0], dtype=np.uint64)
     ranks = mine.codes, mine.places, other.codes, other.places
-    numerics._rank_kernels.draw_rows(*ranks, weights, compared, relative and compared, starts, seeds, drawn)
+    _rank_kernels.draw_rows(*ranks, weights, compared, relative and compared, starts, seeds, drawn)
     return drawn
 
 

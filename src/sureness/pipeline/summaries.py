@@ -15,7 +15,7 @@ from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.evaluation.ranking import block_scores
-from sureness.list_size.expected_utility import MOST_RELEVANT, scale_odds, shift_log_odds
+from sureness.list_size.expectation import MOST_RELEVANT, scale_odds, shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import top_k

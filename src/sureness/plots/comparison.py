@@ -10,7 +10,7 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.metrics import Interval
+from sureness.metrics.intervals import Interval
 from sureness.plots._style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import polars as pl
 from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
-from sureness.metrics import Interval
+from sureness.metrics.intervals import Interval
 from sureness.plots._style import (
     BLUE,
     CYCLE,

@@ -1,23 +1,14 @@
 """How likely a pair was to be seen."""
 
-from sureness.propensity.base import PropensityModel, check_effective_sample_size, effective_sample_size
-from sureness.propensity.models import (
-    GivenPropensity,
-    LogisticPropensity,
-    NaiveBayesPropensity,
-    PopularityPropensity,
-    RandomPropensity,
-    UniformPropensity,
-)
+from sureness._lazy import lazy_names
 
-__all__ = [
-    "GivenPropensity",
-    "LogisticPropensity",
-    "NaiveBayesPropensity",
-    "PopularityPropensity",
-    "PropensityModel",
-    "RandomPropensity",
-    "UniformPropensity",
-    "check_effective_sample_size",
-    "effective_sample_size",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "base": ["PropensityModel", "check_effective_sample_size", "effective_sample_size"],
+        "models": [
+            "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity",
+            "RandomPropensity", "UniformPropensity",
+        ],
+    },
+)  # fmt: skip

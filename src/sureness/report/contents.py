@@ -13,7 +13,7 @@ from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError
-from sureness.metrics import ReliabilityCurve, reliability_curve
+from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.plots import (
     ConfidenceByDegree,

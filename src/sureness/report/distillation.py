@@ -16,7 +16,7 @@ from sureness.evaluation.inference import inference_table
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.list_size.comparing import PolicyComparison
-from sureness.metrics import Interval
+from sureness.metrics.intervals import Interval
 from sureness.plots.comparison import MetricComparison
 from sureness.plots.distillation import (
     RankDifferences,

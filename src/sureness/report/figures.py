@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from sureness.metrics import ReliabilityCurve
+from sureness.metrics.reliability import ReliabilityCurve
 from sureness.plots import (
     draw_confidence_by_degree,
     draw_fitted_curves,

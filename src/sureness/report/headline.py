@@ -8,7 +8,7 @@ import numpy as np
 
 from sureness._types import FloatArray
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.metrics import ReliabilityCurve, reliability_curve
+from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.report._format import count, error, percent, points, spoken_percent
 from sureness.report.methods import Method
 

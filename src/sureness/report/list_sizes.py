@@ -14,7 +14,7 @@ from sureness.errors import DataError
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility, Oracle
-from sureness.metrics import Interval, interval
+from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.plots import SizeByDegree, SizeDistributions, prepare_size_by_degree, prepare_size_distributions

@@ -13,17 +13,15 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError
-from sureness.metrics import (
-    Interval,
+from sureness.metrics.calibration import (
     adaptive_calibration_error,
     brier_score,
-    by_group,
     debiased_calibration_error,
     expected_calibration_error,
-    interval,
     maximum_calibration_error,
     negative_log_likelihood,
 )
+from sureness.metrics.intervals import Interval, by_group, interval
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import group_codes, top_n
 from sureness.report._format import count

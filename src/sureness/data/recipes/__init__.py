@@ -1,11 +1,14 @@
-"""Public data sets: where each comes from, how it is read, what to mind, and how it is split."""
+"""Public data sets: where each is downloaded, how it is read and split, and what to watch out for."""
 
-from sureness.data.recipes.base import Address, Dataset, Recipe
-from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import copy_dataset, fetch_dataset, load_dataset, pinned_checksums, whereabouts
-from sureness.data.recipes.preparing import prepare
+from sureness._lazy import lazy_names
 
-__all__ = [
-    "RECIPES", "Address", "Dataset", "Recipe", "copy_dataset", "fetch_dataset", "load_dataset", "pinned_checksums",
-    "prepare", "recipe", "whereabouts",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "base": ["Address", "Dataset", "Recipe", "common_pairs"],
+        "catalogue": ["RECIPES", "recipe"],
+        "files": ["DataFiles"],
+        "loading": ["copy_dataset", "fetch_dataset", "load_dataset", "pinned_checksums", "whereabouts"],
+        "preparing": ["prepare"],
+    },
+)

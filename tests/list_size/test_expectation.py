@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sureness.errors import DataError
-from sureness.list_size.expected_utility import (
+from sureness.list_size.expectation import (
     expected_utilities,
     expected_utility,
     scale_odds,

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness import numerics
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import check_choice, check_probability_rows
+from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 
 MOST_RELEVANT = 1e7
@@ -112,17 +112,7 @@ def expected_utilities(
     tails = _tails(rows, counts, expected_relevant, tail)
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
-    result, valid = np.empty((len(chosen), len(rows), max_size)), np.empty(len(rows), dtype=bool)
-    kernels = numerics._counting_kernels
-    kernels.expected_rows(
-        rows, counts, tails, *kernels.ROOTS, max_size,
-        np.stack([utility.discounts(max_size) for utility in chosen]),
-        np.array([utility.gain for utility in chosen]),
-        np.array([utility.loss for utility in chosen]),
-        np.array([_KINDS[utility.normaliser] for utility in chosen]),
-        np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in chosen]),
-        result, valid,
-    )  # fmt: skip
+    result, valid = expected_gains(rows, counts, tails, _gains(chosen, max_size))
     if not valid.all():
         check_probability_rows(rows[~valid])
     if tails.shape[1] > 1 and not _plausible(result, chosen):
@@ -130,6 +120,16 @@ def expected_utilities(
             "the tail holds probabilities too close to 1 for its power sums; list those items among the probabilities"
         )
     return result
+
+
+def _gains(utilities: Sequence[Utility], max_size: int) -> Gains:
+    return Gains(
+        discount=np.stack([utility.discounts(max_size) for utility in utilities]),
+        gain=np.array([utility.gain for utility in utilities]),
+        loss=np.array([utility.loss for utility in utilities]),
+        kind=np.array([_KINDS[utility.normaliser] for utility in utilities]),
+        inverse=np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in utilities]),
+    )
 
 
 def _plausible(values: FloatArray, utilities: Sequence[Utility]) -> bool:
@@ -180,9 +180,7 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
             f"numbers strictly between {low[first]} (items with p = 1) and {high[first]:g} (items with p > 0); "
             "give another target"
         )
-    shifts = np.zeros(len(rows))
-    numerics._counting_kernels.scale_rows(rows, beyond, np.where(fixed, np.nan, wanted), shifts)
-    return shifts
+    return log_odds_shifts(rows, beyond, np.where(fixed, np.nan, wanted))
 
 
 def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
