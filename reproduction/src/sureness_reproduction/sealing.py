@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from os import PathLike
 from typing import Any
 
-from sureness.data import recipes as library
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import Dataset
+from sureness.data.recipes import loading, preparing
+from sureness.data.recipes.base import Dataset
 from sureness.data.splitting import Split
 from sureness.errors import SurenessError
 
@@ -76,10 +76,10 @@ def load_dataset(name: str, folder: str | PathLike[str] | None = None, **options
         raise SealedError(
             f"{name} as a whole holds test labels, which are sealed while choices are made; use `prepare`"
         )
-    return library.load_dataset(name, folder, **options)
+    return loading.load_dataset(name, folder, **options)
 
 
 def prepare(name: str, protocol: str | None = None, **options: Any) -> Split:
     """The library's `prepare`; without the test part while labels are sealed."""
-    split = library.prepare(name, protocol, **options)  # type: ignore[arg-type]
+    split = preparing.prepare(name, protocol, **options)  # type: ignore[arg-type]
     return SealedSplit(split.train, split.validation) if labels_are_sealed() else split

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from sureness.data.interactions import Interactions
-from sureness.data.recipes import whereabouts
 from sureness.data.recipes.catalogue import RECIPES
+from sureness.data.recipes.loading import whereabouts
 from sureness.data.splitting import Split
 from sureness.errors import DataError
 from sureness.models.base import Recommender

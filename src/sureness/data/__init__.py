@@ -16,7 +16,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         ],
         "sampling": ["NegativeSampler"],
         "scored_pairs": ["ScoredPairs", "concatenate"],
-        "sealing": ["SealedError", "SealedSplit", "sealing_tests"],
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
         "tables": [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sureness.metrics import reliability_curve
+from sureness.metrics.reliability import reliability_curve
 from sureness_reproduction.calibration.fitting import COUNTING, IN_TEXT
 from sureness_reproduction.calibration.grid import DATA, base_of, why_absent
 from sureness_reproduction.calibration.judging import name_of, predicted

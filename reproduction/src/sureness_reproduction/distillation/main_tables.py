@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from sureness.metrics import Interval
+from sureness.metrics.intervals import Interval
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
 from sureness_reproduction.distillation.declared import COMPARED, DATA, EXTRAS, STARTS, pair
