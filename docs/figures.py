@@ -10,10 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sureness as sn
-from sureness.experiments.simulated import prepare
-from sureness.experiments.simulated_lists import study_lists
+from sureness.demo import prepare, study_lists
 from sureness.plots import draw_list_cut, draw_reliability, draw_side_by_side, prepare_list_cut, save_figure
-from sureness.plots._style import BLUE, GREY, INK, LIGHT_GREY, SETTINGS
+from sureness.plots.style import BLUE, GREY, INK, LIGHT_GREY, SETTINGS
 
 FOLDER = Path(__file__).parent / "figures"
 

@@ -1,6 +1,6 @@
-"""You run a model of implicit: five lines turn its scores into probabilities.
+"""Turn the scores of an implicit model into probabilities in five lines.
 
-The same five lines serve LensKit, Cornac, RecBole, LightFM and Surprise, with their own from_... or with sn.source_of:
+The same five lines work for LensKit, Cornac, RecBole, LightFM and Surprise, through sn.source_of or their own from_...:
 
     python examples/implicit_model.py
 """
@@ -15,7 +15,7 @@ import sureness as sn
 
 
 def simulated_log() -> sn.Interactions:
-    """Who interacted with what; yours comes from sn.Interactions.read("log.parquet")."""
+    """A log of interactions; read yours with sn.Interactions.read("log.parquet")."""
     world = sn.simulate(sn.SimulatorSettings(n_users=800, n_items=200, exposure_rate=0.5))
     users = sn.IdMap.of([f"user-{row:04}" for row in range(800)])
     items = sn.IdMap.of([f"item-{row:03}" for row in range(200)])
@@ -23,7 +23,7 @@ def simulated_log() -> sn.Interactions:
 
 
 def main() -> None:
-    threadpoolctl.threadpool_limits(1, "blas")  # implicit asks for it
+    threadpoolctl.threadpool_limits(1, "blas")  # implicit asks for this
     log = sn.by_ratio(simulated_log(), seed=0)  # 60% to train, 20% to calibrate, 20% to judge
     model = AlternatingLeastSquares(factors=16, regularization=1.0, random_state=0, num_threads=1)
     model.fit(log.train.matrix, show_progress=False)

@@ -1,7 +1,8 @@
-"""Every example runs, from the outside, as a reader would run it."""
+"""Every example runs from the outside, as a reader would run it."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -12,14 +13,29 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def run(name, folder, *arguments):
-    done = subprocess.run(
+def started(name, folder, *arguments):
+    return subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+
+
+def run(name, folder, *arguments):
+    done = started(name, folder, *arguments)
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
     return done.stdout
+
+
+@pytest.fixture(scope="module")
+def coat():
+    """examples/coat.py as a module."""
+    spec = importlib.util.spec_from_file_location("coat_example", EXAMPLES / "coat.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
 
 
 def test_every_example_is_run_here():
@@ -36,6 +52,31 @@ def test_a_model_of_implicit_is_calibrated_in_five_lines(tmp_path):
     assert len(lines) == 5
 
 
-def test_the_question_of_chapter_two_on_real_data(data_folder, tmp_path):
+def test_coat_prints_a_table_of_every_metric(data_folder, tmp_path):
     printed = run("coat.py", tmp_path, str(data_folder), "--seeds", "1")
     assert "ECE on randomly drawn coats, mean over 1 seeds" in printed
+    assert "NLL on randomly drawn coats, mean over 1 seeds" in printed
+
+
+def test_coat_names_a_wrong_folder(tmp_path):
+    done = started("coat.py", tmp_path, str(tmp_path))
+    assert done.returncode == 2
+    assert str(tmp_path) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_coat_is_split_as_published(coat, data_folder):
+    found = coat.read_coat(data_folder / "coat")
+    assert found.train.shape == (290, 300)
+    assert found.train.nnz + found.held_out.nnz == 1_905  # ratings above 3 among 6,960 chosen ones
+    assert 4_640 - 366 <= found.uniform.height <= 4_640
+    assert 0 < found.propensity.min() < found.propensity.max() <= 1
+
+
+def test_propensities_and_an_anchor_each_help_on_coat(coat, data_folder):
+    results = coat.compare(coat.read_coat(data_folder / "coat"), ("gaussian", "gamma"), n_factors=4)
+    for method in ("gaussian", "gamma"):
+        rows = {row["knowledge"]: row for row in results.filter(method=method).iter_rows(named=True)}
+        assert rows["given propensities"]["high"] < rows["naive"]["low"]
+        assert rows["popularity + base rate"]["high"] < rows["naive"]["low"]
+        assert rows["popularity + anchor"]["ece"] < 0.05 < 0.1 < rows["naive"]["ece"]

@@ -13,8 +13,8 @@ import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.report import gather_distillation, write_distillation_report, write_report
-from sureness.report._format import spoken_percent
 from sureness.report.distillation_headline import distillation_headline, distillation_tiles
+from sureness.report.formatting import spoken_percent
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.report.test_page import Structure
 

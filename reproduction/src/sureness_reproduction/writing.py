@@ -15,7 +15,7 @@ from sureness import __version__
 from sureness.artefacts.files import replacing
 from sureness.data.tables import write_table
 from sureness.plots.saving import FONTS, figure_svg, save_figure
-from sureness.report._format import MISSING, plain
+from sureness.report.formatting import MISSING, plain
 from sureness.report.page import page_environment
 from sureness_reproduction.catalogue import experiments
 from sureness_reproduction.experiment import Experiment, Outcome, Plan, ResultFigure

@@ -9,9 +9,9 @@ import pytest
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
-from sureness.experiments.list_sizes import study
 from sureness.models.runs import Run
 from sureness.sources.svd import svd_source
+from sureness_reproduction.list_size.policy_study import study
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_settings_of_the_cuts_are_chosen_by_cells_without_the_test():
 
 
 def test_a_form_of_perk_alone_is_as_in_the_whole_study(store):
-    from sureness.experiments.list_sizes import study
+    from sureness_reproduction.list_size.policy_study import study
 
     cell = utilities_judged.cell(variant="PerK, one map for all", **STUDY)
     alone = found(store, cell).table("values")

@@ -17,7 +17,6 @@ from sureness.calibration.saving import load
 from sureness.cli._calibrating import noted_log
 from sureness.cli._console import print_table
 from sureness.errors import DataError, SurenessWarning
-from sureness.experiments.list_comparison import compare_with_baselines
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
@@ -25,7 +24,8 @@ from sureness.models.runs import Run, load_run
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.report._format import chance
+from sureness.report.formatting import chance
+from sureness.workflows.comparing import compare_with_baselines
 
 Progress = Callable[[str, int, int], None]
 

@@ -11,7 +11,7 @@ import numpy as np
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.metrics.intervals import Interval
-from sureness.plots._style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
+from sureness.plots.style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_weight
-from sureness.plots._style import (
+from sureness.plots.style import (
     BLUE,
     CYCLE,
     DASHES,

@@ -10,8 +10,8 @@ import polars as pl
 
 from sureness._types import FloatArray
 from sureness.errors import DataError
-from sureness.plots._style import BLUE, ORANGE, drawing, require_matplotlib
-from sureness.plots._tables import require_columns, with_ids_of
+from sureness.plots.style import BLUE, ORANGE, drawing, require_matplotlib
+from sureness.plots.tables import require_columns, with_ids_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

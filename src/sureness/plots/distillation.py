@@ -13,7 +13,8 @@ from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics.intervals import Interval
-from sureness.plots._style import (
+from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
+from sureness.plots.style import (
     BLUE,
     CYCLE,
     DASHES,
@@ -28,8 +29,7 @@ from sureness.plots._style import (
     require_matplotlib,
     short_name,
 )
-from sureness.plots._tables import require_columns
-from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
+from sureness.plots.tables import require_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import BoolArray, FloatArray
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.plots._style import BLUE, ORANGE, drawing, spread_edges, weights_in_bins
+from sureness.plots.style import BLUE, ORANGE, drawing, spread_edges, weights_in_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

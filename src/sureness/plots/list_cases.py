@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.plots._style import BLUE, GREY, INK, LIGHT_BLUE, LIGHT_GREY, ORANGE, PALE, drawing, legend_above
+from sureness.plots.style import BLUE, GREY, INK, LIGHT_BLUE, LIGHT_GREY, ORANGE, PALE, drawing, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

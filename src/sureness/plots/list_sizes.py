@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.plots._style import BLUE, CYCLE, DASHES, ORANGE, drawing, legend_above, short_name
+from sureness.plots.style import BLUE, CYCLE, DASHES, ORANGE, drawing, legend_above, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sureness.metrics.reliability import ReliabilityCurve
-from sureness.plots._style import (
+from sureness.plots.style import (
     BLUE,
     GREY,
     INK,

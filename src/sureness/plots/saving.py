@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 from sureness.artefacts.files import replacing
 from sureness.errors import FileError
-from sureness.plots._style import SETTINGS, require_matplotlib
+from sureness.plots.style import SETTINGS, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

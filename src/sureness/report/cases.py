@@ -9,7 +9,7 @@ import polars as pl
 
 from sureness.calibration.base import Calibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.plots._tables import require_columns, with_ids_of
+from sureness.plots.tables import require_columns, with_ids_of
 from sureness.report.methods import TOP_N
 
 CARD_ITEMS = 5

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sureness.report._format import chance, count, error, spoken_percent
 from sureness.report.distillation import Distillation, Measure, ModelRow
+from sureness.report.formatting import chance, count, error, spoken_percent
 from sureness.report.headline import Headline, Tile
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sureness._types import FloatArray
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
-from sureness.report._format import count, error, percent, points, spoken_percent
+from sureness.report.formatting import count, error, percent, points, spoken_percent
 from sureness.report.methods import Method
 
 _SHARP = 0.05  # how closely a frequency must be known before a sentence is built on it

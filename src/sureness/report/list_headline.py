@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sureness.report._format import chance, count, error
+from sureness.report.formatting import chance, count, error
 from sureness.report.headline import Headline, Tile
 from sureness.report.list_sizes import ORACLE, ListSizes, PolicyRow
 

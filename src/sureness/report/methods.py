@@ -24,7 +24,7 @@ from sureness.metrics.calibration import (
 from sureness.metrics.intervals import Interval, by_group, interval
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import group_codes, top_n
-from sureness.report._format import count
+from sureness.report.formatting import count
 
 Progress = Callable[[str, int, int], None]
 """Told the name of a step, how much of it is done, and how much there is."""

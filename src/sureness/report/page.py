@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from sureness import __version__
 from sureness.artefacts.files import replacing
 from sureness.calibration.base import Calibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import MissingExtraError
-from sureness.plots._style import require_matplotlib
+from sureness.errors import missing_extra
 from sureness.plots.saving import FONTS
-from sureness.report import _format
+from sureness.plots.style import require_matplotlib
+from sureness.report import formatting
 from sureness.report.cases import CARD_ITEMS, labels_known
 from sureness.report.contents import Contents, ExtraTable, gather_contents
 from sureness.report.distillation import Distillation
@@ -169,15 +170,22 @@ def no_progress(step: str, done: int, total: int) -> None:
     """Nobody wants to know."""
 
 
+def require_report(what: str = "a report") -> None:
+    """Refuse at once what could not be drawn or rendered in the end."""
+    require_matplotlib()
+    if find_spec("jinja2") is None:
+        raise missing_extra(what, "jinja2", "plots")
+
+
 def page_environment() -> Any:
     """What renders the templates, or a sentence that says how to get it."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise MissingExtraError("a report needs jinja2, which is missing: pip install 'sureness[plots]'") from error
+        raise missing_extra("a report", "jinja2", "plots") from error
     environment = Environment(
         loader=PackageLoader("sureness.report", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {name: getattr(_format, name) for name in _FILTERS}
+    environment.filters |= {name: getattr(formatting, name) for name in _FILTERS}
     return environment

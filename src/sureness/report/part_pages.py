@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sureness.artefacts.files import replacing
-from sureness.plots._style import require_matplotlib
+from sureness.plots.style import require_matplotlib
 from sureness.report.contents import ExtraTable, checked_table
 from sureness.report.distillation import Distillation
 from sureness.report.distillation_headline import distillation_headline, distillation_tiles

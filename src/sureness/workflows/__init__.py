@@ -7,5 +7,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "options": ["OneOf", "Usually"],
         "plain": ["Result", "plain"],
+        "comparing": ("PERSONAL", "REFERENCE", "baselines", "compare_with_baselines"),
+        "shared_pages": ("DomainLists", "DomainPage", "domain_lists", "share_page"),
     },
 )

@@ -127,8 +127,8 @@ def _bins(pooled: pl.DataFrame) -> pl.DataFrame:
 
 def _draw_all(pooled: pl.DataFrame) -> Figure:
     """Two rows of small diagrams, as in the text: counting methods left, naive above unbiased risk right."""
-    from sureness.plots._style import SETTINGS, require_matplotlib
     from sureness.plots.reliability import draw_reliability
+    from sureness.plots.style import SETTINGS, require_matplotlib
 
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from sureness.experiments.list_sizes import DEFAULT
+from sureness.workflows.comparing import PERSONAL
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published, paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
@@ -27,7 +27,7 @@ from sureness_reproduction.list_size.showing import beside_shown, where_data
 from sureness_reproduction.published import published
 
 _OURS = "user-wise, our default"
-CALIBRATIONS = {UNCALIBRATED: "uncalibrated", GLOBAL: "global", PUBLISHED: "user-wise", DEFAULT: _OURS}
+CALIBRATIONS = {UNCALIBRATED: "uncalibrated", GLOBAL: "global", PUBLISHED: "user-wise", PERSONAL: _OURS}
 _TOP = "ece of the top"
 _ORDER = ("uncalibrated", "global", "user-wise")
 _MODELS: dict[Scale, Sequence[str]] = {"quick": ("neumf", "bpr"), "full": ("neumf", "bpr", "lightgcn", "als")}

@@ -12,9 +12,9 @@ from sureness._types import AnyArray
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import Split, by_ratio
-from sureness.experiments.shared_pages import DomainLists, domain_lists
 from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
+from sureness.workflows.shared_pages import DomainLists, domain_lists
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale

@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from sureness.experiments.list_sizes import DEFAULT, REFERENCE, UTILITIES
+from sureness.workflows.comparing import PERSONAL, REFERENCE
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.experiment import Finder, Plan, Scale
 from sureness_reproduction.list_size.judging import PUBLISHED, cuts_judged, study_parameters, utilities_judged
+from sureness_reproduction.list_size.policy_study import UTILITIES
 from sureness_reproduction.list_size.runs import recipe_of
 from sureness_reproduction.published import TITLES
 
@@ -67,7 +68,7 @@ def study_of(plan: Plan, data: str, model: str, seed: int, max_size: int = MAX_S
 
 
 def utility_cell(
-    plan: Plan, data: str, model: str, seed: int, variant: str = DEFAULT, max_size: int = MAX_SIZE
+    plan: Plan, data: str, model: str, seed: int, variant: str = PERSONAL, max_size: int = MAX_SIZE
 ) -> Cell:
     """The cell that judges one form of PerK; with the default also the plain methods."""
     return utilities_judged.cell(variant=variant, **study_of(plan, data, model, seed, max_size))
@@ -97,7 +98,7 @@ def named(tables: Sequence[pl.DataFrame], seeds: Sequence[int]) -> pl.DataFrame:
     """Tables of the studies as one, by the names that people see."""
     parts = [table.with_columns(seed=pl.lit(seed)) for table, seed in zip(tables, seeds, strict=True)]
     joined = pl.concat(parts).rename({"utility": "metric", "policy": "method"})
-    joined = joined.with_columns(method=pl.col("method").replace({DEFAULT: OURS}))
+    joined = joined.with_columns(method=pl.col("method").replace({PERSONAL: OURS}))
     return joined.filter(pl.col("method").is_in(METHODS))
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from sureness.experiments.list_sizes import DEFAULT, UTILITIES, VARIANTS, calibration_of, study
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import ExpectedUtility
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.workflows.comparing import PERSONAL
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.cutting import KINDS, GivenSizes, cut_sizes, ranked
+from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, calibration_of, study
 from sureness_reproduction.list_size.runs import Recipe, needs_base, opened
 from sureness_reproduction.workbench import Workbench
 
@@ -28,7 +29,7 @@ def utilities_judged(
     """The utility and size of every user's list by one form of PerK; with the default, also by the plain methods."""
     run = opened(bench, data, model, recipe, seed)
     values, _ = study(run, max_size=max_size, variants=[_BY_NAME[variant]], with_errors=False)
-    return {"values": values if variant == DEFAULT else values.filter(policy=variant)}
+    return {"values": values if variant == PERSONAL else values.filter(policy=variant)}
 
 
 @work(needs=needs_base, judges=True, cost=15)

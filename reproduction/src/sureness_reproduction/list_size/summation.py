@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from sureness.experiments.list_sizes import truncation_study
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
 from sureness_reproduction.experiment import (
@@ -22,6 +21,7 @@ from sureness_reproduction.experiment import (
     Verdict,
 )
 from sureness_reproduction.list_size.grid import MAX_SIZE, NAMES, study_of, title
+from sureness_reproduction.list_size.policy_study import truncation_study
 from sureness_reproduction.list_size.runs import SEEDS, Recipe, needs_base, opened
 from sureness_reproduction.list_size.showing import put_first, where_data
 from sureness_reproduction.published import published

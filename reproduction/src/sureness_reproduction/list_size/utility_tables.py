@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from sureness.experiments.list_sizes import DEFAULT, REFERENCE
+from sureness.workflows.comparing import PERSONAL, REFERENCE
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
@@ -49,7 +49,7 @@ def _longer_cells(model: str, plan: Plan) -> list[Cell]:
     """Lists of up to 100 items, which the text mentions."""
     if plan.scale == "quick" or model != _LONGER_ON[0] or _LONGER_ON[1] not in plan.data:
         return []
-    forms = (DEFAULT, PUBLISHED)
+    forms = (PERSONAL, PUBLISHED)
     return [utility_cell(plan, _LONGER_ON[1], model, seed, form, _LONGER) for seed in plan.seeds for form in forms]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sureness._types import FloatArray
-from sureness.plots._style import CYCLE, DASHES, GREY, MARKERS, drawing, legend_above
+from sureness.plots.style import CYCLE, DASHES, GREY, MARKERS, drawing, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import polars as pl
 
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.plots._style import BLUE, INK, drawing, legend_above
-from sureness.plots._tables import require_columns
+from sureness.plots.style import BLUE, INK, drawing, legend_above
+from sureness.plots.tables import require_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

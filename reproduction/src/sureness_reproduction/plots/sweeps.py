@@ -10,7 +10,8 @@ import polars as pl
 
 from sureness._types import FloatArray
 from sureness.errors import DataError
-from sureness.plots._style import (
+from sureness.plots.distillation import ROLE_COLOURS, ROLE_MARKERS
+from sureness.plots.style import (
     BLUE,
     CYCLE,
     DASHES,
@@ -22,8 +23,7 @@ from sureness.plots._style import (
     require_matplotlib,
     short_name,
 )
-from sureness.plots._tables import require_columns
-from sureness.plots.distillation import ROLE_COLOURS, ROLE_MARKERS
+from sureness.plots.tables import require_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""List sizes in a simulated world: against fixed ones, and on a page that domains share."""
+"""Personal list sizes compared with fixed ones, on a log or in a simulated world."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import World
 from sureness.data.splitting import Split, by_ratio
-from sureness.experiments.list_comparison import compare_with_baselines
-from sureness.experiments.shared_pages import DomainPage, share_page
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
-
-Progress = Callable[[str, int, int], None]
+from sureness.workflows.comparing import compare_with_baselines
+from sureness.workflows.shared_pages import DomainPage, share_page
 
 
 @dataclass(frozen=True, eq=False)
 class ListStudy:
-    """A confident recommender, and what its lists were worth."""
+    """A recommender with personal list sizes, and how they compare with the baselines."""
 
     split: Split
     source: ScoreSource
@@ -32,7 +31,7 @@ class ListStudy:
 
 
 def logged(world: World) -> Interactions:
-    """Everything that a world logged."""
+    """The whole log of a world: training and held-out interactions."""
     return Interactions.from_matrix((world.train + world.held_out).tocsr())
 
 
@@ -44,18 +43,19 @@ def study_lists(
     max_size: int = 50,
     n_factors: int = 7,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> ListStudy:
-    """Split the log of a world 60/20/20, and let each user see as many items as are worth showing.
+    """Split the log of a world 60/20/20, choose personal list sizes, and judge them on the test part.
 
     Parameters
     ----------
     world : World
     learn : callable, optional
-        Makes a recommender of the training part; by default one with `n_factors` singular vectors.
+        Trains a recommender on the training part; by default a singular value decomposition with
+        `n_factors` factors.
     utility : str
     max_size, n_factors, seed : int
-    progress : callable, optional
+    progress : Progress
 
     Examples
     --------
@@ -70,18 +70,18 @@ def study_lists(
 
 
 def lists_of(
-    split: Split, source: ScoreSource, *, utility: str = "f1", max_size: int = 50, progress: Progress | None = None
+    split: Split, source: ScoreSource, *, utility: str = "f1", max_size: int = 50, progress: Progress = silent
 ) -> ListStudy:
-    """Let each user of a recommender see as many items as are worth showing, and judge that by the test part.
+    """Choose personal list sizes for a recommender and judge them on the test part.
 
     Parameters
     ----------
     split : Split
-        Train, which the source learned from; validation, to learn probabilities from; test.
+        The source was trained on the train part; probabilities are fitted on the validation part.
     source : ScoreSource
     utility : str
     max_size : int
-    progress : callable, optional
+    progress : Progress
     """
     policy = ExpectedUtility(utility, max_size=min(max_size, source.n_items))
     recommender = ConfidentRecommender(source, policy=policy).fit(split.train, split.validation, progress=progress)
@@ -89,9 +89,9 @@ def lists_of(
 
 
 def share_page_of(
-    world: World, study: ListStudy, *, slots: int = 12, utility: str = "f1", progress: Progress | None = None
+    world: World, study: ListStudy, *, slots: int = 12, utility: str = "f1", progress: Progress = silent
 ) -> DomainPage:
-    """Give each user of a world one page that its domains share.
+    """Give each user of a world one page shared by its domains.
 
     Examples
     --------

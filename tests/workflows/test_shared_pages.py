@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
-from sureness.experiments.shared_pages import domain_lists, share_page
 from sureness.sources.svd import svd_source
+from sureness.workflows.shared_pages import domain_lists, share_page
 
 SLOTS = 10
 

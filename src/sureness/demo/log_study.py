@@ -1,15 +1,13 @@
-"""The story of the demo on a real log: nobody knows the truth here, so the test part judges everything."""
+"""Calibrate a recommender on a real log. Real data has no ground truth, so a held-out test part judges."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -20,10 +18,9 @@ from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.preparing import prepare
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.splitting import Split
-from sureness.errors import DataError, NoMinimumError, SurenessWarning
-from sureness.experiments.demo_progress import Progress
-from sureness.experiments.simulated import ALL_METHODS, judged
-from sureness.experiments.simulated_lists import ListStudy
+from sureness.demo.judging import ALL_METHODS, judge, try_fit
+from sureness.demo.list_study import ListStudy
+from sureness.errors import EmptyError
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.metrics.intervals import Interval
 from sureness.numerics.grouping import group_codes, top_n
@@ -33,17 +30,17 @@ from sureness.sources.labelled import LabelledSource
 
 TOP = 10
 
-_MOST_PAIRS = 40_000_000  # users x items that the demo looks at
+_MOST_PAIRS = 40_000_000  # users x items; larger logs are sampled
 _MOST_INTERACTIONS = 250_000
-_MOST_JUDGED = 2_000_000  # test pairs that calibrators are judged on
-_CHOOSING_PAIRS = 400_000  # candidates that calibrators are compared on before one is chosen
+_MOST_JUDGED = 2_000_000  # test pairs to judge on
+_CHOOSING_PAIRS = 400_000  # pairs to choose the calibrator on
 _CANDIDATES = ("platt", "beta", "gaussian", "gamma")
 _Z = 1.96
 
 
 @dataclass(frozen=True, eq=False)
 class LogStudy:
-    """A recommender of a log, its calibrators fitted on the validation part, and the pairs of the test part."""
+    """A recommender trained on a log, calibrators fitted on the validation part, and the test pairs."""
 
     split: Split
     source: ScoreSource
@@ -56,7 +53,7 @@ class LogStudy:
 
 
 def small_split(dataset: Dataset, *, seed: int = 0) -> Split:
-    """Split a log 60/20/20 by user, after its own filters; of a large one, so many users that minutes are enough.
+    """Filter a log as its data set asks for and split it 60/20/20 by user; large logs are sampled by user first.
 
     Examples
     --------
@@ -67,26 +64,26 @@ def small_split(dataset: Dataset, *, seed: int = 0) -> Split:
     split = prepare(replace(dataset, interactions=_fewer(dataset.interactions, seed)), "ratio", seed=seed)
     for name, part in split.parts.items():
         if not len(part):
-            raise DataError(
+            raise EmptyError(
                 f"the demo needs users with at least three interactions each, and the {name} part of {dataset.name} is "
                 "empty; give a larger log"
             )
     return split
 
 
-def study_log(split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress | None = None) -> LogStudy:
-    """Calibrate a recommender with all methods on the validation part, and judge them by the test part.
+def study_log(split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress = silent) -> LogStudy:
+    """Fit all calibrators on the validation part and judge them on the test part.
 
-    Validation and test items were drawn alike, so both are looked for among the same candidates: all items outside the
-    training log. Which calibrator is spoken of is chosen by cross-fitting on the validation part.
+    Validation and test items were drawn from the same distribution, so both are searched for among the same candidates:
+    all items outside the training log. The main calibrator is chosen by cross-fitting on the validation part.
 
     Parameters
     ----------
     split : Split
     source : ScoreSource
-        Learned from the training part.
+        Trained on the training part.
     seed : int
-    progress : callable, optional
+    progress : Progress
 
     Examples
     --------
@@ -101,15 +98,13 @@ def study_log(split: Split, source: ScoreSource, *, seed: int = 0, progress: Pro
     data = CalibrationSet.from_source(source, split.validation, train=split.train)
     test, n_judged = _test_pairs(split, source, seed)
     choice = choose_on_validation(split, source, seed=seed, progress=progress)
-    fitted, rows = _fit_all(data, test, ALL_METHODS, progress)
+    fitted, rows = _fit_all(data, test, progress)
     main = next(name for name in _CANDIDATES if type(make_calibrator(name)) is type(choice.best))
     return LogStudy(split, source, choice, main, fitted, pl.DataFrame(rows, infer_schema_length=None), test, n_judged)
 
 
-def choose_on_validation(
-    split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress | None = None
-) -> Choice:
-    """The smooth method that predicts users it was not fitted on best, by the validation part alone."""
+def choose_on_validation(split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress = silent) -> Choice:
+    """The smooth calibrator with the best out-of-fold predictions on the validation part."""
     n_pairs = source.n_users * source.n_items
     rate = min(1.0, _CHOOSING_PAIRS / n_pairs)
     data = CalibrationSet.from_source(source, split.validation, train=split.train, sampling_rate=rate, seed=seed)
@@ -117,9 +112,9 @@ def choose_on_validation(
 
 
 def first_items(lists: ListStudy, n: int = TOP) -> tuple[float, float, Interval]:
-    """The mean chance of each user's first items, by the sigmoid of the scores and by the maps, and the share kept.
+    """Mean probability of each user's first items by the sigmoid and by the maps, and the share in the test part.
 
-    Kept are those in the test part; the interval is over users.
+    The interval of that share is over users.
     """
     found = lists.recommender.lists(labels=lists.split.test)
     known = np.arange(found.width) < np.minimum(found.lengths, n)[:, None]
@@ -130,30 +125,26 @@ def first_items(lists: ListStudy, n: int = TOP) -> tuple[float, float, Interval]
 
 
 def _fit_all(
-    data: CalibrationSet, test: ScoredPairs, methods: Sequence[str], progress: Progress | None
-) -> tuple[dict[str, Calibrator], list[dict[str, Any]]]:
+    data: CalibrationSet, test: ScoredPairs, progress: Progress
+) -> tuple[dict[str, Calibrator], list[dict[str, object]]]:
     top = top_n(group_codes(np.asarray(test.users))[0], test.scores, TOP)
     fitted: dict[str, Calibrator] = {}
-    rows: list[dict[str, Any]] = []
-    for number, method in enumerate(methods):
-        if progress is not None:
-            progress(method, number, len(methods))
-        empty = {"method": method, "ece": None, f"ece@{TOP}": None, "nll": None, "brier": None}
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SurenessWarning)  # the table shows what came of it
-                calibrator = make_calibrator(method).fit(data)
-        except NoMinimumError as error:
-            rows.append(empty | {"problem": str(error)})
-            continue
-        fitted[method] = calibrator
-        shown = expected_calibration_error(test.labels[top], calibrator.probability(test.scores[top]))
-        rows.append(empty | judged(test, calibrator) | {f"ece@{TOP}": shown, "problem": None})
+    rows: list[dict[str, object]] = []
+    for number, method in enumerate(ALL_METHODS):
+        progress(method, number, len(ALL_METHODS))
+        calibrator, problem = try_fit(method, data)
+        errors = judge(calibrator, test)
+        shown = None
+        if calibrator is not None:
+            fitted[method] = calibrator
+            shown = expected_calibration_error(test.labels[top], calibrator.probability(test.scores[top]))
+        row: dict[str, object] = {"method": method, "ece": errors["ece"], f"ece@{TOP}": shown, "nll": errors["nll"]}
+        rows.append(row | {"brier": errors["brier"], "problem": problem})
     return fitted, rows
 
 
 def _test_pairs(split: Split, source: ScoreSource, seed: int) -> tuple[ScoredPairs, int]:
-    """All candidates of all users, or of as many users as there is room for."""
+    """All candidates of all users, or of a sample of users when there are too many."""
     labelled = LabelledSource.of(source, split.test, split.train)
     most = max(1, _MOST_JUDGED // source.n_items)
     rng = np.random.default_rng(seed)
@@ -164,13 +155,13 @@ def _test_pairs(split: Split, source: ScoreSource, seed: int) -> tuple[ScoredPai
 
 
 def _fewer(log: Interactions, seed: int) -> Interactions:
-    """The log of some users drawn at random, where all would take too long."""
+    """The log of a random sample of users if all would take too long."""
     share = min(1.0, _MOST_INTERACTIONS / max(1, len(log)), _MOST_PAIRS / max(1, log.n_users * log.n_items))
     if share == 1.0:
         return log
     chosen = np.random.default_rng(seed).random(log.n_users) < share
     kept = log.keep(chosen[log.user_rows]).compact()
-    return kept.noting(f"{kept.n_users:,} of {log.n_users:,} users were drawn at random, so that minutes are enough")
+    return kept.noting(f"{kept.n_users:,} of {log.n_users:,} users were sampled to keep the demo to a few minutes")
 
 
 def _mean(values: FloatArray) -> Interval:

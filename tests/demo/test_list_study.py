@@ -7,10 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.experiments.list_comparison import compare_with_baselines
-from sureness.experiments.simulated_lists import share_page_of, study_lists
-from sureness.list_size.policies import FixedSize
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.demo.list_study import share_page_of, study_lists
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +53,3 @@ def test_progress_is_told(world, study):
     told = []
     share_page_of(world, study, slots=4, progress=lambda *step: told.append(step))
     assert told == [(f"domain {name}", place, 4) for place, name in enumerate(sorted(world.domains))]
-
-
-def test_a_policy_of_another_kind_is_not_called_perk(study):
-    fixed = ConfidentRecommender(study.source, policy=FixedSize(5)).fit(study.split.train, study.split.validation)
-    compared = compare_with_baselines(fixed, **study.split.parts)
-    assert "PerK" not in compared.values
-    assert_allclose(compared.values["this policy"], compared.values["Top-5"])

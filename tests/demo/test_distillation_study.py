@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.cli._distilled_demo import distillation_rows, distilled_log, distilled_world
-from sureness.experiments.distilled import BOTH, distillation_world, study_distillation, study_log_distillation
-from sureness.experiments.simulated_lists import logged
+from sureness.demo.distillation_study import (
+    BOTH,
+    WORLD_NOTE,
+    WORLD_SEED,
+    distillation_world,
+    distilled_log,
+    distilled_world,
+    study_distillation,
+    study_log_distillation,
+)
+from sureness.demo.list_study import logged
+from sureness.demo.tables import distillation_rows
+from sureness.errors import EmptyError
 
 STUDENTS = ["Student", "RD", "CD", "BD-Student", "SVD + first items"]
 
@@ -28,7 +38,7 @@ def judged(study):
     return study.judged(n_points=100)
 
 
-def test_all_ways_of_teaching_are_there(study):
+def test_every_method_is_there(study):
     assert list(study.teachers) == ["Teacher", "BD-Teacher"]
     assert list(study.students) == STUDENTS
     assert set(study.about) == {*study.teachers, *study.students}
@@ -37,7 +47,7 @@ def test_all_ways_of_teaching_are_there(study):
     assert ratios == {0.1}
 
 
-def test_the_test_was_never_learned_from(study):
+def test_nothing_is_learned_from_the_test_items(study):
     split = study.split
     for part in (split.train, split.validation):
         assert part.matrix.multiply(split.test.matrix).nnz == 0
@@ -49,19 +59,19 @@ def test_a_student_is_never_worse_on_validation_than_it_starts(study):
     assert study.students["BD-Student"].best_metric_ >= first
 
 
-def test_the_student_spoken_of_is_chosen_by_the_validation_items(study):
+def test_the_main_student_is_chosen_by_the_validation_items(study):
     by_validation = {name: model.best_metric_ for name, model in study.students.items() if name != "Student"}
     assert by_validation[study.main] == max(by_validation.values())
 
 
-def test_a_log_is_studied_in_the_same_way():
+def test_a_log_is_studied_like_a_world():
     found = study_log_distillation(logged(distillation_world(150, 80)), teacher=10, student=2)
     assert list(found.students) == STUDENTS
     assert found.students["Student"].n_parameters * 5 == found.teachers["Teacher"].n_parameters
 
 
 def test_a_log_of_single_interactions_is_refused():
-    with pytest.raises(sn.DataError, match="three or more"):
+    with pytest.raises(EmptyError, match="at least three"):
         study_log_distillation(sn.Interactions.of([1, 2, 3], [1, 2, 3]))
 
 
@@ -75,15 +85,15 @@ def test_judged_models_are_ready_for_a_page(judged):
     assert teacher > student
 
 
-def test_progress_says_whose_turn_it_is(study, told):
+def test_progress_names_the_model_in_training(study, told):
     names = list(dict.fromkeys(text.split(":")[0] for text, _, _ in told))
     assert names == ["Teacher", *STUDENTS]
-    begun = {text.split(":")[0]: done / total for text, done, total in reversed(told)}  # where each was first heard of
+    begun = {text.split(":")[0]: done / total for text, done, total in reversed(told)}  # where each began
     assert [begun[name] for name in names] == sorted(begun.values())
     assert max(done / total for _, done, total in told) <= 1
 
 
-def test_the_world_has_about_ten_interactions_a_user():
+def test_the_world_has_about_ten_interactions_per_user():
     for n_users, n_items in ((1_000, 600), (300, 80)):
         world = distillation_world(n_users, n_items)
         assert 5 < (world.train.nnz + world.held_out.nnz) / n_users < 25
@@ -95,11 +105,11 @@ def test_the_same_seed_gives_the_same_models():
     np.testing.assert_array_equal(first.score_block(np.arange(120)), second.score_block(np.arange(120)))
 
 
-def test_without_torch_the_demo_says_that_distillation_is_left_out(monkeypatch):
-    monkeypatch.setattr("sureness.cli._distilled_demo.find_spec", lambda name: None)
-    with pytest.warns(sn.SurenessWarning, match="distillation is left out, since it needs torch"):
+def test_without_torch_distillation_is_skipped_with_a_warning(monkeypatch):
+    monkeypatch.setattr("sureness.demo.distillation_study.find_spec", lambda name: None)
+    with pytest.warns(sn.SurenessWarning, match="torch"):
         assert distilled_world(10, 10, lambda *_: None) is None
-    with pytest.warns(sn.SurenessWarning, match="distillation is left out"):
+    with pytest.warns(sn.SurenessWarning, match="torch"):
         assert distilled_log(sn.Interactions.of([1], [1]), lambda *_: None) is None
     assert distillation_rows(None) == []
 
@@ -108,3 +118,8 @@ def test_rows_for_machines_hold_every_metric(judged):
     row = distillation_rows(judged)[-1]
     assert row["model"] == "SVD + first items"
     assert {"H@50", "p of H@50", "parameters", "role"} <= set(row)
+
+
+def test_the_world_is_not_one_that_settings_were_chosen_in():
+    assert WORLD_SEED not in (0, 101, 102)
+    assert "worlds with other seeds" in WORLD_NOTE

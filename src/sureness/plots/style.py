@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.errors import MissingExtraError
+from sureness.errors import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def require_matplotlib() -> Any:
         import matplotlib.figure
         import matplotlib.ticker
     except ImportError as error:
-        raise MissingExtraError("figures need matplotlib, which is missing: pip install 'sureness[plots]'") from error
+        raise missing_extra("drawing", "matplotlib", "plots") from error
     return matplotlib
 
 

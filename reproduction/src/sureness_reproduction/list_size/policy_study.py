@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.parametric import PlattCalibrator
@@ -20,28 +21,15 @@ from sureness.evaluation.ranking import block_scores, fitted_to
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.lists import Lists
-from sureness.list_size.policies import (
-    BestFixedSize,
-    ExpectedUtility,
-    FixedSize,
-    Oracle,
-    RandomSize,
-    Threshold,
-    ValidationBest,
-)
+from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.calibration import expected_calibration_error
-from sureness.metrics.utility import Utility
 from sureness.models.runs import Run
 from sureness.numerics.logistic import sigmoid
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.summaries import Target
+from sureness.workflows.comparing import PERSONAL, baselines
 
 UTILITIES = ("ndcg", "pdcg", "f1", "tp")
-FIXED = (1, 5, 10, 20, 50, 100)
-REFERENCE = "best fixed k"
-DEFAULT = "PerK"
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -55,13 +43,13 @@ class Variant:
 
 
 VARIANTS = (
-    Variant(DEFAULT, PerUserPlatt),
+    Variant(PERSONAL, PerUserPlatt),
     Variant("PerK as published", lambda: PerUserPlatt(top=None, hidden=False, prior_width=np.inf), "fitted",
             "approximate"),
     Variant("PerK, one map for all", PlattCalibrator, "fitted"),
     Variant("PerK, uncalibrated", SigmoidCalibrator, "fitted"),
 )  # fmt: skip
-"""The default; the text's map for each user on all its candidates; its two rivals in the text's ablation."""
+"""The default; the dissertation's map for each user on all its candidates; the two baselines of its ablation."""
 
 
 def study(
@@ -72,7 +60,7 @@ def study(
     variants: Sequence[Variant] = VARIANTS,
     learned: Callable[[str, Lists], Mapping[str, ListSizePolicy]] | None = None,
     with_errors: bool = True,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All policies on the test items of a run.
 
@@ -100,8 +88,7 @@ def study(
     rows: list[pl.DataFrame] = []
     errors: list[dict[str, Any]] = []
     for number, variant in enumerate(variants):
-        if progress is not None:
-            progress(variant.name, number, len(variants))
+        progress(variant.name, number, len(variants))
         recommender = ConfidentRecommender(
             run.source, variant.calibrator(), ExpectedUtility(max_size=max_size),
             expected_relevant=variant.expected_relevant,
@@ -119,19 +106,6 @@ def study(
                 policies |= {} if learned is None else learned(utility, before)
             rows.append(_long(compare_policies(policies, lists, utility)))
     return pl.concat(rows), pl.DataFrame(errors)
-
-
-def baselines(utility: str | Utility, max_size: int, before: Lists) -> dict[str, ListSizePolicy]:
-    """The policies of the text that need no training, fitted on the validation lists."""
-    bounds = {"max_size": max_size}
-    return {
-        "Oracle": Oracle(utility, **bounds),
-        **{f"Top-{k}": FixedSize(k) for k in FIXED if k <= max_size},
-        "Rand": RandomSize(**bounds),
-        REFERENCE: BestFixedSize(utility, **bounds).fit(before),
-        "Val-k": ValidationBest(utility, **bounds).fit(before),
-        "p >= 0.2": Threshold(0.2, **bounds),
-    }
 
 
 def calibration_of(recommender: ConfidentRecommender, test: Interactions, lists: Lists) -> dict[str, float]:
@@ -164,7 +138,7 @@ def truncation_study(
     run: Run, terms: Sequence[int] = (5, 10, 20, 50, 100, 500, 2_000), *, utilities: Sequence[str] = ("ndcg", "f1"),
     max_size: int = 50,
 ) -> pl.DataFrame:  # fmt: skip
-    """The text's study of M: the utility reached when only so many relevant items are thought of."""
+    """The dissertation's study of M: the utility reached when the sum stops at M relevant items."""
     recommender = ConfidentRecommender(
         run.source, PerUserPlatt(top=None, hidden=False, prior_width=np.inf), ExpectedUtility(max_size=max_size),
         expected_relevant="fitted",
@@ -194,28 +168,6 @@ class _Truncated(ExpectedUtility):
             np.asarray(lists.probabilities), self.utility, max_size=self.max_size, lengths=lists.lengths,
             tail=lists.tail, method="approximate", terms=self.terms,
         )  # fmt: skip
-
-
-def over_runs(tables: Sequence[pl.DataFrame], reference: str = REFERENCE) -> pl.DataFrame:
-    """Mean utility of each policy over runs, and a paired t-test over users against the reference.
-
-    A user's differences are averaged over the runs first: runs share users, and users are what is independent.
-    """
-    from scipy.stats import ttest_1samp
-
-    joined = pl.concat([table.with_columns(run=pl.lit(number)) for number, table in enumerate(tables)])
-    base = joined.filter(policy=reference).select("utility", "run", "user", base="value")
-    paired = joined.join(base, on=["utility", "run", "user"]).with_columns(gain=pl.col("value") - pl.col("base"))
-    rows = []
-    for (utility, policy), part in paired.group_by(["utility", "policy"], maintain_order=True):
-        gains = part.group_by("user").agg(pl.col("gain").mean())["gain"].to_numpy()
-        spread = part.group_by("run").agg(pl.col("value").mean())["value"]
-        test = ttest_1samp(gains, 0.0).pvalue if np.any(gains) else 1.0
-        rows.append(
-            {"utility": utility, "policy": policy, "value": spread.mean(), "deviation": spread.std(),
-             "mean_size": part["size"].mean(), "gain": gains.mean(), "p_value": float(test)}
-        )  # fmt: skip
-    return pl.DataFrame(rows)
 
 
 def _long(compared: Any) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The study of list sizes on a small run, and how runs are put together."""
+"""The study of list sizes on a small run."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import t as student
 
 import sureness as sn
-from sureness.experiments.list_sizes import (
-    REFERENCE,
-    UTILITIES,
-    VARIANTS,
-    Variant,
-    over_runs,
-    study,
-    truncation_study,
-)
 from sureness.models.runs import Run
+from sureness.workflows.comparing import REFERENCE
+from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, Variant, study, truncation_study
 from tests.pipeline.worlds import shop
 
 BASELINES = {"Oracle", "Top-1", "Top-5", "Top-10", "Rand", REFERENCE, "Val-k", "p >= 0.2"}
@@ -129,46 +121,3 @@ def test_the_more_terms_of_the_text_the_nearer_to_all_of_them(run):
     gap = [abs(sizes[f"M = {m}"] - sizes["exact"]) for m in ("1", "3", "1,000")]
     assert gap[0] > gap[1] > gap[2]
     assert table.filter(policy="exact")["difference"].to_list() == [0.0]
-
-
-class TestOverRuns:
-    def tables(self):
-        """Two runs of three users, one of whom only the first run knows."""
-        columns = ["utility", "policy", "user", "value", "size"]
-        first = [("f1", REFERENCE, 0, 0.2, 2), ("f1", REFERENCE, 1, 0.4, 2), ("f1", REFERENCE, 2, 0.3, 2),
-                 ("f1", "mine", 0, 0.5, 4), ("f1", "mine", 1, 0.3, 1), ("f1", "mine", 2, 0.6, 1)]  # fmt: skip
-        second = [("f1", REFERENCE, 0, 0.1, 3), ("f1", REFERENCE, 1, 0.7, 3), ("f1", "mine", 0, 0.2, 2),
-                  ("f1", "mine", 1, 0.7, 2)]  # fmt: skip
-        return [pl.DataFrame(rows, schema=columns, orient="row") for rows in (first, second)]
-
-    def test_means_are_over_runs_and_tests_over_users(self):
-        table = over_runs(self.tables())
-        mine, base = (table.row(by_predicate=pl.col("policy") == name, named=True) for name in ("mine", REFERENCE))
-        runs = [(0.5 + 0.3 + 0.6) / 3, (0.2 + 0.7) / 2]
-        gains = np.array([(0.3 + 0.1) / 2, (-0.1 + 0.0) / 2, 0.3])
-        assert mine["value"] == pytest.approx(np.mean(runs))
-        assert mine["deviation"] == pytest.approx(np.std(runs, ddof=1))
-        assert mine["mean_size"] == pytest.approx(10 / 5)
-        assert mine["gain"] == pytest.approx(gains.mean())
-        statistic = gains.mean() / (gains.std(ddof=1) / np.sqrt(3))
-        assert mine["p_value"] == pytest.approx(2 * student.sf(abs(statistic), 2))
-        assert (base["gain"], base["p_value"]) == (0.0, 1.0)
-
-    def test_one_run_has_no_deviation(self):
-        table = over_runs(self.tables()[:1])
-        assert table["deviation"].null_count() == 2
-        assert table["value"].null_count() == 0
-
-    def test_another_reference_can_be_taken(self):
-        mine = over_runs(self.tables(), reference="mine").row(by_predicate=pl.col("policy") == REFERENCE, named=True)
-        assert mine["gain"] == pytest.approx(-0.15)
-
-    def test_the_tables_of_studies_go_together(self, studied):
-        tables = [studied[0], study(run_of(1), max_size=10)[0]]
-        table = over_runs(tables)
-        assert table.height == len(UTILITIES) * (len(BASELINES) + len(VARIANTS))
-        oracle = table.filter(policy="Oracle")
-        assert np.all(oracle["gain"].to_numpy() > 0)
-        assert np.all(oracle["p_value"].to_numpy() < 0.01)
-        means = [part.filter(utility="f1", policy="PerK")["value"].mean() for part in tables]
-        assert table.filter(utility="f1", policy="PerK")["value"][0] == pytest.approx(np.mean(means))

@@ -1,42 +1,37 @@
-"""What naive, unbiased and informed fits are worth, in a world whose truth is known."""
+"""How much propensities, anchors and base rates improve a fit, in a world whose truth is known."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet, SourceSettings
-from sureness.calibration.catalogue import make_calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.simulator import World
-from sureness.errors import NoMinimumError, SurenessWarning
-from sureness.metrics.calibration import brier_score, expected_calibration_error, negative_log_likelihood
+from sureness.demo.judging import ALL_METHODS, judge, try_fit
 from sureness.propensity.models import PopularityPropensity
 from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
 from sureness.sources.tables import scores_of
 
-ALL_METHODS = (
-    "minmax", "sigmoid", "histogram", "isotonic", "bbq", "temperature", "platt", "beta", "gaussian", "gamma",
-    "manmatha", "kanoulas",
-)  # fmt: skip
 KNOWLEDGE = (
     "naive", "unbiased", "weighted", "popularity", "popularity + base rate", "popularity + anchor", "uniform pairs",
     "true preference",
 )  # fmt: skip
-"""What a fit may know, from the log alone to the truth.
+"""What a fit may use, from the log alone to the truth.
 
-naive: the log as it is. unbiased, weighted: true propensities, with the two risks. popularity: propensities from item
-popularity, alone, with the base rate, or with an anchor of uniformly exposed pairs. uniform pairs: no log, but many
-uniformly exposed pairs. true preference: labels of every candidate drawn from the truth.
+naive: the log as it is. unbiased and weighted: true propensities, with either risk. popularity: propensities estimated
+from item popularity, alone, with the base rate, or with an anchor of uniformly exposed pairs. uniform pairs: no log,
+but many uniformly exposed pairs. true preference: labels of every candidate, drawn from the truth.
 """
+
+MethodAndKnowledge = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +41,12 @@ class Study:
     world: World
     source: ScoreSource
     anchor: ScoredPairs
-    uniform: ScoredPairs  # many uniformly exposed pairs to fit on; holds the anchor
+    uniform: ScoredPairs  # many uniformly exposed pairs to fit on; they include the anchor
     test: ScoredPairs
     popularity: PopularityPropensity
 
     def calibration_set(self, knowledge: str) -> CalibrationSet:
-        """The pairs a fit may see under the given knowledge."""
+        """The calibration set of a fit with this knowledge."""
         world = self.world
         if knowledge == "uniform pairs":
             return CalibrationSet.from_chunks([self.uniform], estimand="preference", held_out_share=1.0)
@@ -76,14 +71,17 @@ def prepare(
     n_uniform: int = 20_000,
     seed: int = 0,
 ) -> Study:
-    """Split the uniformly exposed pairs, those of the training log left out, and score them.
+    """Split and score the uniformly exposed pairs that are not in the training log.
 
     Parameters
     ----------
     world : World
     source : ScoreSource, optional
-        A recommender that learned from the training log of the world; by default one with `n_factors` singular vectors.
-    n_factors, n_anchor, n_uniform : int
+        A recommender trained on the world's training log; by default a singular value decomposition.
+    n_factors : int
+        Factors of that decomposition.
+    n_anchor, n_uniform : int
+        Pairs of the anchor, and of the larger set that includes it; the rest is the test.
     seed : int
     """
     if source is None:
@@ -103,47 +101,35 @@ def compare(
     study: Study,
     methods: Sequence[str] = ALL_METHODS,
     knowledge: Sequence[str] = KNOWLEDGE,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> tuple[pl.DataFrame, dict[tuple[str, str], Calibrator]]:
-    """Fit every method under every kind of knowledge and judge it on the uniformly exposed test.
+    progress: Progress = silent,
+) -> tuple[pl.DataFrame, dict[MethodAndKnowledge, Calibrator]]:
+    """Fit every method with every kind of knowledge and judge it on the uniformly exposed test pairs.
 
     Returns
     -------
     table : polars.DataFrame
-        method, knowledge, ece, nll, brier, problem (why a fit does not exist, else null).
+        method, knowledge, ece, nll, brier, problem (why there is no fit, else null).
     fitted : dict
         (method, knowledge) to calibrator.
     """
-    rows: list[dict[str, Any]] = []
-    fitted: dict[tuple[str, str], Calibrator] = {}
+    rows: list[dict[str, object]] = []
+    fitted: dict[MethodAndKnowledge, Calibrator] = {}
     total = len(methods) * len(knowledge)
     for known in knowledge:
         data = study.calibration_set(known)
         for method in methods:
-            if progress is not None:
-                progress(f"{method}, {known}", len(rows), total)
-            risk = known if known in ("naive", "weighted") else None
-            row: dict[str, Any] = {"method": method, "knowledge": known}
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", SurenessWarning)  # the comparison is about exactly that
-                    calibrator = make_calibrator(method, risk=risk).fit(data)
-            except NoMinimumError as error:
-                rows.append(row | {"ece": None, "nll": None, "brier": None, "problem": str(error)})
-                continue
-            fitted[method, known] = calibrator
-            rows.append(row | judged(study.test, calibrator) | {"problem": None})
+            progress(f"{method}, {known}", len(rows), total)
+            fit = try_fit(method, data, risk=known if known in ("naive", "weighted") else None)
+            if fit.calibrator is not None:
+                fitted[method, known] = fit.calibrator
+            row: dict[str, object] = {
+                "method": method,
+                "knowledge": known,
+                **judge(fit.calibrator, study.test),
+                "problem": fit.problem,
+            }
+            rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None), fitted
-
-
-def judged(test: ScoredPairs, calibrator: Calibrator) -> dict[str, float]:
-    """ECE, NLL and Brier score on labelled pairs."""
-    probabilities = calibrator.probability(test.scores)
-    return {
-        "ece": expected_calibration_error(test.labels, probabilities),
-        "nll": negative_log_likelihood(test.labels, probabilities),
-        "brier": brier_score(test.labels, probabilities),
-    }
 
 
 def true_preference_pairs(study: Study, seed: int = 0) -> ScoredPairs:
@@ -159,7 +145,7 @@ def true_preference_pairs(study: Study, seed: int = 0) -> ScoredPairs:
 
 
 def wide(table: pl.DataFrame, value: str = "ece") -> pl.DataFrame:
-    """One row a method, one column a kind of knowledge."""
+    """One row per method, one column per kind of knowledge."""
     return table.pivot("knowledge", index="method", values=value, aggregate_function="mean", maintain_order=True)
 
 

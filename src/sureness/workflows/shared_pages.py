@@ -1,13 +1,14 @@
-"""A page that several domains share: slots where they are worth most, against the same number for each."""
+"""Share a page between domains by expected utility, and compare it with equal shares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.splitting import Split
 from sureness.list_size.allocation import AllocationComparison, allocate_domains, equal_shares, evaluate_allocation
@@ -17,12 +18,10 @@ from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.subset import subset_of
 
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True, eq=False)
 class DomainPage:
-    """Pages with so many slots, shared by domains, against pages with equal shares."""
+    """One page per user with slots shared by the domains, compared with equal shares."""
 
     slots: int
     domains: tuple[str, ...]
@@ -32,7 +31,7 @@ class DomainPage:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row a domain: its mean number of slots, and the fewest and most that any user gives it."""
+        """One row per domain: its mean number of slots, and the fewest and most it gets on any page."""
         return pl.DataFrame(
             {
                 "domain": self.domains,
@@ -46,7 +45,7 @@ class DomainPage:
 
 @dataclass(frozen=True, eq=False)
 class DomainLists:
-    """The lists of every domain, for the users with a relevant item in any of them."""
+    """The lists of every domain, for users with a relevant item in at least one of them."""
 
     slots: int
     utility: str
@@ -55,18 +54,18 @@ class DomainLists:
     worth: FloatArray  # (n_users, n_domains, slots) expected utility of the first 1, 2, ... items
     hits: BoolArray  # (n_users, n_domains, slots)
     relevant: IntArray  # (n_users, n_domains)
-    lengths: IntArray  # (n_users, n_domains) how many candidates there are
+    lengths: IntArray  # (n_users, n_domains) number of candidates
 
     def equal(self) -> IntArray:
         """The same number of items from each domain."""
         return equal_shares(self.slots, self.lengths)
 
     def shared(self, *, fill: bool = False) -> IntArray:
-        """Slots where they are expected to be worth most; without `fill`, those that gain nothing stay free."""
-        return allocate_domains(_urged(self.worth) if fill else self.worth, self.slots, lengths=self.lengths).sizes
+        """Slots by expected utility; slots that gain nothing stay free unless `fill` is set."""
+        return allocate_domains(_with_bonus(self.worth) if fill else self.worth, self.slots, lengths=self.lengths).sizes
 
     def realised(self, sizes: IntArray) -> FloatArray:
-        """What so many items of each domain were worth; shape (n_users, n_domains)."""
+        """The utility reached with these sizes, of shape (n_users, n_domains)."""
         rows = self.hits.reshape(-1, self.hits.shape[2])
         values = utility_at_every_size(rows, self.relevant.ravel(), self.utility)
         return at_sizes(values, sizes.ravel()).reshape(sizes.shape)
@@ -80,23 +79,27 @@ def share_page(
     slots: int,
     utility: str = "f1",
     fill: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> DomainPage:
-    """Give each user one page of all domains, each with maps of its own, and share the slots by expected utility.
+    """Give each user one page for all domains, with its slots shared by expected utility.
+
+    Every domain has probability maps of its own.
 
     Parameters
     ----------
     source : ScoreSource
-        Of all items.
+        Scores the items of all domains.
     split : Split
-        Train and validation to learn from, test to judge by.
+        The maps are fitted on train and validation; the test part judges the pages.
     item_domain : sequence of str
         The domain of each item of the source.
     slots : int
+        Places on the page.
     utility : str
-        Added up over the domains.
+        Utility of the part of the page that a domain fills; the page's is their sum.
     fill : bool
-        Whether every slot is filled; by default slots that gain nothing stay free.
+        Fill every slot. By default slots that gain nothing stay free.
+    progress : Progress
 
     Examples
     --------
@@ -123,15 +126,14 @@ def domain_lists(
     *,
     slots: int,
     utility: str = "f1",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> DomainLists:
-    """The lists that compete for a page, each domain with maps of its own; parameters as those of `share_page`."""
+    """The lists that compete for a page; parameters as for `share_page`."""
     names = np.asarray(item_domain)
     domains = tuple(str(name) for name in np.unique(names))
     parts = []
     for number, domain in enumerate(domains):
-        if progress is not None:
-            progress(f"domain {domain}", number, len(domains))
+        progress(f"domain {domain}", number, len(domains))
         parts.append(_of_domain(source, split, np.flatnonzero(names == domain), slots, utility))
     worth, hits, relevant, lengths = (np.stack(values, axis=1) for values in zip(*parts, strict=True))
     judged = np.flatnonzero(relevant.sum(axis=1) > 0)
@@ -141,7 +143,7 @@ def domain_lists(
 def _of_domain(
     source: ScoreSource, split: Split, columns: IntArray, slots: int, utility: str
 ) -> tuple[FloatArray, BoolArray, IntArray, IntArray]:
-    """Expected utility and hits of the lists of one domain, its relevant items, and how many candidates there are."""
+    """Expected utility, hits, number of relevant items and number of candidates of one domain's lists."""
     part = subset_of(source, columns)
     users, items = id_maps(part)
     train, validation, test = (log.aligned(users, items) for log in split.parts.values())
@@ -152,8 +154,8 @@ def _of_domain(
     return policy.expected(lists), hits, np.asarray(lists.n_relevant), lists.lengths
 
 
-def _urged(worth: FloatArray) -> FloatArray:
-    """The same utilities with a gain for every item that outweighs all losses: of the full pages the best one wins."""
+def _with_bonus(worth: FloatArray) -> FloatArray:
+    """Utilities with a bonus per item larger than any loss, so that the best full page wins."""
     largest = float(np.abs(worth[np.isfinite(worth)]).max(initial=0.0))
-    gain = 1.0 + 2.0 * worth.shape[1] * largest  # pages differ by no more than this
-    return np.asarray(worth + gain * np.arange(1, worth.shape[2] + 1))
+    bonus = 1.0 + 2.0 * worth.shape[1] * largest  # pages differ by no more than this
+    return np.asarray(worth + bonus * np.arange(1, worth.shape[2] + 1))

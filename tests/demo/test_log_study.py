@@ -12,11 +12,11 @@ import sureness as sn
 from sureness.data.interactions import union
 from sureness.data.recipes import Dataset
 from sureness.data.splitting import by_ratio
-from sureness.errors import DataError
+from sureness.demo import log_study
+from sureness.demo.list_study import lists_of
+from sureness.demo.log_study import first_items, small_split, study_log
+from sureness.errors import EmptyError
 from sureness.evaluation.ranking import best_items
-from sureness.experiments import demo_log
-from sureness.experiments.demo_log import first_items, small_split, study_log
-from sureness.experiments.simulated_lists import lists_of
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_first_items_are_what_lists_begin_with(split, source):
     assert abs(after - kept.value) < abs(before - kept.value)
 
 
-def test_nothing_is_fitted_or_chosen_by_the_test_part(study, split, source):
+def test_nothing_is_fitted_or_chosen_on_the_test_part(study, split, source):
     flipped = replace(split, test=split.test.keep(split.test.item_rows % 2 == 0))
     again = study_log(flipped, source)
     assert again.main == study.main
@@ -67,16 +67,16 @@ def test_nothing_is_fitted_or_chosen_by_the_test_part(study, split, source):
     assert again.choice.table.equals(study.choice.table)
 
 
-def test_of_a_large_log_some_users_are_taken_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(demo_log, "_MOST_INTERACTIONS", 500)
+def test_a_large_log_is_sampled_by_user_and_says_so(monkeypatch):
+    monkeypatch.setattr(log_study, "_MOST_INTERACTIONS", 500)
     log = sn.Interactions.of(np.repeat(np.arange(200), 10), np.tile(np.arange(10), 200))
     found = small_split(Dataset("interactions", log))
     assert sum(map(len, found.parts.values())) < 800
-    assert any("users were drawn at random" in note for note in found.notes)
+    assert any("users were sampled" in note for note in found.notes)
 
 
-def test_few_users_are_judged_where_there_are_many_pairs(split, source, monkeypatch):
-    monkeypatch.setattr(demo_log, "_MOST_JUDGED", 8_000)
+def test_a_sample_of_users_is_judged_when_there_are_many_pairs(split, source, monkeypatch):
+    monkeypatch.setattr(log_study, "_MOST_JUDGED", 8_000)
     found = study_log(split, source)
     assert found.n_judged == 100
     assert len(np.unique(np.asarray(found.test.users))) == 100
@@ -84,5 +84,5 @@ def test_few_users_are_judged_where_there_are_many_pairs(split, source, monkeypa
 
 def test_a_log_without_a_test_part_is_refused():
     log = sn.Interactions.of([1, 2, 3], [1, 2, 3])
-    with pytest.raises(DataError, match="at least three interactions"):
+    with pytest.raises(EmptyError, match="three"):
         small_split(Dataset("interactions", log))

@@ -1,0 +1,26 @@
+"""What a demo found, and where it wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sureness.artefacts.packed import JSON
+from sureness.report.findings import Finding
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DemoResult:
+    """The findings of a demo, its page, and every number behind them."""
+
+    about: str  # one or two sentences on the data and the recommender
+    findings: tuple[Finding, ...]
+    skipped: tuple[str, ...]  # what was left out, and why
+    page: Path
+    details: Mapping[str, JSON]  # all results as plain values
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object: the page, the findings, what was skipped, and all details."""
+        findings: list[JSON] = [asdict(finding) for finding in self.findings]
+        return {"report": str(self.page), "findings": findings, "skipped": list(self.skipped), **self.details}

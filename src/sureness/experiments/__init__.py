@@ -1,1 +1,0 @@
-"""Declared comparisons that end in tidy tables."""
