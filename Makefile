@@ -1,5 +1,5 @@
 # Every task of the project; `make help` lists them.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -7,12 +7,14 @@ INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
+WHEELS := build/wheels
+BASE := build/base-venv
 DEMO_OUTPUT ?= demo-output
 DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs test-adapters recbole bench clean
+.PHONY: help install demo test check format doctest docs wheel test-base test-adapters recbole bench clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +49,17 @@ docs: $(INSTALLED)  ## Build the documentation into build/site; any warning is a
 format: $(INSTALLED)  ## Sort imports and lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+wheel: $(INSTALLED)  ## Build the wheels of the library and of the reproduction into build/wheels
+	rm -rf $(WHEELS)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEELS) . ./reproduction
+
+test-base: wheel  ## Test the library's wheel in a fresh environment without extras
+	rm -rf $(BASE) build/base-saved
+	$(BIN)/python -m tests.base.saved build/base-saved
+	$(PYTHON) -m venv $(BASE)
+	$(BASE)/bin/python -m pip $(PIP) $(WHEELS)/sureness-*.whl
+	$(BIN)/python -m pytest tests/base
 
 $(ADAPTERS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(ADAPTERS)
