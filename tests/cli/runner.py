@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unittest import mock
 
-from sureness.cli import _console, main
+from sureness import errors
+from sureness.cli import _app, _console, main
+from sureness.errors import SurenessError
 
 COMMAND = [sys.executable, "-c", "from sureness.cli import main; main()"]
 
@@ -17,16 +21,24 @@ class Done(NamedTuple):
     returncode: int
     stdout: str
     stderr: str
+    error: str | None = None  # code of the error that ended it
 
 
 def run(*words, cwd) -> Done:
     """In this process, since starting Python takes longer than most commands."""
-    before, arguments = os.getcwd(), sys.argv
+    before, arguments, fail = os.getcwd(), sys.argv, _app.fail
     out, err = io.StringIO(), io.StringIO()
+    codes: list[str] = []
+
+    def noted(error: Exception) -> None:
+        codes.append(getattr(error, "code", type(error).__name__))
+        fail(error)
+
     try:
         os.chdir(cwd)
         sys.argv = ["sureness", *(str(word) for word in words)]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), consoles(out, err):
+        streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+        with streams[0], streams[1], consoles(out, err), mock.patch.object(_app, "fail", noted):
             main()
         code = 0
     except SystemExit as leaving:
@@ -34,7 +46,7 @@ def run(*words, cwd) -> Done:
     finally:
         os.chdir(before)
         sys.argv = arguments
-    return Done(code, out.getvalue(), err.getvalue())
+    return Done(code, out.getvalue(), err.getvalue(), codes[0] if codes else None)
 
 
 @contextlib.contextmanager
@@ -52,3 +64,18 @@ def succeed(*words, cwd) -> str:
     done = run(*words, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def told(*words, cwd) -> dict[str, Any]:
+    """What --json says."""
+    return json.loads(succeed(*words, "--json", cwd=cwd))
+
+
+def refused(done: Done, error: type[SurenessError], word: str = "") -> None:
+    """One sentence, of an error of this class, that names what it is about; no traceback."""
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    raised = next((kind for kind in vars(errors).values() if getattr(kind, "code", None) == done.error), None)
+    assert raised is not None, done.error
+    assert issubclass(raised, error), (raised, done.stderr)
+    assert word in " ".join(done.stderr.split())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -12,8 +11,8 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness.calibration.catalogue import CALIBRATORS
-from sureness.cli.fit import Method
-from tests.cli.runner import run, succeed
+from sureness.errors import SettingError
+from tests.cli.runner import refused, run, succeed
 from tests.conftest import draw_pairs
 
 
@@ -32,10 +31,6 @@ def folder(tmp_path_factory):
     table.write_csv(folder / "pairs.csv")
     table.rename({"score": "s", "label": "clicked"}).write_csv(folder / "other.tsv", separator="\t")
     return folder
-
-
-def test_every_method_has_a_name_on_the_command_line():
-    assert set(get_args(Method)) == {"auto", *CALIBRATORS}
 
 
 @pytest.mark.parametrize("method", CALIBRATORS)
@@ -77,15 +72,13 @@ def test_auto_and_segments_do_not_mix(folder, tmp_path):
     done = run(
         "fit", folder / "pairs.csv", "--method", "auto", "--segment-column", "domain", "-o", "m.json", cwd=tmp_path
     )
-    assert done.returncode == 1
-    assert "name a method with --segment-column" in done.stderr
+    refused(done, SettingError, "segments")
 
 
 def test_segments_from_fit_to_apply(folder, tmp_path):
     succeed("fit", folder / "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
-    refused = run("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)
-    assert refused.returncode == 1
-    assert "name their column with --segment-column" in refused.stderr
+    done = run("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)
+    refused(done, SettingError, "segment")
     succeed(
         "apply", "map.json", folder / "pairs.parquet", "--segment-column", "domain", "-o", "o.parquet", cwd=tmp_path
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -13,7 +14,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.runner import COMMAND, run, succeed
+from sureness.errors import ArtefactError, DataError, OutputError, SurenessError
+from tests.cli.runner import COMMAND, refused, run, succeed
 from tests.conftest import draw_pairs
 
 
@@ -26,12 +28,6 @@ def good(tmp_path_factory):
     )
     succeed("fit", folder / "p.parquet", "-o", "map.json", cwd=folder)
     return folder
-
-
-def refused(done, message, code=1):
-    assert done.returncode == code, (done.stdout, done.stderr)
-    assert "Traceback" not in done.stderr
-    assert message in " ".join(done.stderr.split())
 
 
 def table(tmp_path, **changes):
@@ -50,33 +46,30 @@ def spoiled(value, at=7):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
-        ({"score": spoiled(np.nan)}, "scores must be finite numbers, got 1 missing or infinite values"),
-        ({"score": spoiled(np.inf)}, "the first (inf) at position 7"),
-        ({"score": np.full(200, "x")}, "scores must be numbers"),
-        ({"score": [None, *spoiled(0.0)[1:]]}, "column score has 1 empty values"),
-        ({"score": np.ones(200)}, "scores must differ, but all 200 are 1"),
-        ({"label": np.full(200, 3)}, "labels must be 0 or 1, got 200 other values"),
-        ({"label": np.ones(200)}, "labels must contain both classes"),
-        ({"label": None}, "has no column label; it has user_id, score; name it with --label-column"),
-        ({"score": None}, "has no column score"),
-        ({"propensity": np.full(200, 1.5)}, "propensities must lie in (0, 1], got 1.5 to 1.5"),
-        ({"weight": np.full(200, -1.0)}, "sample_weight must not be negative, got -1"),
+        ({"score": spoiled(np.nan)}, "scores"),
+        ({"score": spoiled(np.inf)}, "(inf) at position 7"),
+        ({"score": np.full(200, "x")}, "scores"),
+        ({"score": [None, *spoiled(0.0)[1:]]}, "column score has 1 empty"),
+        ({"score": np.ones(200)}, "scores"),
+        ({"label": np.full(200, 3)}, "labels"),
+        ({"label": np.ones(200)}, "labels"),
+        ({"label": None}, "--label-column"),
+        ({"score": None}, "--score-column"),
+        ({"propensity": np.full(200, 1.5)}, "propensities"),
+        ({"weight": np.full(200, -1.0)}, "sample_weight"),
     ],
 )
-def test_bad_columns(tmp_path, changes, message):
-    refused(run("fit", table(tmp_path, **changes), "-o", "map.json", cwd=tmp_path), message)
+def test_bad_columns(tmp_path, changes, word):
+    refused(run("fit", table(tmp_path, **changes), "-o", "map.json", cwd=tmp_path), DataError, word)
     assert not (tmp_path / "map.json").exists()
 
 
 def test_unknown_rates_need_a_base_rate(tmp_path):
     done = run("fit", table(tmp_path), "--sampling-rate", "unknown", "-o", "m.json", cwd=tmp_path)
-    refused(done, "the share of negatives that was kept must be known")
-    refused(
-        run("fit", table(tmp_path), "--sampling-rate", "half", "-o", "m.json", cwd=tmp_path),
-        "--sampling-rate must be a number in (0, 1] or 'unknown', got 'half'",
-    )
+    refused(done, DataError, "negatives")
+    assert run("fit", table(tmp_path), "--sampling-rate", "half", "-o", "m.json", cwd=tmp_path).returncode == 2
 
 
 def test_unreadable_files(good, tmp_path):
@@ -86,26 +79,20 @@ def test_unreadable_files(good, tmp_path):
     (tmp_path / "words.csv").write_text("score,label\nhello,1\n0.5,0\n")
     (tmp_path / "header.csv").write_text("score,label\n")
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    for name, message in {
-        "cut.parquet": "cannot read", "empty.csv": "cannot read", "words.csv": "could not parse",
-        "header.csv": "no rows",
-        "table.xlsx": "must end in .parquet, .csv or .tsv", "missing.parquet": "there is no such file",
-    }.items():  # fmt: skip
-        refused(run("fit", name, "-o", "map.json", cwd=tmp_path), message)
-        refused(run("apply", good / "map.json", name, "-o", "out.parquet", cwd=tmp_path), "")
+    for name in ("cut.parquet", "empty.csv", "words.csv", "header.csv", "table.xlsx", "missing.parquet"):
+        for words in (["fit", name, "-o", "map.json"], ["apply", good / "map.json", name, "-o", "out.parquet"]):
+            refused(run(*words, cwd=tmp_path), SurenessError, name)
     assert not (tmp_path / "map.json").exists()
     assert not (tmp_path / "out.parquet").exists()
 
 
 def test_damaged_and_newer_artefacts(good, tmp_path):
     text = (good / "map.json").read_text()
-    for content, message in {
-        text[:50]: "is damaged", text.replace('"schema": 1', '"schema": 7'): "update sureness",
-        text.replace("0.", "1."): "damaged", "{}": "is not a saved calibrator",
-    }.items():  # fmt: skip
+    schema = re.search(r'"schema": \d+', text).group()
+    for content in (text[:50], text.replace(schema, '"schema": 77'), text.replace("0.", "1."), "{}"):
         (tmp_path / "map.json").write_text(content)
-        refused(run("apply", "map.json", good / "p.parquet", "-o", "out.parquet", cwd=tmp_path), message)
-        refused(run("report", good / "p.parquet", "map.json", "-o", "page.html", cwd=tmp_path), message)
+        refused(run("apply", "map.json", good / "p.parquet", "-o", "out.parquet", cwd=tmp_path), ArtefactError)
+        refused(run("report", good / "p.parquet", "map.json", "-o", "page.html", cwd=tmp_path), ArtefactError)
     assert [path.name for path in tmp_path.iterdir()] == ["map.json"]
 
 
@@ -113,22 +100,17 @@ def test_a_bad_value_late_in_a_table_leaves_no_output(good, tmp_path):
     scores = np.random.default_rng(0).normal(size=1_200_000)
     scores[1_100_000] = np.nan
     pl.DataFrame({"score": scores, "label": (scores > 0).astype(int)}).write_parquet(tmp_path / "late.parquet")
-    refused(
-        run("apply", good / "map.json", "late.parquet", "-o", "out.parquet", cwd=tmp_path), "must be finite numbers"
-    )
-    refused(run("fit", "late.parquet", "-o", "map.json", cwd=tmp_path), "rows 1,000,001 to 1,200,000")
+    refused(run("apply", good / "map.json", "late.parquet", "-o", "out.parquet", cwd=tmp_path), DataError, "finite")
+    refused(run("fit", "late.parquet", "-o", "map.json", cwd=tmp_path), DataError, "rows 1,000,001 to 1,200,000")
     assert [path.name for path in tmp_path.iterdir()] == ["late.parquet"]
 
 
 def test_unwritable_outputs(good, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
-    for output, message in {
-        "folder": "it is a folder", "file/out.parquet": "cannot write", "out.doc": "must end in .parquet, .csv or .tsv",
-        good / "p.parquet": "must be another file than the input",
-    }.items():  # fmt: skip
-        refused(run("apply", good / "map.json", good / "p.parquet", "-o", output, cwd=tmp_path), message)
-    refused(run("fit", good / "p.parquet", "-o", "folder", cwd=tmp_path), "it is a folder")
+    for output in ("folder", "file/out.parquet", "out.doc", good / "p.parquet"):
+        refused(run("apply", good / "map.json", good / "p.parquet", "-o", output, cwd=tmp_path), OutputError)
+    refused(run("fit", good / "p.parquet", "-o", "folder", cwd=tmp_path), OutputError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
@@ -155,7 +137,9 @@ def test_a_full_disk_leaves_nothing_half_written(good, words, tmp_path):
         [*COMMAND, *words], cwd=good, capture_output=True, text=True, check=False, preexec_fn=small_files_only,
         env=environment,
     )  # fmt: skip
-    refused(done, "cannot write new.")
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    assert "cannot write new." in done.stderr
+    assert "Traceback" not in done.stderr
     assert sorted(path.name for path in good.iterdir()) == before
 
 
@@ -193,7 +177,7 @@ def test_one_positive_is_fitted_with_a_note(tmp_path):
     pl.DataFrame({"score": scores, "label": (np.arange(50) == 30).astype(int)}).write_csv(tmp_path / "t.csv")
     done = run("fit", "t.csv", "--method", "platt", "-o", "map.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "cannot be judged on users it has not seen" in " ".join(done.stderr.split())
+    assert "cannot be judged" in done.stderr
 
 
 def test_an_interrupt_says_so_and_leaves_nothing(good, tmp_path):

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from sureness.errors import SurenessError, SurenessWarning
+from sureness.errors import FileError, SurenessError, SurenessWarning, missing_extra
 
 _HELP = "How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists."
 _DATA_HELP = "Data sets and the simulator."
@@ -138,21 +138,22 @@ def main() -> None:
         try:
             app()
         except SurenessError as error:
-            _fail(str(error))
+            fail(error)
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            _fail("this needs torch; install it with: pip install 'sureness[models]'")
+            fail(missing_extra("this", "torch", "models"))
         except OSError as error:  # such as a full disk while compiled code is cached
-            _fail(f"{error.strerror or error}: {error.filename or 'some file'}")
+            fail(FileError(f"{error.strerror or error}: {error.filename or 'some file'}"))
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
                 raise
             _stop()
 
 
-def _fail(sentence: str) -> None:
-    _say("[bold red]error:[/] ", sentence)
+def fail(error: SurenessError) -> None:
+    """Say what went wrong in one sentence, and leave."""
+    _say("[bold red]error:[/] ", str(error))
     sys.exit(1)
 
 

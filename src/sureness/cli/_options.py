@@ -42,6 +42,7 @@ class Spread:
     panel: str | None = None  # heading in the help
     named: Mapping[str, str] = field(default_factory=dict)  # other names, such as {"settings": "--set"}
     help: Mapping[str, str] = field(default_factory=dict)  # for fields that do not carry their own
+    parsers: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)  # for words that are no plain value
 
 
 def columns(*names: str) -> Spread:
@@ -67,7 +68,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
         kind, *extra = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
         how = _of_type(extra, Spread)
         if how is None:
-            signature.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+            signature.append(parameter.replace(annotation=hints[name]))
             continue
         known = {each.name: each for each in fields(kind)}
         of_fields = get_type_hints(kind, include_extras=True)
@@ -97,7 +98,9 @@ def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.
     type_, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     name = how.named.get(each.name) or f"--{each.name.replace('_', '-')}"
-    if choice := _of_type(extra, OneOf):
+    if each.name in how.parsers:
+        type_ = str
+    elif choice := _of_type(extra, OneOf):
         type_ = Literal[choice.names()] | None if NoneType in get_args(type_) else Literal[choice.names()]
     elif get_origin(type_) is tuple:
         type_, default = list[get_args(type_)[0]] | None, None  # type: ignore[misc]  # how typer takes repeated options
@@ -106,7 +109,7 @@ def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.
     usual = _of_type(extra, Usually)
     option = typer.Option(
         name, help=_of_type(extra, str) or how.help.get(each.name), rich_help_panel=how.panel,
-        show_default=True if usual is None else str(usual.value),
+        show_default=True if usual is None else str(usual.value), parser=how.parsers.get(each.name),
     )  # fmt: skip
     return inspect.Parameter(
         f"{owner}_{each.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, option]

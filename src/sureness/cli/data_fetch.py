@@ -1,4 +1,4 @@
-"""sureness data fetch: the files of a data set, here to stay."""
+"""sureness data fetch: get the files of a data set."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sureness.cli._columns import Json
-from sureness.cli._console import out, print_json, progress_bar, steps_of
-from sureness.data.recipes.catalogue import recipe
-from sureness.data.recipes.loading import copy_dataset, fetch_dataset, pinned_checksums, whereabouts
+from sureness.cli._console import present, print_notes, say, shown_progress
+from sureness.cli._options import Json
+from sureness.workflows.datasets import FetchResult, fetch
 
 
 def fetch_data(
@@ -22,21 +21,14 @@ def fetch_data(
     json: Json = False,
 ) -> None:
     """Download the files of a data set, or copy them from a folder; a broken download is resumed."""
-    wanted = recipe(name)
-    if folder is not None:
-        place = copy_dataset(name, folder, to)
-    elif to is None and (found := whereabouts(name))[1] != "download":
-        place = found[0]
-    else:
-        with progress_bar(json) as bar:
-            place = fetch_dataset(name, to, progress=steps_of(bar))
-    notes = pinned_checksums(name) if folder is None else ()
-    if json:
-        print_json({"name": name, "place": str(place), "licence": wanted.licence, "notes": list(notes)})
-        return
-    out.print(f"{name} is in {place}\nterms: {wanted.licence}", markup=False, soft_wrap=True)
-    for note in notes:
-        out.print(f"note: {note}", markup=False, soft_wrap=True)
+    with shown_progress(json) as progress:
+        result = fetch(name, source=folder, to=to, progress=progress)
+    present(result, json, _show)
+
+
+def _show(result: FetchResult) -> None:
+    say(f"{result.name} is in {result.place}", f"terms: {result.licence}")
+    print_notes(result.notes)
 
 
 COMMAND = fetch_data

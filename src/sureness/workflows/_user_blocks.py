@@ -10,20 +10,20 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from sureness.data.tables import BATCH_ROWS, readable, write_table
-from sureness.errors import DataError, FileError
+from sureness.errors import ColumnError, EmptyError
 
-_MOSTLY = 0.9  # share of the users whose tables are equally long when somebody cut them
+_MOSTLY = 0.9  # share of users with equally many rows from which a table looks cut
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of a table before it is read in earnest."""
+    """What a first look at a table says, before its probabilities are read."""
 
     n_rows: int
     n_users: int
     by_user: bool  # whether the rows are sorted by user, so that a user is whole once another one begins
     longest: int  # rows of the user with the most
-    at_longest: int  # how many users have so many
+    at_longest: int  # users with as many rows as that
 
 
 def survey(frame: pl.LazyFrame, path: Path) -> Survey:
@@ -34,7 +34,7 @@ def survey(frame: pl.LazyFrame, path: Path) -> Survey:
     with readable(path):
         for batch in users.collect_batches(chunk_size=BATCH_ROWS):
             if n_empty := batch["user_id"].null_count():
-                raise DataError(f"{path}: column user_id has {n_empty:,} empty values; fill or drop those rows")
+                raise ColumnError(f"{path}: column user_id has {n_empty:,} empty values; fill or drop those rows")
             runs = batch["user_id"].rle().struct.unnest()
             if last is not None:
                 runs = pl.concat([pl.DataFrame({"len": [n_last], "value": [last]}, schema=runs.schema), runs])
@@ -45,13 +45,13 @@ def survey(frame: pl.LazyFrame, path: Path) -> Survey:
             _add(counts, runs["len"][:-1])
             last, n_last = runs["value"][-1], int(runs["len"][-1])
     if last is None:
-        raise DataError(f"{path} has no rows; expected at least one pair")
+        raise EmptyError(f"{path} has no rows; expected at least one pair")
     _add(counts, pl.Series([n_last]))
     return _surveyed(counts, by_user=True)
 
 
 def looks_cut(frame: pl.LazyFrame, found: Survey, path: Path) -> bool:
-    """Whether these are the first rows of longer tables: nearly all users have as many, and there are more items."""
+    """Whether a table has only the best items of each user: nearly all have equally many rows, fewer than items."""
     if found.n_users < 2 or found.at_longest < _MOSTLY * found.n_users:
         return False
     with readable(path):
@@ -86,14 +86,6 @@ def write_blocks(blocks: Iterator[pl.DataFrame], path: Path) -> None:
         yield from blocks
 
     write_table(register_io_source(source, schema=first.schema), path)
-
-
-def check_table_name(path: Path) -> None:
-    """Refuse a name that no table can have: better before the work than after."""
-    if path.is_dir():
-        raise FileError(f"cannot write {path}: it is a folder; give the name of a file")
-    if path.suffix.lower() not in (".parquet", ".csv", ".tsv"):
-        raise FileError(f"cannot write {path}: the name must end in .parquet, .csv or .tsv")
 
 
 def _is_named(frame: pl.LazyFrame) -> bool:

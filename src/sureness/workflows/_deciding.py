@@ -1,4 +1,4 @@
-"""Lists of a table cut where the policy says: checked, put in order, and counted."""
+"""Cut the lists of a table where the policy says: check, sort, cut and count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import ColumnError, DataError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
 
@@ -18,7 +18,7 @@ _CELLS = 4_000_000  # probabilities in the matrix of a block of users
 
 @dataclass
 class Tally:
-    """What was decided, counted on the way."""
+    """Counts of what was decided, block by block."""
 
     sizes: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # users with each list size
     expected: float = 0.0  # sum over users with a list
@@ -26,7 +26,7 @@ class Tally:
     unsorted: int = 0  # users whose rows were not in the order of their probabilities
 
     def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray) -> None:
-        """Take in the users of a block."""
+        """Count the users of a block."""
         counts = np.bincount(sizes, minlength=len(self.sizes))
         counts[: len(self.sizes)] += self.sizes
         self.sizes = counts
@@ -34,12 +34,12 @@ class Tally:
         self.unsure += int(np.count_nonzero(unsure))
 
     def summary(self) -> dict[str, Any]:
-        """Users, list sizes and expected utility as plain numbers."""
+        """Users, list sizes and expected utility, as the fields of a result."""
         n_users, every = int(self.sizes.sum()), np.repeat(np.arange(len(self.sizes)), self.sizes)
         shares = {"smallest": 0, "median": 50, "largest": 100}
         quantiles = {name: float(np.percentile(every, share)) if n_users else 0.0 for name, share in shares.items()}
         return {
-            "users": n_users, "rows": int(every.sum()), "without_list": int(self.sizes[0]), "unsure": self.unsure,
+            "n_users": n_users, "n_rows": int(every.sum()), "without_list": int(self.sizes[0]), "unsure": self.unsure,
             "list_size": {"mean": float(every.mean()) if n_users else 0.0, **quantiles},
             "expected_utility": self.expected / max(n_users, 1),
         }  # fmt: skip
@@ -48,7 +48,7 @@ class Tally:
 def decide_block(
     table: pl.DataFrame, policy: ExpectedUtility, expected_relevant: float | None, tally: Tally, *, sizes_only: bool
 ) -> pl.DataFrame:
-    """Cut the lists of a block of whole users: the kept rows with rank, size and worth, or one row a user."""
+    """Cut the lists of a block of whole users: the kept rows with rank, size and worth, or one row per user."""
     users = table["user_id"].rle_id().to_numpy().astype(np.int64)
     probability = _checked(table)
     order = np.lexsort((-probability, users))  # stable: equal probabilities stay as they were
@@ -87,7 +87,7 @@ def _lists(
         if short.any():
             row = int(np.argmax(short))
             user, wanted = table["user_id"][int(starts[first + row])], missing[row] + listed[row]
-            raise DataError(
+            raise SettingError(
                 f"user {user} cannot have {wanted:.6g} relevant items: the listed probabilities add up to "
                 f"{listed[row]:.6g} already; give a number of at least that, or one for each user in a column "
                 "expected_relevant"
@@ -99,11 +99,11 @@ def _lists(
 def _checked(table: pl.DataFrame) -> FloatArray:
     for name in ("item_id", "probability"):
         if n_empty := table[name].null_count():
-            raise DataError(
+            raise ColumnError(
                 f"column {name} has {n_empty:,} empty values; drop those rows: a user without candidates has no rows"
             )
     if not table["probability"].dtype.is_numeric():
-        raise DataError(f"probabilities must be numbers, got values of type {table['probability'].dtype}")
+        raise ColumnError(f"probabilities must be numbers, got values of type {table['probability'].dtype}")
     probability = table["probability"].cast(pl.Float64).to_numpy()
     bad = ~((probability >= 0) & (probability <= 1))  # NaN is bad too
     if bad.any():
@@ -122,18 +122,18 @@ def _checked(table: pl.DataFrame) -> FloatArray:
 
 
 def _totals(table: pl.DataFrame, given: float | None, starts: IntArray) -> FloatArray | None:
-    """How many relevant items each user is said to have; None: nobody said."""
+    """How many relevant items each user is said to have; None where nothing says so."""
     if given is not None:
         return np.full(len(starts), given)
     if "expected_relevant" not in table.columns:
         return None
     column = table["expected_relevant"]
     if not column.dtype.is_numeric() or column.null_count():
-        raise DataError("column expected_relevant must hold a number in every row; fill it, or drop it")
+        raise ColumnError("column expected_relevant must hold a number in every row; fill it, or drop it")
     values = column.cast(pl.Float64).to_numpy()
     totals: FloatArray = values[starts]
     differ = values != np.repeat(totals, np.diff(starts, append=len(values)))  # NaN differs from itself
     if differ.any() or not np.isfinite(totals).all():
         user = table["user_id"][int(np.argmax(differ | ~np.isfinite(values)))]
-        raise DataError(f"expected_relevant must be one finite number for each user, got others for user {user}")
+        raise ColumnError(f"expected_relevant must be one finite number for each user, got others for user {user}")
     return totals

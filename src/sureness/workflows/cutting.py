@@ -1,0 +1,228 @@
+"""Choose list sizes: cut the lists of a table of probabilities, or make those of a run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from sureness._progress import Progress, silent
+from sureness.artefacts.packed import JSON
+from sureness.data.columns import Columns
+from sureness.data.tables import require_columns, scan_table, write_table
+from sureness.errors import DataError, SettingError, SurenessWarning
+from sureness.list_size.comparing import PolicyComparison
+from sureness.list_size.policies import ExpectedUtility
+from sureness.metrics.utility import named_utility
+from sureness.workflows._deciding import Tally, decide_block
+from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
+from sureness.workflows.inputs import check_table_name, counter, read_columns, refuse_input
+from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
+from sureness.workflows.plain import plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """What else is written about the lists of a run."""
+
+    save: Annotated[Path | None, "Save the fitted recommender (.sureness), for later lists."] = None
+    report: Annotated[Path | None, "Page about the lists (.html)."] = None
+    figures: Annotated[Path | None, "Folder for the page's figures as PNG and SVG."] = None
+    items: Annotated[Path | None, "Table with item_id and title, for the page."] = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CutResult:
+    """How long the lists are, and what they are worth."""
+
+    input: Path
+    output: Path
+    utility: str
+    n_users: int
+    n_rows: int
+    without_list: int  # users who see nothing
+    unsure: int  # users whom showing anything would hardly help
+    list_size: dict[str, float]  # mean, smallest, median, largest
+    expected_utility: float  # mean over users
+    in_batches: bool | None = None  # of a table: read in batches, since its rows are sorted by user
+    calibrator: str | None = None  # of a run
+    policy: str | None = None
+    chosen_because: str | None = None
+    comparison: PolicyComparison | None = None
+    report: Path | None = None
+    headline: str | None = None  # of the report
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found: dict[str, Any] = {"input": self.input, "output": self.output, "utility": self.utility}
+        if self.in_batches is not None:
+            found["read"] = "in batches" if self.in_batches else "into memory"
+        of_run = ("calibrator", "policy", "chosen_because")
+        found |= {name: getattr(self, name) for name in of_run if getattr(self, name) is not None}
+        found |= {
+            "users": self.n_users, "rows": self.n_rows, "without_list": self.without_list, "unsure": self.unsure,
+            "list_size": self.list_size, "expected_utility": self.expected_utility,
+        }  # fmt: skip
+        if self.headline is not None:
+            found["headline"] = self.headline
+        if self.comparison is not None:
+            found["comparison"] = self.comparison.table
+        return plain(found | {"report": self.report})  # type: ignore[no-any-return]
+
+
+def cut_table(
+    table: str | PathLike[str],
+    output: str | PathLike[str],
+    options: ListOptions | None = None,
+    *,
+    sizes_only: bool = False,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> CutResult:
+    """Keep as many of each user's rows as are worth showing, with rank, list_size and expected_utility.
+
+    A table whose rows are sorted by user may be larger than memory.
+
+    Parameters
+    ----------
+    table : path
+        With user_id, item_id and probability, and optionally expected_relevant.
+    output : path
+    options : ListOptions, optional
+    sizes_only : bool
+        Write one row per user instead of the lists.
+    columns : Columns, optional
+    progress : Progress
+    """
+    path, target = Path(table), Path(output)
+    options, columns = options or ListOptions(), columns or Columns()
+    policy, total = options.policy(), options.expected_relevant
+    check_table_name(target)
+    refuse_input(target, path)
+    if isinstance(total, str):
+        raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
+    names = columns.renamed("user_id", "item_id", "probability")
+    frame = scan_table(path, names, numbers=("probability", "expected_relevant"))
+    require_columns(frame, ["user_id", "item_id", "probability"], path)
+    found, tally = survey(frame, path), Tally()
+    if total is None and looks_cut(frame, found, path):
+        _warn_cut(path, policy, frame, found.longest)
+    count = counter(progress, "cutting lists", found.n_rows)
+
+    def blocks() -> Iterator[pl.DataFrame]:
+        for block in blocks_of_users(frame, path, by_user=found.by_user):
+            try:
+                cut = decide_block(block, policy, total, tally, sizes_only=sizes_only)
+            except DataError as error:
+                raise type(error)(f"{path}: {error}") from error
+            count(block.height)
+            yield cut.rename({ours: theirs for ours, theirs in names.items() if ours in cut.columns})
+
+    write_blocks(blocks(), target)
+    if tally.unsorted:
+        warnings.warn(
+            f"the rows of {tally.unsorted:,} users were not in the order of their probabilities; they were sorted",
+            SurenessWarning, stacklevel=2,
+        )  # fmt: skip
+    name = named_utility(policy.utility).name
+    return CutResult(input=path, output=target, utility=name, in_batches=found.by_user, **tally.summary())
+
+
+def _warn_cut(path: Path, policy: ExpectedUtility, frame: pl.LazyFrame, longest: int) -> None:
+    """Utilities that are normalised by the number of relevant items need to know how many there are in all."""
+    if named_utility(policy.utility).normaliser == "none" or "expected_relevant" in frame.collect_schema().names():
+        return
+    warnings.warn(
+        f"{path} looks like the best {longest:,} items of each user; how many relevant items are among the others is "
+        f"not known, so lists for {policy.utility} may be too short. Say it with expected_relevant, as an option or "
+        "a column",
+        SurenessWarning, stacklevel=3,
+    )  # fmt: skip
+
+
+def cut_run(
+    run: str | PathLike[str],
+    output: str | PathLike[str],
+    options: ListOptions | None = None,
+    calibration: CalibrationOptions | None = None,
+    page: PageOptions | None = None,
+    *,
+    sizes_only: bool = False,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> CutResult:
+    """Make the lists of a run, or of a recommender that was saved; with a test, compare them with other sizes.
+
+    Parameters
+    ----------
+    run : path
+        A run, a model, a source or a recommender.
+    output : path
+    options : ListOptions, optional
+    calibration : CalibrationOptions, optional
+    page : PageOptions, optional
+    sizes_only : bool
+        Write one row per user instead of the lists.
+    columns : Columns, optional
+        Of logs and of the table of titles.
+    progress : Progress
+    """
+    path, target = Path(run), Path(output)
+    options, page, columns = options or ListOptions(), page or PageOptions(), columns or Columns()
+    named_utility(options.utility or "f1")
+    check_table_name(target)
+    titles = None if page.items is None else read_columns(page.items, columns, ["item_id", "title"])
+    listing = open_listing(path, options, calibration, columns=columns, progress=progress)
+    compared = listing.compared()
+    if page.save is not None:
+        listing.recommender.save(page.save)
+    tally = _write_lists(listing, target, progress, sizes_only=sizes_only)
+    headline = None
+    if page.report is not None:
+        headline = _write_page(page.report, page.figures, titles, listing, compared, progress)
+    recommender = listing.recommender
+    return CutResult(
+        input=path, output=target, utility=named_utility(getattr(recommender.policy_, "utility", "f1")).name,
+        calibrator=repr(recommender.calibrator), policy=repr(recommender.policy_),
+        chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
+        **tally.summary(),
+    )  # fmt: skip
+
+
+def _write_lists(listing: Listing, output: Path, progress: Progress, *, sizes_only: bool) -> Tally:
+    recommender, tally = listing.recommender, Tally()
+    n_users = recommender.source.n_users
+    if sizes_only:
+        every = recommender.sizes()
+        tally.add(*(every[name].fill_null(0).to_numpy() for name in ("list_size", "expected_utility", "unsure")))
+        write_table(every, output)
+        return tally
+    count = counter(progress, "making lists", n_users)
+
+    def blocks() -> Iterator[pl.DataFrame]:
+        for part, n_block in recommender.tables(np.arange(n_users)):
+            first = part.filter(rank=1)
+            sizes = np.pad(first["list_size"].to_numpy(), (0, n_block - first.height))  # the others see nothing
+            tally.add(sizes, first["expected_utility"].fill_null(0.0).to_numpy(), first["unsure"].to_numpy())
+            count(n_block)
+            yield part
+
+    write_blocks(blocks(), output)
+    return tally
+
+
+def _write_page(
+    page: Path, figures: Path | None, titles: pl.DataFrame | None, listing: Listing,
+    compared: PolicyComparison | None, progress: Progress,
+) -> str:  # fmt: skip
+    from sureness.report import gather_list_sizes, write_list_size_report
+
+    test = listing.run.test if listing.run is not None and compared is not None else None
+    found = gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)
+    return write_list_size_report(page, found, figures_dir=figures, progress=progress).headline

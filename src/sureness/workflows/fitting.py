@@ -1,0 +1,254 @@
+"""Fit a calibrator to a table of scores and labels, or to the candidates of a run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+
+from sureness._progress import Progress, silent
+from sureness._types import AnyArray, Estimand, Risk
+from sureness.artefacts.packed import JSON
+from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.choosing import choose, cross_validate
+from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.top_n import TopNCalibrator
+from sureness.data.columns import Columns
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table, stream_pairs
+from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
+from sureness.metrics.intervals import Interval
+from sureness.models.runs import load_run as open_run
+from sureness.propensity.models import PopularityPropensity
+from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
+from sureness.workflows.options import OneOf
+from sureness.workflows.plain import plain
+
+AUTO = ("platt", "beta", "gaussian", "gamma", "isotonic")
+_JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
+_OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
+_OF_TABLES = ("sampling_rate", "relative_propensity")
+_OF_RUNS = ("held_out", "train", "popularity_propensity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How a calibrator is fitted, and what is known about the pairs."""
+
+    method: Annotated[
+        str, "Calibration method; auto compares several by cross-fitting.", OneOf(("calibrator",), others=("auto",))
+    ] = "gaussian"
+    risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
+    estimand: Annotated[Estimand | None, "What the probability is of; preference if there are propensities."] = None
+    held_out_share: Annotated[float, "Share of the positives that is labelled 1."] = 1.0
+    training_pairs: Annotated[
+        Literal["kept", "left_out"], "Whether the table has the pairs of the training log, labelled 0."
+    ] = "kept"
+    sampling_rate: Annotated[float | None, "Share of the pairs labelled 0 that the table kept, or 'unknown'."] = (
+        1.0  # None: unknown
+    )
+    base_rate: Annotated[float | None, "Known mean probability over all pairs."] = None
+    anchor: Annotated[Path | None, "Table with uniformly exposed pairs: score and label."] = None
+    relative_propensity: Annotated[bool, "Propensities are known up to a factor, as popularity is."] = False
+    held_out: Annotated[Path | None, "For a run: log of held-out pairs, in place of its validation part."] = None
+    train: Annotated[Path | None, "For a run: log the model was trained on, in place of its own."] = None
+    popularity_propensity: Annotated[bool, "For a run: estimate propensities from popularity."] = False
+    top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
+    by: Annotated[str, "What auto compares: nll, brier, ece, adaptive_ece or ece@N."] = "nll"
+
+    def unfitted(self, method: str) -> Calibrator:
+        """The calibrator of a method, with these settings."""
+        calibrator = make_calibrator(method, risk=self.risk)
+        return calibrator if self.top_n is None else TopNCalibrator(calibrator, n=self.top_n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitResult:
+    """A fitted calibrator, and how well it does on users it was not fitted on."""
+
+    data: Path
+    output: Path | None
+    calibrator: Any
+    n_pairs: int
+    out_of_fold: Mapping[str, Interval] | None  # None: not judged
+    chosen_because: str | None = None  # where methods were compared
+    comparison: pl.DataFrame | None = None
+
+    @property
+    def parameters(self) -> dict[str, float] | None:
+        """The parameters under the names of the literature; None for a calibrator that has none."""
+        return getattr(getattr(self.calibrator, "base_", self.calibrator), "natural_parameters_", None)
+
+    @property
+    def own_shares(self) -> dict[str, float] | None:
+        """How far each segment's map is its own; None where there are no segments."""
+        return getattr(self.calibrator, "shares_", None)
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found: dict[str, Any] = {"table": self.data, "output": self.output, "pairs": self.n_pairs}
+        if self.comparison is not None:
+            found |= {"chosen_because": self.chosen_because, "comparison": self.comparison}
+        if self.out_of_fold is not None:
+            found["out_of_fold"] = {
+                name: {"value": each.value, "low": each.low, "high": each.high}
+                for name, each in self.out_of_fold.items()
+            }
+        found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_}
+        found["score_range"] = self.calibrator.score_range_
+        if self.parameters is not None:
+            found["parameters"] = self.parameters
+        if self.own_shares is not None:
+            found |= {"strength": self.calibrator.strength_, "segments": self.own_shares}
+        return plain(found)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """What a calibrator is fitted to."""
+
+    data: CalibrationSet
+    n_pairs: int
+    segments: AnyArray | None = field(default=None)
+
+
+def fit(
+    data: str | PathLike[str],
+    options: FitOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    output: str | PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> FitResult:
+    r"""Fit a calibrator to a table of scores and labels, or to all candidates of a run.
+
+    A table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
+    it was not fitted on.
+
+    Parameters
+    ----------
+    data : path
+        A table (.parquet, .csv or .tsv), or a saved run, model or source.
+    options : FitOptions, optional
+    columns : Columns, optional
+        With a segment column, one map is fitted for each of its values.
+    output : path, optional
+        Where the calibrator is saved.
+    progress : Progress
+
+    Examples
+    --------
+    >>> import tempfile; table = Path(tempfile.mkdtemp()) / "pairs.csv"
+    >>> _ = table.write_text("score,label\n" + "0.1,0\n0.4,1\n0.5,0\n0.9,1\n" * 20)
+    >>> fit(table, FitOptions(method="platt")).n_pairs
+    80
+    """
+    place, target = Path(data), None if output is None else Path(output)
+    options, columns = options or FitOptions(), columns or Columns()
+    if options.method == "auto" and columns.segment is not None:
+        raise SettingError("method auto compares maps for all pairs; name a method to fit segments")
+    pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)
+    chosen_because = comparison = None
+    calibrator: Any
+    if options.method == "auto":
+        choice = choose([options.unfitted(name) for name in AUTO], pairs.data, by=options.by, progress=progress)
+        calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
+    elif pairs.segments is not None:
+        calibrator = SegmentCalibrator(options.unfitted(options.method)).fit(pairs.data, segments=pairs.segments)
+    else:
+        calibrator = options.unfitted(options.method).fit(pairs.data)
+    judged = _out_of_fold(calibrator, pairs, options.top_n)
+    if target is not None:
+        calibrator.save(target)
+    return FitResult(
+        data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
+        chosen_because=chosen_because, comparison=comparison,
+    )  # fmt: skip
+
+
+def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    refuse_given(options, _OF_RUNS, f"belongs to a run, got the table {path}")
+    frame = scan_table(path, columns.renamed(*_OF_PAIRS))
+    segment = [] if columns.segment is None else [columns.segment]
+    require_columns(frame, ["score", "label", *segment], path)
+    n_rows = count_rows(frame, path)
+    estimand = options.estimand
+    if estimand is None:
+        estimand = "preference" if "propensity" in frame.collect_schema().names() else "interaction"
+
+    def chunks() -> Iterator[ScoredPairs]:
+        return stream_pairs(frame, path, counter(progress, "reading pairs", n_rows))
+
+    data = CalibrationSet.from_chunks(
+        chunks, estimand=estimand, held_out_share=options.held_out_share, training_pairs=options.training_pairs,
+        sampling_rate=options.sampling_rate, base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
+        relative_propensity=options.relative_propensity,
+    )  # fmt: skip
+    with readable(path):
+        segments = frame.select(segment).collect()[segment[0]].to_numpy() if segment else None
+    return _Pairs(data, n_rows, segments)
+
+
+def _pairs_of_run(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    """All candidates of a run, labelled by its held-out log."""
+    refuse_given(options, _OF_TABLES, f"belongs to a table, got the run {path}")
+    if columns.segment is not None:
+        raise SettingError("segments are a column of a table; write one with `sureness apply` first")
+    run = open_run(path)
+    held_out = run.validation if options.held_out is None else warned_log(run, options.held_out, columns)
+    train = run.train if options.train is None else warned_log(run, options.train, columns)
+    if held_out is None:
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+    propensity = None
+    if options.popularity_propensity:
+        if train is None:
+            raise EmptyError(f"{path} has no training log to count popularity in; give one with train")
+        propensity = PopularityPropensity().fit(items=train.items.at(train.item_rows).to_numpy())
+    data = CalibrationSet.from_source(
+        run.source, held_out, train=train, propensity=propensity, held_out_share=options.held_out_share,
+        estimand=options.estimand or ("interaction" if propensity is None else "preference"),
+        base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
+        relative_propensity=propensity is not None,
+    )  # fmt: skip
+    n_pairs = run.source.n_users * run.source.n_items - (0 if train is None else len(train))
+    return _Pairs(_counted(data, n_pairs, progress), n_pairs)
+
+
+def _counted(data: CalibrationSet, n_pairs: int, progress: Progress) -> CalibrationSet:
+    """The same set, which reports every pass."""
+
+    def chunks() -> Iterator[ScoredPairs]:
+        count = counter(progress, "scoring candidates", n_pairs)
+        for pairs in data.chunks():
+            count(len(pairs))
+            yield pairs
+
+    return replace(data, chunks=chunks)
+
+
+def _anchor(path: Path | None, columns: Columns) -> ScoredPairs | None:
+    if path is None:
+        return None
+    frame = scan_table(path, columns.renamed("score", "label"))
+    require_columns(frame, ["score", "label"], path)
+    with readable(path):
+        return pairs_of_table(frame.select("score", "label").collect())
+
+
+def _out_of_fold(calibrator: Any, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+    """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
+    if pairs.segments is not None or pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
+        return None  # with relative propensities, the level is not that of the labels
+    metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
+    try:
+        return dict(cross_validate(calibrator, pairs.data, metrics=metrics))
+    except DataError as error:
+        warnings.warn(f"the fit cannot be judged on users it has not seen: {error}", SurenessWarning, stacklevel=2)
+        return {}

@@ -1,0 +1,164 @@
+"""The recommender that makes the lists of a run: opened if it was saved, else fitted to the run's validation part."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from sureness._artefacts import MANIFEST
+from sureness._progress import Progress, silent
+from sureness.calibration.base import Calibrator
+from sureness.calibration.catalogue import CALIBRATORS, make_calibrator
+from sureness.calibration.per_user import PER_USER, PerUserCalibrator
+from sureness.calibration.saving import load
+from sureness.data.columns import Columns
+from sureness.errors import EmptyError, KindError, SettingError, SurenessWarning
+from sureness.list_size.comparing import PolicyComparison
+from sureness.list_size.policies import ExpectedUtility
+from sureness.metrics.utility import named_utility
+from sureness.models.runs import Run
+from sureness.models.runs import load_run as open_run
+from sureness.numerics.checks import check_choice
+from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
+from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.workflows.comparing import compare_with_baselines
+from sureness.workflows.inputs import warned_log
+from sureness.workflows.options import Usually
+
+AUTO, USUAL = "auto", "per-user-platt"
+CALIBRATIONS = (*PER_USER, *CALIBRATORS, AUTO)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """How long lists are chosen; None where nothing was said."""
+
+    utility: Annotated[str | None, "What a list is worth: ndcg, pdcg, f1, tp or dcg.", Usually("f1")] = None
+    min_size: Annotated[int | None, "Fewest items; with 0, a user may see none.", Usually(1)] = None
+    max_size: Annotated[int | None, "Most items.", Usually(50)] = None
+    expected_relevant: Annotated[
+        float | Literal["carried", "fitted"] | None,
+        "Relevant items of a user, beyond the table too; for a run also carried or fitted.",
+    ] = None
+
+    def policy(self) -> ExpectedUtility:
+        """The policy, with the usual settings where nothing was said."""
+        sizes: dict[str, Any] = {
+            name: getattr(self, name) for name in ("min_size", "max_size") if getattr(self, name) is not None
+        }
+        return ExpectedUtility(named_utility(self.utility or "f1").name, **sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationOptions:
+    """Where the probabilities of a run come from, and logs in place of its own."""
+
+    calibrator: Annotated[Path | None, "Calibrator that is fitted already: a file of `sureness fit`."] = None
+    calibrate: Annotated[str | None, f"Calibrator to fit: {', '.join(CALIBRATIONS)}.", Usually(USUAL)] = None
+    held_out: Annotated[Path | None, "Log to calibrate on, in place of the run's validation part."] = None
+    train: Annotated[Path | None, "Log the model was trained on, in place of the run's."] = None
+    test: Annotated[Path | None, "Log to judge the lists by, in place of the run's test part."] = None
+
+    @property
+    def logs(self) -> dict[str, Path]:
+        """The given logs by the part of the run that they replace."""
+        given = {"train": self.train, "validation": self.held_out, "test": self.test}
+        return {part: path for part, path in given.items() if path is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A fitted recommender, and the run it was fitted to."""
+
+    recommender: ConfidentRecommender
+    run: Run | None  # None: it was saved without its split
+    chosen_because: str | None = None
+
+    def compared(self) -> PolicyComparison | None:
+        """The lists beside those of other policies, if there is a test that can judge them."""
+        run = self.run
+        if run is None or run.test is None or run.validation is None:
+            return None
+        if run.about.get("protocol") == "preference":
+            warnings.warn(
+                "the test of this run knows only the items that were shown, so lists made from all items cannot be "
+                "judged by it",
+                SurenessWarning, stacklevel=2,
+            )  # fmt: skip
+            return None
+        return compare_with_baselines(self.recommender, train=run.train, validation=run.validation, test=run.test)
+
+
+def open_listing(
+    path: Path,
+    options: ListOptions,
+    calibration: CalibrationOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> Listing:
+    """Open a saved recommender, or fit one to a run, a model or a source.
+
+    Parameters
+    ----------
+    path : path
+    options : ListOptions
+    calibration : CalibrationOptions, optional
+    columns : Columns, optional
+        Of the logs in place of the run's own.
+    progress : Progress
+    """
+    calibration, columns = calibration or CalibrationOptions(), columns or Columns()
+    if (path / "recommender" / MANIFEST).exists():
+        _refuse_any(path, {**vars(options), **vars(calibration)})
+        return Listing(ConfidentRecommender.load(path), None)
+    run = open_run(path)
+    given: dict[str, Any] = {part: warned_log(run, log, columns) for part, log in calibration.logs.items()}
+    run = replace(run, **given, about={} if "test" in given else run.about)
+    if run.validation is None:
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+    if calibration.calibrate == AUTO:
+        return _chosen(run, options, calibration, progress)
+    calibrator, ready = _calibrator(calibration)
+    target = "carried" if options.expected_relevant is None else options.expected_relevant
+    recommender = ConfidentRecommender(run.source, calibrator, options.policy(), expected_relevant=target)
+    return Listing(recommender.fit(run.train, run.validation, refit=not ready, progress=progress), run)
+
+
+def _refuse_any(path: Path, said: Mapping[str, object]) -> None:
+    """A saved recommender has its calibrator and policy."""
+    for name, value in said.items():
+        if value is not None:
+            raise SettingError(
+                f"{path} was saved with its calibrator and list sizes, so {name} has no meaning; leave it out, or give "
+                "the run it was made from"
+            )
+
+
+def _chosen(run: Run, options: ListOptions, calibration: CalibrationOptions, progress: Progress) -> Listing:
+    """Whatever makes the best lists of the validation part."""
+    if any(said is not None for said in (options.expected_relevant, calibration.calibrator, options.min_size)):
+        raise SettingError(
+            "calibrate=auto decides everything itself; leave expected_relevant, calibrator and min_size out"
+        )
+    assert run.validation is not None
+    policy = options.policy()
+    ways = ways_to_decide(run.source, policy.utility, policy.max_size)
+    choice = choose_list_sizes(ways, run.train, run.validation, progress=progress)
+    return Listing(choice.best, run, choice.reason)
+
+
+def _calibrator(options: CalibrationOptions) -> tuple[PerUserCalibrator | Calibrator, bool]:
+    """The calibrator that was asked for, and whether it is fitted already."""
+    if options.calibrator is not None:
+        if options.calibrate is not None:
+            raise SettingError("give calibrator for one that is fitted, or calibrate to fit one, not both")
+        loaded = load(options.calibrator)
+        if not isinstance(loaded, PerUserCalibrator | Calibrator):
+            raise KindError(f"{options.calibrator} has one map per segment, and lists have none; give another one")
+        return loaded, True
+    name = check_choice(options.calibrate or USUAL, "calibrate", CALIBRATIONS)
+    return PER_USER[name]() if name in PER_USER else make_calibrator(name), False

@@ -1,0 +1,149 @@
+"""Read a log of interactions, by the name of a data set or from a file, and split it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from sureness._progress import Progress, silent
+from sureness.data.columns import Columns
+from sureness.data.interactions import Interactions
+from sureness.data.recipes.base import Dataset, Protocol, Recipe
+from sureness.data.recipes.catalogue import RECIPES, recipe
+from sureness.data.recipes.loading import load_dataset
+from sureness.data.recipes.preparing import prepare
+from sureness.data.splitting import Split
+from sureness.errors import SettingError
+
+_FILES = (".csv", ".tsv", ".parquet", ".gz")
+_OF_LOGS = ("user_id", "item_id", "rating", "time", "domain")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """Where a log is, and how it is split."""
+
+    folder: Annotated[Path | None, "Folder or archive that holds the data set."] = None
+    option: Annotated[tuple[str, ...], "Option of a data set, such as artefact=true; may repeat."] = ()
+    protocol: Annotated[Protocol | None, "How to split, if not in the data set's own way."] = None
+    positive_above: Annotated[float | None, "Only pairs rated higher count."] = None
+    per_user: Annotated[int | None, "Drop users with fewer interactions."] = None
+    seed: Annotated[int, "Seed of the split and of training; the same seed gives the same result."] = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SplitLog:
+    """A log that is split, and where it comes from."""
+
+    split: Split
+    recipe: Recipe | None  # None: it was read from a file
+    about: Mapping[str, Any]  # what a run remembers of its data
+    notes: tuple[str, ...]  # what was dropped, and what training never meets
+
+    @property
+    def validation(self) -> Interactions | None:
+        """The part that stops training early; None where the split has none."""
+        return self.split.validation if len(self.split.validation) else None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many pairs each part has."""
+        return {name: len(part) for name, part in self.split.parts.items()}
+
+    def good_settings(self, model: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The given settings over those known to be good for this data set."""
+        from sureness.models.recommended import recommended
+
+        return (recommended(self.recipe.name, model) if self.recipe else {}) | dict(given)
+
+
+def read_log(
+    data: str, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
+) -> tuple[Dataset, Recipe | None]:
+    """Read a data set by its name, or the interactions of a file.
+
+    Parameters
+    ----------
+    data : str
+        The name of a data set, or a file: .parquet, .csv or .tsv.
+    options : LogOptions, optional
+    columns : Columns, optional
+        Of a file.
+    progress : Progress
+    """
+    options, columns = options or LogOptions(), columns or Columns()
+    if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
+        if options.option or options.folder is not None:
+            raise SettingError(f"option and folder belong to a data set that is read by name, got the file {data}")
+        log = Interactions.read(data, columns.renamed(*_OF_LOGS))
+        return Dataset(data, log, notes=log.notes), None
+    known = recipe(data)
+    return load_dataset(data, options.folder, progress=progress, **_recipe_options(known, options.option)), known
+
+
+def split_log(
+    data: str, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
+) -> SplitLog:
+    """Read a data set or a file, and split it by the protocol of the data set or the one that is given.
+
+    Examples
+    --------
+    >>> import tempfile, polars as pl; path = f"{tempfile.mkdtemp()}/log.csv"
+    >>> rows = {"user_id": [user for user in range(8) for _ in range(10)], "item_id": list(range(10)) * 8}
+    >>> pl.DataFrame(rows).write_csv(path)
+    >>> sum(split_log(path, LogOptions(seed=1)).sizes.values())
+    80
+    """
+    options = options or LogOptions()
+    dataset, known = read_log(data, options, columns=columns, progress=progress)
+    threshold = options.positive_above
+    if threshold is None and known is not None:
+        threshold = known.positive_above
+    split = prepare(
+        dataset, options.protocol, seed=options.seed, positive_above=threshold, per_user=options.per_user
+    )  # fmt: skip
+    about = {
+        "data": data, "protocol": options.protocol or (known.protocol if known else "ratio"), "seed": options.seed,
+        "positive_above": threshold, "options": list(options.option),
+    }  # fmt: skip
+    notes = tuple(dict.fromkeys((*dataset.notes, *split.notes, *_untrained(split))))
+    return SplitLog(split=split, recipe=known, about=about, notes=notes)
+
+
+def named_value(text: str) -> tuple[str, str]:
+    """Both sides of a word such as epochs=50.
+
+    Examples
+    --------
+    >>> named_value("epochs=50")
+    ('epochs', '50')
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SettingError(f"an option must be written as name=value, got {text!r}")
+    return name, value
+
+
+def _recipe_options(known: Recipe, texts: tuple[str, ...]) -> dict[str, Any]:
+    """The options of a recipe from words such as artefact=true; `load_dataset` refuses what is not allowed."""
+    values: dict[str, Any] = {}
+    for name, value in map(named_value, texts):
+        allowed = {str(each).lower(): each for each in known.options.get(name, ())}
+        values[name] = allowed.get(value.lower(), value)
+    return values
+
+
+def _untrained(split: Split) -> list[str]:
+    """Notes on users and items of the test that training never meets."""
+    degrees = {
+        "users": (split.test.user_degree, split.train.user_degree),
+        "items": (split.test.item_degree, split.train.item_degree),
+    }
+    counts = {name: int(((test > 0) & (train == 0)).sum()) for name, (test, train) in degrees.items()}
+    return [
+        f"{n:,} {name} of the test have no training pair; the model knows nothing about them, but they are judged too"
+        for name, n in counts.items()
+        if n
+    ]

@@ -1,0 +1,141 @@
+"""Judge saved calibrators on labelled pairs and write a page about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+
+from sureness._progress import Progress, silent
+from sureness.artefacts.packed import JSON
+from sureness.calibration.saving import load
+from sureness.data.columns import Columns
+from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
+from sureness.errors import ColumnError, SettingError
+from sureness.report import ListSizes, ReportSummary, gather_list_sizes, write_report
+from sureness.workflows.inputs import read_columns
+from sureness.workflows.listing import ListOptions, open_listing
+from sureness.workflows.options import Usually
+from sureness.workflows.plain import plain
+
+_NAMES = ("score", "label", "user_id", "item_id", "weight")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """What the page shows besides the calibrators."""
+
+    figures: Annotated[Path | None, "Folder for the figures as PNG and SVG."] = None
+    items: Annotated[Path | None, "Table with item_id and title."] = None
+    train: Annotated[Path | None, "Training log, to count each user's interactions."] = None
+    candidates: Annotated[Path | None, "Table with user_id, item_id, score for top lists."] = None
+    lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
+    utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
+    group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
+    title: Annotated[str | None, "Title of the page."] = None
+    most_rows: Annotated[int, "Judge on a sample of the users if the table has more rows than this."] = 2_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportResult:
+    """What the page says first, and where it is."""
+
+    output: Path
+    n_pairs: int
+    summary: ReportSummary
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found = {
+            "output": self.output, "pairs": self.n_pairs, "headline": self.summary.headline,
+            "main": self.summary.main, "ece": self.summary.ece, "figures": self.summary.figures,
+        }  # fmt: skip
+        return plain(found)  # type: ignore[no-any-return]
+
+
+def report(
+    table: str | PathLike[str],
+    calibrators: Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    options: ReportOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> ReportResult:
+    """Judge calibrators on labelled pairs and write one self-contained HTML page.
+
+    Parameters
+    ----------
+    table : path
+        Pairs with score and label that no calibrator was fitted on.
+    calibrators : sequence of paths
+        Saved calibrators; the first is the main one.
+    output : path
+    options : ReportOptions, optional
+    columns : Columns, optional
+    progress : Progress
+    """
+    options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
+    if options.utility is not None and options.lists is None:
+        raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
+    fitted = _load_all([Path(path) for path in calibrators])
+    rows, notes = _judged_rows(Path(table), columns, options.most_rows, options.group_column)
+    pairs = pairs_of_table(rows)
+    titles = _optional(options.items, columns, ["item_id", "title"])
+    log = _optional(options.train, columns, ["user_id"])
+    summary = write_report(
+        target, pairs, fitted,
+        items=titles,
+        user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
+        groups=None if options.group_column is None else rows[options.group_column].to_numpy(),
+        candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score"]),
+        list_sizes=_list_sizes(options, titles, progress),
+        figures_dir=options.figures, title=options.title, notes=notes, progress=progress,
+    )  # fmt: skip
+    return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
+
+
+def _load_all(paths: list[Path]) -> dict[str, Any]:
+    fitted: dict[str, Any] = {}
+    for path in paths:
+        name = path.stem if path.stem not in fitted else str(path)
+        fitted[name] = load(path)
+    return fitted
+
+
+def _judged_rows(
+    table: Path, columns: Columns, most_rows: int, group_column: str | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
+    frame = scan_table(table, columns.renamed(*_NAMES))
+    wanted = ["score", "label", *([group_column] if group_column else [])]
+    require_columns(frame, wanted, table)
+    names = frame.collect_schema().names()
+    frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
+    n_rows = count_rows(frame, table)
+    notes: list[str] = []
+    if n_rows > most_rows:
+        if "user_id" not in names:
+            raise ColumnError(f"{table} has {n_rows:,} rows and no user_id to sample by; raise most_rows or add users")
+        every = -(-n_rows // most_rows)
+        frame = frame.filter(pl.col("user_id").hash(seed=0) % every == 0)
+        notes.append(f"Judged on one in {every} users of {n_rows:,} rows.")
+    with readable(table):
+        return frame.collect(engine="streaming"), notes
+
+
+def _optional(path: Path | None, columns: Columns, needed: list[str]) -> pl.DataFrame | None:
+    return None if path is None else read_columns(path, columns, needed)
+
+
+def _list_sizes(options: ReportOptions, titles: pl.DataFrame | None, progress: Progress) -> ListSizes | None:
+    if options.lists is None:
+        return None
+    listing = open_listing(options.lists, ListOptions(utility=options.utility), progress=progress)
+    compared = listing.compared()
+    test = None if listing.run is None or compared is None else listing.run.test
+    return gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)
