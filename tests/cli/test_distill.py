@@ -192,7 +192,7 @@ def test_a_killed_command_goes_on_to_the_same_models(folder):
     succeed(*LONG, "-o", "whole", cwd=folder)
     killed_when_there_is("teacher", LONG, folder, "killed")
     said = killed_when_there_is("both", LONG, folder, "killed", signal.SIGINT)
-    assert "the same command goes on from the last checkpoint" in " ".join(said.split())
+    assert "stopped; " in " ".join(said.split())
     assert told(*LONG, "-o", "killed", cwd=folder)["resumed"]
     for role in ("teacher", "student"):
         np.testing.assert_array_equal(*(scores(folder / name / role) for name in ("whole", "killed")))

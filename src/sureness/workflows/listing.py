@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -43,6 +44,10 @@ class ListOptions:
         float | Literal["carried", "fitted"] | None,
         "Relevant items of a user, beyond the table too; for a run also carried or fitted.",
     ] = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.expected_relevant, float) and not math.isfinite(self.expected_relevant):
+            raise SettingError(f"expected_relevant must be a finite number, got {self.expected_relevant}")
 
     def policy(self) -> ExpectedUtility:
         """The policy, with the usual settings where nothing was said."""
