@@ -220,8 +220,7 @@ def _exact(probabilities: np.ndarray) -> np.ndarray:
 
 
 def _cut(recommender: ConfidentRecommender, rows: np.ndarray) -> None:
-    for _, lists in recommender._lists(rows, recommender.seen_):
-        recommender.policy_.sizes(lists)
+    recommender.policy_.sizes(recommender.lists(rows))
 
 
 def _by_sklearn(source: FactorSource, held_out: Interactions, users: np.ndarray) -> None:

@@ -1,8 +1,8 @@
 """Private names stay in their package: nobody else imports or reaches for what starts with one underscore.
 
-The packages are the folders of `sureness`, and beside the library reproduction, benchmarks and examples. Modules that lie
-beside the folders (`_types`, `_lazy`, ...) belong to the whole library, but not to those outside it. Private names of
-other libraries are not our concern.
+The packages are the folders of `sureness`, and outside the library reproduction, benchmarks and examples. Modules that
+lie beside the folders (`_types`, `_lazy`, ...) belong to the whole library, but not to those outside it. Private names
+of other libraries are not our concern.
 """
 
 from __future__ import annotations

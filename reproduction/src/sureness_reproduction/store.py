@@ -6,14 +6,14 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
-from sureness._artefacts import read_manifest, write_folder
 from sureness.errors import ArtefactError, DataError, FileError
 from sureness_reproduction.cells import Cell, key_of, work_of
+from sureness_reproduction.folders import read_folder, write_folder
 from sureness_reproduction.sealing import sealing_tests
 from sureness_reproduction.workbench import DataShelf, Finished, Workbench
 
-_FORMAT, _SCHEMA = "sureness-cell", 1
 _A_DAY = 86_400.0  # seconds
 
 
@@ -41,7 +41,7 @@ class CellStore:
     def has(self, cell: Cell) -> bool:
         """Whether a cell is finished; one that was damaged since is taken away, to be computed again."""
         try:
-            read_manifest(self.folder / self.key(cell), _FORMAT, _SCHEMA)
+            read_folder(self.folder / self.key(cell))
         except ArtefactError:
             shutil.rmtree(self.folder / self.key(cell), ignore_errors=True)
             return False
@@ -58,7 +58,7 @@ class CellStore:
     def find(self, cell: Cell) -> Finished:
         """What a finished cell found."""
         folder = self.folder / self.key(cell)
-        return Finished(folder, read_manifest(folder, _FORMAT, _SCHEMA))
+        return Finished(folder, read_folder(folder))
 
     def compute(self, cell: Cell) -> Finished:
         """Compute a cell whose needs are finished, and keep what it found."""
@@ -68,7 +68,7 @@ class CellStore:
             raise DataError(
                 f"{cell.label} chooses, and needs {judging[0].label}, which looks at test labels; take another need"
             )
-        about = {"format": _FORMAT, "schema": _SCHEMA, "work": cell.work, "parameters": cell.parameters}
+        about: dict[str, Any] = {"work": cell.work, "parameters": cell.parameters}
         if isinstance(data := cell.parameters.get("data"), str):
             about["data_fingerprint"] = self.shelf.fingerprint(data)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.numerics.logistic import logit
@@ -18,6 +17,7 @@ from sureness_reproduction.calibration.sets import AS_LOGGED, set_of, threshold_
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
 from sureness_reproduction.published import TITLES, published
+from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 
 METHODS = (*COUNTING, *PARAMETRIC)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics.calibration import METRICS, cell_sums, judge
 from sureness.metrics.intervals import cluster_sums
@@ -17,6 +16,7 @@ from sureness_reproduction.calibration.fitting import CONSTANT, maps_cell, maps_
 from sureness_reproduction.calibration.grid import recommender
 from sureness_reproduction.calibration.sets import anchor_rows, test_pairs, uses_anchor
 from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Finished, Workbench
 
 N_BINS = 15  # of ECE and MCE, as in the text

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
@@ -41,6 +40,7 @@ from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
 from sureness_reproduction.published import TITLES
+from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 
 ESTIMATORS = ("random", "uniform", "popularity", "naive Bayes", "logistic regression", "published")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sureness._types import BoolArray, FloatArray
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.filtering import rated_above
 from sureness.data.interactions import Interactions
@@ -19,6 +18,7 @@ from sureness.propensity.models import PopularityPropensity
 from sureness.sources.base import ScoreSource
 from sureness.sources.tables import scores_of
 from sureness_reproduction.sealing import load_dataset
+from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Workbench
 
 HELD_OUT_SHARE = 0.1  # of the training positives, as in the text

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.metrics.intervals import basic_interval
 from sureness_reproduction.calibration.fitting import maps_cell
 from sureness_reproduction.calibration.grid import bases
 from sureness_reproduction.calibration.judging import judged_cell
 from sureness_reproduction.experiment import Finder, Plan
+from sureness_reproduction.types import FloatArray
 
 PLACE = ["data", "model"]
 KEYS = ["data", "model", "method", "risk"]

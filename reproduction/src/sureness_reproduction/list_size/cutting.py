@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.list_size.base import ListSizePolicy
@@ -18,6 +17,7 @@ from sureness.numerics.ranking import members
 from sureness.sources.base import ScoreSource
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened
+from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
 KINDS = {"attn-cut": "AttnCut", "mt-cut": "MtCut"}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import AnyArray
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import Split, by_ratio
@@ -20,6 +19,7 @@ from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
 from sureness_reproduction.list_size.runs import SEEDS, als_is_here, als_source
 from sureness_reproduction.list_size.showing import where_data
+from sureness_reproduction.types import AnyArray
 from sureness_reproduction.workbench import Workbench
 
 SLOTS = 40

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
@@ -28,6 +27,7 @@ from sureness.numerics.logistic import sigmoid
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.summaries import Target
 from sureness.workflows.comparing import PERSONAL, baselines
+from sureness_reproduction.types import FloatArray
 
 UTILITIES = ("ndcg", "pdcg", "f1", "tp")
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
 from sureness_reproduction.experiment import (
@@ -36,6 +35,7 @@ from sureness_reproduction.list_size.grid import (
 from sureness_reproduction.list_size.judging import PUBLISHED
 from sureness_reproduction.list_size.runs import SEEDS, split_of
 from sureness_reproduction.list_size.showing import put_first, where_data
+from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 
 _MODEL, _UTILITY = "bpr", "f1"

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.list_size.allocation import Pages, fill_with_trending
@@ -23,6 +22,7 @@ from sureness_reproduction.list_size.grid import DATA as _BASE_DATA
 from sureness_reproduction.list_size.grid import has_cuts, title
 from sureness_reproduction.list_size.runs import SEEDS, Recipe, needs_base, opened, recipe_of
 from sureness_reproduction.list_size.showing import put_first, where_data
+from sureness_reproduction.types import BoolArray, FloatArray, IntArray
 from sureness_reproduction.workbench import Workbench
 
 SLOTS = 20

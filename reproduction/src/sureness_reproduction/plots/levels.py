@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sureness._types import FloatArray
 from sureness.plots.style import CYCLE, DASHES, GREY, MARKERS, drawing, legend_above
+from sureness_reproduction.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

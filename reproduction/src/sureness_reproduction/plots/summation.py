@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.plots.style import BLUE, INK, drawing, legend_above
 from sureness.plots.tables import require_columns
+from sureness_reproduction.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.plots.distillation import ROLE_COLOURS, ROLE_MARKERS
 from sureness.plots.style import (
@@ -24,6 +23,7 @@ from sureness.plots.style import (
     short_name,
 )
 from sureness.plots.tables import require_columns
+from sureness_reproduction.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
