@@ -14,7 +14,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs wheel test-base test-adapters recbole bench clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters recbole bench clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ doctest: $(INSTALLED)  ## Run the examples in docstrings
 docs: $(INSTALLED)  ## Build the documentation into build/site; any warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "open build/site/index.html"
+
+stubs: $(INSTALLED)  ## Write the public names of every package as __init__.pyi, for type checkers
+	$(BIN)/python tools/stubs.py
 
 format: $(INSTALLED)  ## Sort imports and lay out the code
 	$(BIN)/ruff check --fix .

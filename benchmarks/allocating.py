@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_of
 from benchmarks.timing import Runs, growth, one_thread, python, ratio, take_turns, timed
-from sureness.list_size.allocation import allocate_budget, allocate_domains
+from sureness.list_size import allocate_budget, allocate_domains
 
 _N_DOMAINS = 4
 _SLOTS = (10, 20, 40)

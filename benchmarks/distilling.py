@@ -14,14 +14,13 @@ from benchmarks.baselines.dense_distillation import DenseDistillation, Stopwatch
 from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.data import Interactions, SimulatorSettings, simulate
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import DistillationSettings
-from sureness.evaluation.ranking import blocks_of
+from sureness.evaluation import blocks_of
 from sureness.models.bpr import BPR
-from sureness.numerics.row_ranks import draw_by_ranks, product_ranks
+from sureness.numerics import draw_by_ranks, product_ranks
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code

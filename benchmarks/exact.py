@@ -8,7 +8,7 @@ from scipy.special import expit
 from benchmarks.samples import Pairs
 from sureness.calibration.families import NUMPY
 from sureness.calibration.parametric import ParametricCalibrator
-from sureness.numerics.logistic import fit_logistic
+from sureness.numerics import fit_logistic
 
 
 def exact_quadratic(pairs: Pairs) -> np.ndarray:

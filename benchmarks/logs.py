@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sureness.data.recipes import prepare
-from sureness.data.splitting import Split
+from sureness.data import Split, prepare
 
 FOLDER = Path(os.environ.get("SURENESS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -23,11 +23,10 @@ from benchmarks.baselines.fitted import Fitted
 from benchmarks.baselines.implicit_bpr import fit_bpr
 from benchmarks.logs import absent, split_of
 from benchmarks.tables import Table
-from sureness.data.interactions import union
-from sureness.data.splitting import Split
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.data import Split, union
+from sureness.evaluation import evaluate_ranking
 from sureness.models.tuning import tune
-from sureness.sources.base import ScoreSource
+from sureness.sources import ScoreSource
 
 SEEDS = (2024, 2025, 2026)
 METRICS = ("ndcg@50", "recall@50", "hit@50")

@@ -13,9 +13,8 @@ from benchmarks.baselines import recbole_process as recbole
 from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, Runs, growth, one_thread, per_epoch, python, ratio, take_turns, timed
-from sureness.data.interactions import Interactions
-from sureness.data.splitting import Split
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.data import Interactions, Split
+from sureness.evaluation import evaluate_ranking
 from sureness.models.catalogue import make_recommender
 from sureness.models.training import Trainer
 

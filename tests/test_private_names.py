@@ -23,7 +23,6 @@ OUTSIDE = {
 OF_OTHERS = {"_asdict", "_fields", "_make", "_replace", "_exit", "_indices", "_values"}  # namedtuple, os, torch
 
 KNOWN: dict[str, int] = {
-    "reproduction/src/sureness_reproduction/command.py": 6,
     "reproduction/src/sureness_reproduction/list_size/policy_study.py": 2,
     "src/sureness/cli/_distilling.py": 1,
     "src/sureness/distillation/bidirectional.py": 1,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sureness.data.interactions import Interactions
+from sureness.data import Interactions
 from sureness.distillation.settings import Direction, DistillationSettings
 
 STAGES = ("scores", "ranks", "draws", "steps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sureness.sources.base import ScoreSource
+from sureness.sources import ScoreSource
 
 
 @dataclass(frozen=True)

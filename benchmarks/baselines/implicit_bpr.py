@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.baselines.fitted import Fitted
-from sureness.data.splitting import Split
-from sureness.evaluation.ranking import evaluate_ranking
-from sureness.sources.adapters import from_implicit
-from sureness.sources.base import FactorSource
+from sureness.data import Split
+from sureness.evaluation import evaluate_ranking
+from sureness.sources import FactorSource, from_implicit
 
 _VALIDATIONS = 25  # at most
 _PATIENCE = 4  # validations without a better one

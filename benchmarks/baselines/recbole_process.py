@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.baselines.fitted import Fitted
-from sureness.data.splitting import Split
-from sureness.sources.base import FactorSource
+from sureness.data import Split
+from sureness.sources import FactorSource
 
 PYTHON = Path(__file__).parents[2] / ".venv-recbole" / "bin" / "python"
 ABSENT = "RecBole is not installed; `make recbole` does"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sureness.data.interactions import Interactions
-from sureness.data.splitting import by_ratio
+from sureness.data import Interactions, by_ratio
 from sureness.errors import DataError
 from sureness_reproduction.cells import work
 from sureness_reproduction.sealing import load_dataset, prepare

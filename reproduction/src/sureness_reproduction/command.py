@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sureness.cli._console import out, print_json, print_table, say, shown_progress
-from sureness.cli._options import Json
+from sureness.cli import Json, out, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
 from sureness_reproduction.catalogue import experiment, experiments
 from sureness_reproduction.experiment import Experiment, Scale

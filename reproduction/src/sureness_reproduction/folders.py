@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sureness.artefacts.records import read_record, write_record
+from sureness.artefacts import read_record, write_record
 from sureness.errors import DamagedError, FileError, OutputError
 
 RECORD = "cell.json"

@@ -8,10 +8,8 @@ from contextvars import ContextVar
 from os import PathLike
 from typing import Any
 
-from sureness.data.interactions import Interactions
-from sureness.data.recipes import loading, preparing
-from sureness.data.recipes.base import Dataset
-from sureness.data.splitting import Split
+from sureness import data as library
+from sureness.data import Dataset, Interactions, Split
 from sureness.errors import SurenessError
 
 _SEALED: ContextVar[bool] = ContextVar("sealed", default=False)
@@ -76,10 +74,10 @@ def load_dataset(name: str, folder: str | PathLike[str] | None = None, **options
         raise SealedError(
             f"{name} as a whole holds test labels, which are sealed while choices are made; use `prepare`"
         )
-    return loading.load_dataset(name, folder, **options)
+    return library.load_dataset(name, folder, **options)
 
 
 def prepare(name: str, protocol: str | None = None, **options: Any) -> Split:
     """The library's `prepare`; without the test part while labels are sealed."""
-    split = preparing.prepare(name, protocol, **options)  # type: ignore[arg-type]
+    split = library.prepare(name, protocol, **options)  # type: ignore[arg-type]
     return SealedSplit(split.train, split.validation) if labels_are_sealed() else split

@@ -10,10 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness.data.interactions import Interactions
-from sureness.data.recipes.catalogue import RECIPES
-from sureness.data.recipes.loading import whereabouts
-from sureness.data.splitting import Split
+from sureness.data import RECIPES, Interactions, Split, whereabouts
 from sureness.errors import DataError
 from sureness.models.base import Recommender
 from sureness_reproduction.cells import Cell, Work

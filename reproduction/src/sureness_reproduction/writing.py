@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from sureness import __version__
-from sureness.artefacts.files import replacing
-from sureness.data.tables import write_table
+from sureness.artefacts import replacing
+from sureness.data import write_table
 from sureness.plots.saving import FONTS, figure_svg, save_figure
 from sureness.report.formatting import MISSING, plain
 from sureness.report.page import page_environment

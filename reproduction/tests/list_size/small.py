@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.splitting import by_ratio
+from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
 from sureness_reproduction.list_size import domains, grid, runs
 from sureness_reproduction.workbench import DataShelf
 

@@ -6,11 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.splitting import by_ratio
+from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
 from sureness.models.runs import Run
-from sureness.sources.svd import svd_source
+from sureness.sources import svd_source
 from sureness_reproduction.list_size.policy_study import study
 
 

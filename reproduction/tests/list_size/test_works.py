@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from reproduction.tests.list_size.small import CUTS, SmallShelf
-from sureness.list_size.allocation import Pages
+from sureness.list_size import Pages
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.sources.svd import svd_source
+from sureness.sources import svd_source
 from sureness_reproduction.cells import in_order, work, work_of
 from sureness_reproduction.list_size import EXPERIMENTS, runs
 from sureness_reproduction.list_size.cutting import GivenSizes, cut_chosen, cut_sizes, ranked

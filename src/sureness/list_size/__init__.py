@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
         "lists": ["Lists"],
         "policies": [
-            "POLICIES", "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
+            "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",
         ],
     },

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from sureness.calibration.base import Calibrator
-from sureness.evaluation.ranking import top_blocks
+from sureness.evaluation import top_blocks
 from sureness_reproduction.calibration.fitting import maps_cell, maps_of
 from sureness_reproduction.calibration.grid import DATA, base_of, recommender, why_absent
 from sureness_reproduction.calibration.sentences import between
@@ -98,14 +98,14 @@ def _degree(plan: Plan, find: Finder) -> Outcome:
 
 
 def _prepared(find: Finder, base: dict[str, Any], pairs: str) -> Any:
-    from sureness.plots.degree import prepare_confidence_by_degree
+    from sureness.plots import prepare_confidence_by_degree
 
     found = find(_cell(base, pairs))
     return prepare_confidence_by_degree(found.table("top"), found.table("degrees"), n=_TOP)
 
 
 def _draw_degree(find: Finder, base: dict[str, Any], pairs: str) -> Any:
-    from sureness.plots.degree import draw_confidence_by_degree
+    from sureness.plots import draw_confidence_by_degree
 
     return draw_confidence_by_degree(_prepared(find, base, pairs))
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.numerics.logistic import logit
+from sureness.numerics import logit
 from sureness_reproduction.calibration.fitting import COUNTING, PARAMETRIC, fit
 from sureness_reproduction.calibration.grid import DATA, bases, recommender, why_absent
 from sureness_reproduction.calibration.sets import AS_LOGGED, set_of, threshold_of, training_log

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sureness.metrics.reliability import reliability_curve
+from sureness.metrics import reliability_curve
 from sureness_reproduction.calibration.fitting import COUNTING, IN_TEXT
 from sureness_reproduction.calibration.grid import DATA, base_of, why_absent
 from sureness_reproduction.calibration.judging import name_of, predicted
@@ -127,7 +127,7 @@ def _bins(pooled: pl.DataFrame) -> pl.DataFrame:
 
 def _draw_all(pooled: pl.DataFrame) -> Figure:
     """Two rows of small diagrams, as in the text: counting methods left, naive above unbiased risk right."""
-    from sureness.plots.reliability import draw_reliability
+    from sureness.plots import draw_reliability
     from sureness.plots.style import SETTINGS, require_matplotlib
 
     matplotlib = require_matplotlib()

@@ -13,8 +13,7 @@ import polars as pl
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
-from sureness.data.filtering import rated_above
-from sureness.data.scored_pairs import ScoredPairs
+from sureness.data import ScoredPairs, rated_above
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness_reproduction.calibration.grid import recommender
 from sureness_reproduction.calibration.sets import (

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.metrics.calibration import METRICS, cell_sums, judge
-from sureness.metrics.intervals import cluster_sums
+from sureness.data import ScoredPairs
+from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
 from sureness_reproduction.calibration.fitting import CONSTANT, maps_cell, maps_of
 from sureness_reproduction.calibration.grid import recommender
 from sureness_reproduction.calibration.sets import anchor_rows, test_pairs, uses_anchor

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.data.interactions import Interactions
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.propensity.models import (
+from sureness.data import Interactions, ScoredPairs
+from sureness.propensity import (
     GivenPropensity,
     LogisticPropensity,
     NaiveBayesPropensity,

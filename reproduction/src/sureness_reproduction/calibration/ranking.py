@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from sureness.data.filtering import rated_above
-from sureness.evaluation.ranking import evaluate_within
+from sureness.data import rated_above
+from sureness.evaluation import evaluate_within
 from sureness_reproduction.calibration.grid import DATA, bases, recommender, why_absent
 from sureness_reproduction.calibration.sets import threshold_of
 from sureness_reproduction.cells import Cell, Tables, work

@@ -82,7 +82,7 @@ def _score_findings(moments: pl.DataFrame) -> list[str]:
 
 
 def _draw_scores(find: Finder, base: dict[str, Any]) -> Any:
-    from sureness.plots.distributions import draw_score_distributions, prepare_score_distributions
+    from sureness.plots import draw_score_distributions, prepare_score_distributions
 
     pairs = find(predicted.cell(data=base["data"], base=base, pairs=AS_LOGGED)).table("pairs")
     return draw_score_distributions(
@@ -108,7 +108,7 @@ def _function_figures(find: Finder, base: dict[str, Any]) -> list[ResultFigure]:
 
 
 def _draw_functions(find: Finder, base: dict[str, Any], maps: dict[str, Calibrator]) -> Any:
-    from sureness.plots.curves import draw_fitted_curves, prepare_fitted_curves
+    from sureness.plots import draw_fitted_curves, prepare_fitted_curves
 
     scores = find(predicted.cell(data=base["data"], base=base, pairs=AS_LOGGED)).table("pairs")["score"].to_numpy()
     return draw_fitted_curves(prepare_fitted_curves(maps, scores))

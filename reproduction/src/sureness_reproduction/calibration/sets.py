@@ -8,15 +8,9 @@ from typing import Any
 import numpy as np
 
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.data.filtering import rated_above
-from sureness.data.interactions import Interactions
-from sureness.data.recipes.base import Dataset
-from sureness.data.recipes.catalogue import RECIPES
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.splitting import Split, hold_out
-from sureness.propensity.models import PopularityPropensity
-from sureness.sources.base import ScoreSource
-from sureness.sources.tables import scores_of
+from sureness.data import RECIPES, Dataset, Interactions, ScoredPairs, Split, hold_out, rated_above
+from sureness.propensity import PopularityPropensity
+from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.sealing import load_dataset
 from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Workbench

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sureness.metrics.intervals import basic_interval
+from sureness.metrics import basic_interval
 from sureness_reproduction.calibration.fitting import maps_cell
 from sureness_reproduction.calibration.grid import bases
 from sureness_reproduction.calibration.judging import judged_cell

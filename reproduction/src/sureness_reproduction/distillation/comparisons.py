@@ -17,8 +17,8 @@ N_POINTS = 1_500  # of a scatter, from each model's ranking
 @work(needs=models_needed, judges=True, cost=5)
 def compared(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """The ranks of all test interactions by both models, and those of some items that either ranks high."""
-    from sureness.data.interactions import union
-    from sureness.evaluation.rank_comparison import compare_ranks, rank_scatter
+    from sureness.data import union
+    from sureness.evaluation import compare_ranks, rank_scatter
 
     both = models_of(bench, grid=grid, seed=seed, **about)
     split = split_of(bench, about["data"], about["start"])
@@ -37,7 +37,7 @@ def compared(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpa
 @work(needs=models_needed, cost=20)
 def measured(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """How many numbers each model has learned, and how long it takes to make the lists of all users."""
-    from sureness.evaluation.inference import inference_table
+    from sureness.evaluation import inference_table
 
     both = models_of(bench, grid=grid, seed=seed, **about)
     split = split_of(bench, about["data"], about["start"])

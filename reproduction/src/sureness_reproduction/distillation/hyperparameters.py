@@ -190,14 +190,14 @@ def _period(rows: pl.DataFrame, role: str) -> str:
 
 def _figures(found: dict[str, pl.DataFrame], alone: pl.DataFrame) -> list[ResultFigure]:
     def maps() -> Any:
-        from sureness.plots.distillation import draw_side_by_side
+        from sureness.plots import draw_side_by_side
         from sureness_reproduction.plots.sweeps import draw_weight_map, prepare_weight_map
 
         grids = [prepare_weight_map(found["weights"], model=role) for role in ROLES]
         return draw_side_by_side([lambda ax, grid=grid: draw_weight_map(grid, ax=ax) for grid in grids])
 
     def lines() -> Any:
-        from sureness.plots.distillation import draw_side_by_side
+        from sureness.plots import draw_side_by_side
         from sureness_reproduction.plots.sweeps import draw_sweep, prepare_sweep
 
         names = {"tanh": "ε to the student", "exp": "ε to the teacher", "period": "refresh_every"}

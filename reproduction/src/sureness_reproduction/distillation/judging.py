@@ -47,8 +47,8 @@ def models_of(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unp
 @work(needs=models_needed, judges=True, cost=2)
 def judged(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
     """The test numbers of the models a method made, and every user's for paired tests."""
-    from sureness.data.interactions import union
-    from sureness.evaluation.ranking import evaluate_ranking
+    from sureness.data import union
+    from sureness.evaluation import evaluate_ranking
 
     split = split_of(bench, about["data"], about["start"])
     seen = union([split.train, split.validation])

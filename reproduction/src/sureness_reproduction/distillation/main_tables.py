@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from sureness.metrics.intervals import Interval
+from sureness.metrics import Interval
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
 from sureness_reproduction.distillation.declared import COMPARED, DATA, EXTRAS, STARTS, pair
@@ -125,8 +125,7 @@ def _why(data: str, plan: Plan) -> str:
 
 def _figure(each: Pair, ours: pl.DataFrame) -> ResultFigure:
     def draw() -> object:
-        from sureness.plots.comparison import draw_metric_comparison
-        from sureness.plots.distillation import prepare_model_comparison
+        from sureness.plots import draw_metric_comparison, prepare_model_comparison
 
         ranges = {}
         for (name,), part in ours.filter(metric="hit@50").group_by("method", maintain_order=True):

@@ -106,7 +106,7 @@ def _apart_findings(found: pl.DataFrame, plan: Plan) -> list[str]:
 
 def _apart_figure(each: Pair, plan: Plan, find: Finder) -> ResultFigure:
     def draw() -> Any:
-        from sureness.plots.distillation import draw_rank_scatter, draw_side_by_side
+        from sureness.plots import draw_rank_scatter, draw_side_by_side
 
         cell = find(each.compared("alone", plan.seeds[0]))
         curve = _curve({"alone": cell})
@@ -119,8 +119,8 @@ def _apart_figure(each: Pair, plan: Plan, find: Finder) -> ResultFigure:
 
 
 def _curve(cells: dict[str, Any]) -> Callable[..., Any]:
-    from sureness.evaluation.rank_comparison import RankComparison
-    from sureness.plots.distillation import draw_rank_differences, prepare_rank_differences
+    from sureness.evaluation import RankComparison
+    from sureness.plots import draw_rank_differences, prepare_rank_differences
 
     found = {
         name: RankComparison(cell.table("ranks"), n_items=int(cell.table("summary")["n_items"][0]))
@@ -130,7 +130,7 @@ def _curve(cells: dict[str, Any]) -> Callable[..., Any]:
 
 
 def _scatter(cell: Any) -> Any:
-    from sureness.evaluation.rank_comparison import RankScatter
+    from sureness.evaluation import RankScatter
 
     return RankScatter(cell.table("points"), n_items=int(cell.table("summary")["n_items"][0]))
 
@@ -197,7 +197,7 @@ def _why(row: dict[str, object]) -> str:
 
 def _difference_figure(each: Pair, plan: Plan, find: Finder) -> ResultFigure:
     def draw() -> Any:
-        from sureness.plots.distillation import draw_side_by_side
+        from sureness.plots import draw_side_by_side
 
         cells = {stage: find(each.compared(method, plan.seeds[0])) for stage, method in _STAGES.items()}
         return draw_side_by_side([_curve(cells)])

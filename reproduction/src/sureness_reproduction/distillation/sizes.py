@@ -197,7 +197,7 @@ def _equal_size(rows: pl.DataFrame, teacher: float) -> tuple[float | None, str]:
 
 def _partner_figure(rows: pl.DataFrame) -> ResultFigure:
     def draw() -> Any:
-        from sureness.plots.distillation import draw_side_by_side
+        from sureness.plots import draw_side_by_side
         from sureness_reproduction.plots.sweeps import draw_sweep, prepare_sweep
 
         sweeps = [prepare_sweep(rows.filter(model=role).drop("model"), "partner") for role in SIZES]

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
-from sureness.data.splitting import Split
+from sureness.data import Split
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.workbench import Finished, Workbench
 
@@ -186,7 +186,7 @@ def _first_models(*, changes: Settings, **about: Any) -> Iterable[Cell]:
 @work(needs=_first_models, cost=2)
 def tried(bench: Workbench, *, changes: Settings, **about: Unpack[Told]) -> Tables:
     """What one setting of a method reaches on validation, with seed 0; a model that does not learn stays as it is."""
-    from sureness.evaluation.ranking import evaluate_ranking
+    from sureness.evaluation import evaluate_ranking
 
     models = {role: bench.found(alone_cell(role, 0, **about)).model for role in ROLES}
     models |= learned(bench.found(distilled.cell(**about, grid=[changes], seed=0)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from sureness.workflows.comparing import PERSONAL
+from sureness.workflows import PERSONAL
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published, paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale

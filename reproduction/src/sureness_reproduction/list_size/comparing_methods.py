@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sureness.workflows.comparing import REFERENCE
+from sureness.workflows import REFERENCE
 from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.list_size.grid import BASELINES, METHODS, METRICS, NAMES, OURS, title
 from sureness_reproduction.list_size.judging import PUBLISHED

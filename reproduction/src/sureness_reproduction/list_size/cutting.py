@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.data.interactions import Interactions
-from sureness.evaluation.ranking import fitted_to, top_blocks
-from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.lists import Lists
-from sureness.numerics.ranking import members
-from sureness.sources.base import ScoreSource
+from sureness.data import Interactions
+from sureness.evaluation import fitted_to, top_blocks
+from sureness.list_size import Lists, ListSizePolicy
+from sureness.numerics import members
+from sureness.sources import ScoreSource
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened
 from sureness_reproduction.types import IntArray

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.splitting import Split, by_ratio
-from sureness.sources.base import ScoreSource
-from sureness.sources.svd import svd_source
-from sureness.workflows.shared_pages import DomainLists, domain_lists
+from sureness.data import Interactions, SimulatorSettings, Split, by_ratio, simulate
+from sureness.sources import ScoreSource, svd_source
+from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness.workflows.comparing import PERSONAL, REFERENCE
+from sureness.workflows import PERSONAL, REFERENCE
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.experiment import Finder, Plan, Scale
 from sureness_reproduction.list_size.judging import PUBLISHED, cuts_judged, study_parameters, utilities_judged

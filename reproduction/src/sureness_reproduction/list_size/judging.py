@@ -7,11 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.comparing import compare_policies
-from sureness.list_size.policies import ExpectedUtility
+from sureness.list_size import ExpectedUtility, ListSizePolicy, compare_policies
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.workflows.comparing import PERSONAL
+from sureness.workflows import PERSONAL
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.cutting import KINDS, GivenSizes, cut_sizes, ranked
 from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, calibration_of, study

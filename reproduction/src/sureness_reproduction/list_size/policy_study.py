@@ -14,19 +14,16 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
 from sureness.calibration.rescaling import SigmoidCalibrator
-from sureness.data.interactions import Interactions
+from sureness.data import Interactions
 from sureness.errors import DataError
-from sureness.evaluation.ranking import block_scores, fitted_to
-from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.comparing import compare_policies
-from sureness.list_size.lists import Lists
-from sureness.list_size.policies import ExpectedUtility
-from sureness.metrics.calibration import expected_calibration_error
+from sureness.evaluation import block_scores, fitted_to
+from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_policies
+from sureness.metrics import expected_calibration_error
 from sureness.models.runs import Run
-from sureness.numerics.logistic import sigmoid
+from sureness.numerics import sigmoid
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.summaries import Target
-from sureness.workflows.comparing import PERSONAL, baselines
+from sureness.workflows import PERSONAL, baselines
 from sureness_reproduction.types import FloatArray
 
 UTILITIES = ("ndcg", "pdcg", "f1", "tp")
@@ -162,7 +159,7 @@ class _Truncated(ExpectedUtility):
         self.terms = terms
 
     def expected(self, lists: Lists) -> FloatArray:
-        from sureness.list_size.expectation import expected_utility
+        from sureness.list_size import expected_utility
 
         return expected_utility(
             np.asarray(lists.probabilities), self.utility, max_size=self.max_size, lengths=lists.lengths,

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.data.splitting import Split
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.data import Split
+from sureness.evaluation import evaluate_ranking
 from sureness.models.recommended import recommended
 from sureness.models.runs import Run, open_source
-from sureness.sources.base import MatrixSource, ScoreSource, id_maps
+from sureness.sources import MatrixSource, ScoreSource, id_maps
 from sureness_reproduction.base_models import split_options, trained
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.experiment import Scale
@@ -108,7 +108,7 @@ def als_source(split: Split, settings: Mapping[str, Any], seed: int) -> ScoreSou
     """Alternating least squares of implicit."""
     from implicit.cpu.als import AlternatingLeastSquares  # type: ignore[import-untyped]
 
-    from sureness.sources.adapters import from_implicit
+    from sureness.sources import from_implicit
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # its advice about the threads of BLAS
@@ -145,7 +145,7 @@ def als_trained(
     start: dict[str, Any], seed: int,
 ) -> Tables:  # fmt: skip
     """Factorise the training part of a seed with the chosen settings."""
-    from sureness.sources.saving import save_source
+    from sureness.sources import save_source
 
     settings = fixed | start
     for tuning in _als_tuning(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):

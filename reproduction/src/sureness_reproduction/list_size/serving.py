@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from sureness.evaluation.inference import n_parameters
-from sureness.evaluation.ranking import top_blocks
-from sureness.list_size.policies import ExpectedUtility
+from sureness.evaluation import n_parameters, top_blocks
+from sureness.list_size import ExpectedUtility
 from sureness.models.runs import open_source
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.sources.base import id_maps
+from sureness.sources import id_maps
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import beside_published
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale, Verdict

@@ -144,7 +144,7 @@ def told_sizes(data: str, table: pl.DataFrame) -> list[str]:
 
 
 def _draw(values: pl.DataFrame) -> Any:
-    from sureness.plots.list_sizes import draw_size_distributions, prepare_size_distributions
+    from sureness.plots import draw_size_distributions, prepare_size_distributions
 
     sizes = {name: values.filter(method=name)["size"].to_numpy() for name in (OURS, *_DRAWN[:-1])}
     return draw_size_distributions(prepare_size_distributions(sizes))
@@ -220,7 +220,7 @@ def told_degrees(data: str, table: pl.DataFrame) -> list[str]:
 
 
 def _draw_degree(values: pl.DataFrame, form: str) -> Any:
-    from sureness.plots.list_sizes import draw_size_by_degree, prepare_size_by_degree
+    from sureness.plots import draw_size_by_degree, prepare_size_by_degree
 
     some = values.filter(metric=_UTILITY, method=form, seed=values["seed"].min())
     return draw_size_by_degree(prepare_size_by_degree(some["size"].to_numpy(), some["degree"].to_numpy()))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.data.interactions import Interactions
-from sureness.evaluation.ranking import fitted_to, top_blocks
-from sureness.list_size.allocation import Pages, fill_with_trending
-from sureness.list_size.policies import ExpectedUtility
-from sureness.metrics.utility import at_sizes, utility_at_every_size
-from sureness.numerics.ranking import members
+from sureness.data import Interactions
+from sureness.evaluation import fitted_to, top_blocks
+from sureness.list_size import ExpectedUtility, Pages, fill_with_trending
+from sureness.metrics import at_sizes, utility_at_every_size
+from sureness.numerics import members
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread

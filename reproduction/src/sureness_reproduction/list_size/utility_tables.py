@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from sureness.workflows.comparing import PERSONAL, REFERENCE
+from sureness.workflows import PERSONAL, REFERENCE
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable

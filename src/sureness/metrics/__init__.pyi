@@ -1,0 +1,76 @@
+# Written by `make stubs` from the table in __init__.py.
+from sureness.metrics.calibration import METRICS as METRICS
+from sureness.metrics.calibration import BrierSplit as BrierSplit
+from sureness.metrics.calibration import Judged as Judged
+from sureness.metrics.calibration import Metric as Metric
+from sureness.metrics.calibration import adaptive_calibration_error as adaptive_calibration_error
+from sureness.metrics.calibration import brier_score as brier_score
+from sureness.metrics.calibration import brier_split as brier_split
+from sureness.metrics.calibration import cell_sums as cell_sums
+from sureness.metrics.calibration import chosen as chosen
+from sureness.metrics.calibration import debiased_calibration_error as debiased_calibration_error
+from sureness.metrics.calibration import expected_calibration_error as expected_calibration_error
+from sureness.metrics.calibration import judge as judge
+from sureness.metrics.calibration import maximum_calibration_error as maximum_calibration_error
+from sureness.metrics.calibration import named_metric as named_metric
+from sureness.metrics.calibration import negative_log_likelihood as negative_log_likelihood
+from sureness.metrics.calibration import top_mask as top_mask
+from sureness.metrics.calibration import top_n_calibration_error as top_n_calibration_error
+from sureness.metrics.intervals import Interval as Interval
+from sureness.metrics.intervals import basic_interval as basic_interval
+from sureness.metrics.intervals import by_group as by_group
+from sureness.metrics.intervals import cluster_sums as cluster_sums
+from sureness.metrics.intervals import clusters_of as clusters_of
+from sureness.metrics.intervals import interval as interval
+from sureness.metrics.intervals import resampled_metric as resampled_metric
+from sureness.metrics.ranking import MEASURES as MEASURES
+from sureness.metrics.ranking import judge_lists as judge_lists
+from sureness.metrics.ranking import longest as longest
+from sureness.metrics.ranking import parse_measure as parse_measure
+from sureness.metrics.reliability import ReliabilityCurve as ReliabilityCurve
+from sureness.metrics.reliability import reliability_curve as reliability_curve
+from sureness.metrics.utility import NORMALISERS as NORMALISERS
+from sureness.metrics.utility import Utility as Utility
+from sureness.metrics.utility import at_sizes as at_sizes
+from sureness.metrics.utility import named_utility as named_utility
+from sureness.metrics.utility import utility_at_every_size as utility_at_every_size
+from sureness.metrics.utility import utility_of as utility_of
+
+__all__ = [
+    "BrierSplit",
+    "Interval",
+    "Judged",
+    "MEASURES",
+    "METRICS",
+    "Metric",
+    "NORMALISERS",
+    "ReliabilityCurve",
+    "Utility",
+    "adaptive_calibration_error",
+    "at_sizes",
+    "basic_interval",
+    "brier_score",
+    "brier_split",
+    "by_group",
+    "cell_sums",
+    "chosen",
+    "cluster_sums",
+    "clusters_of",
+    "debiased_calibration_error",
+    "expected_calibration_error",
+    "interval",
+    "judge",
+    "judge_lists",
+    "longest",
+    "maximum_calibration_error",
+    "named_metric",
+    "named_utility",
+    "negative_log_likelihood",
+    "parse_measure",
+    "reliability_curve",
+    "resampled_metric",
+    "top_mask",
+    "top_n_calibration_error",
+    "utility_at_every_size",
+    "utility_of",
+]

@@ -1,0 +1,64 @@
+# Written by `make stubs` from the table in __init__.py.
+from sureness.sources.adapters import from_cornac as from_cornac
+from sureness.sources.adapters import from_implicit as from_implicit
+from sureness.sources.adapters import from_lenskit as from_lenskit
+from sureness.sources.adapters import from_lightfm as from_lightfm
+from sureness.sources.adapters import from_recbole as from_recbole
+from sureness.sources.adapters import from_surprise as from_surprise
+from sureness.sources.adapters import source_of as source_of
+from sureness.sources.base import BLOCK_SCORES as BLOCK_SCORES
+from sureness.sources.base import FactorSource as FactorSource
+from sureness.sources.base import KnownScores as KnownScores
+from sureness.sources.base import MatrixSource as MatrixSource
+from sureness.sources.base import PartialSource as PartialSource
+from sureness.sources.base import ScoreSource as ScoreSource
+from sureness.sources.base import check_users as check_users
+from sureness.sources.base import checked_block as checked_block
+from sureness.sources.base import id_maps as id_maps
+from sureness.sources.base import named as named
+from sureness.sources.base import user_blocks as user_blocks
+from sureness.sources.candidates import CandidateSource as CandidateSource
+from sureness.sources.function import FunctionSource as FunctionSource
+from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
+from sureness.sources.labelled import LabelledSource as LabelledSource
+from sureness.sources.saving import load_source as load_source
+from sureness.sources.saving import save_source as save_source
+from sureness.sources.subset import subset_of as subset_of
+from sureness.sources.svd import svd_source as svd_source
+from sureness.sources.tables import candidate_table as candidate_table
+from sureness.sources.tables import score_pairs as score_pairs
+from sureness.sources.tables import scores_of as scores_of
+from sureness.sources.torch_model import TorchSource as TorchSource
+
+__all__ = [
+    "BLOCK_SCORES",
+    "CandidateSource",
+    "FactorSource",
+    "FunctionSource",
+    "KnownScores",
+    "LabelledSource",
+    "MatrixSource",
+    "PartialFunctionSource",
+    "PartialSource",
+    "ScoreSource",
+    "TorchSource",
+    "candidate_table",
+    "check_users",
+    "checked_block",
+    "from_cornac",
+    "from_implicit",
+    "from_lenskit",
+    "from_lightfm",
+    "from_recbole",
+    "from_surprise",
+    "id_maps",
+    "load_source",
+    "named",
+    "save_source",
+    "score_pairs",
+    "scores_of",
+    "source_of",
+    "subset_of",
+    "svd_source",
+    "user_blocks",
+]
