@@ -36,6 +36,7 @@ check: $(INSTALLED)  ## Lint, types, import layers, examples in docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/types -n 0
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory doctest
 
