@@ -8,7 +8,7 @@ from typing import Protocol
 class Progress(Protocol):
     """Called again and again with the name of a step, how much of it is done, and how much there is."""
 
-    def __call__(self, step: str, done: int, total: int) -> None: ...
+    def __call__(self, step: str, done: int, total: int, /) -> None: ...
 
 
 def silent(step: str, done: int, total: int) -> None:

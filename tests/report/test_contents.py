@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.rescaling import MinMaxCalibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import ColumnError, DataError, EmptyError, IdError, NotFittedError, SettingError
 from sureness.metrics import (
     expected_calibration_error,
     maximum_calibration_error,
@@ -18,7 +18,7 @@ from sureness.metrics import (
     reliability_curve,
     top_n_calibration_error,
 )
-from sureness.report import gather_contents
+from sureness.report import Additions, Background, ExtraTable, gather_contents
 from sureness.report.cases import choose_cases, top_candidates
 from sureness.report.headline import telling_bin
 from sureness.report.methods import best_of_columns
@@ -27,8 +27,12 @@ from sureness.report.methods import best_of_columns
 @pytest.fixture(scope="module")
 def contents(material):
     return gather_contents(
-        material.pairs, material.calibrators, items=material.world.items_table(), user_degree=material.degree,
-        groups=material.groups, candidates=material.candidates, n_resamples=50, notes=["a note"],
+        material.pairs, material.calibrators,
+        background=Background(
+            items=material.world.items_table(), user_degree=material.degree, groups=material.groups,
+            candidates=material.candidates,
+        ),
+        additions=Additions(notes=["a note"]), n_resamples=50,
     )  # fmt: skip
 
 
@@ -92,10 +96,10 @@ def test_groups_are_complete_and_ordered_by_size(contents, material):
         assert_allclose(row.ece.value, expected_calibration_error(material.pairs.labels[inside], p[inside]))
 
 
-def test_cases_are_the_extreme_users_and_nobody_comes_twice(contents, material):
+def test_cases_are_the_extreme_users_and_no_user_comes_twice(contents, material):
     top = top_candidates(material.pairs, material.candidates, material.calibrators["platt"])
     head = top.filter(pl.col("rank") <= 5).group_by("user_id").agg(pl.col("probability").mean())
-    assert [case.kind for case in contents.cases] == ["Sure", "Mixed", "Better ask", "Better ask"]
+    assert [case.kind for case in contents.cases] == ["Sure", "Mixed", "Ask first", "Ask first"]
     assert int(contents.cases[0].user) == head.sort("probability")["user_id"][-1]
     assert len({case.user for case in contents.cases}) == 4
     assert all([item.rank for item in case.items] == [1, 2, 3, 4, 5] for case in contents.cases)
@@ -105,7 +109,7 @@ def test_cases_are_the_extreme_users_and_nobody_comes_twice(contents, material):
 
 def test_items_have_titles_and_labels_where_they_are_known(material):
     cases = gather_contents(
-        material.pairs, material.calibrators, items=material.world.items_table(), n_resamples=2
+        material.pairs, material.calibrators, background=Background(items=material.world.items_table()), n_resamples=2
     ).cases
     assert all(item.name in material.world.titles and item.label is not None for case in cases for item in case.items)
 
@@ -135,7 +139,7 @@ def test_one_user_is_enough():
     pairs = ScoredPairs.of([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1], users=["u"] * 4, items=["a", "b", "c", "d"])
     fitted = {"platt": PlattCalibrator().fit(pairs.scores, pairs.labels)}
     contents = gather_contents(
-        pairs, fitted, user_degree=pl.DataFrame({"user_id": ["u"], "degree": [4]}), n_resamples=2
+        pairs, fitted, background=Background(user_degree=pl.DataFrame({"user_id": ["u"], "degree": [4]})), n_resamples=2
     )
     assert [case.kind for case in contents.cases] == ["Sure"]
     assert np.isnan(contents.degree.correlation)
@@ -150,40 +154,52 @@ def test_weights_enter(material):
     assert_allclose(contents.diagrams["platt"].weight.sum(), weight.sum())
 
 
-def test_at_most_six_diagrams_one_of_them_from_before(material):
+def test_at_most_six_diagrams_one_of_them_uncalibrated(material):
     fitted = material.calibrators["platt"]
     many = {f"platt {number}": fitted for number in range(9)} | {"sigmoid": material.calibrators["sigmoid"]}
     contents = gather_contents(material.pairs, many, n_resamples=2)
     assert list(contents.diagrams) == [*(f"platt {number}" for number in range(5)), "sigmoid"]
 
 
-def test_progress_is_told(material):
+def test_progress_counts_the_methods(material):
     told = []
     gather_contents(material.pairs, material.calibrators, n_resamples=2, progress=lambda *step: told.append(step))
     assert told == [("metrics", done, 4) for done in range(5)]
 
 
-def test_bad_input_is_refused(material):
-    def refused(message, **changes):
-        with pytest.raises(DataError, match=message):
-            gather_contents(**({"pairs": material.pairs, "calibrators": material.calibrators} | changes))
+def text_ids(material):
+    return material.candidates.with_columns(pl.col("user_id").cast(pl.String))
 
-    refused("at least one fitted calibrator", calibrators={})
-    refused("got str as 'a'", calibrators={"a": "platt"})
-    refused("groups must have one value", groups=["a"])
-    refused("got user_id, item_id; rename or add score", candidates=material.candidates.drop("score"))
-    refused("got item_id; rename or add title", items=pl.DataFrame({"item_id": [1]}))
-    refused("got a dict in 'mine'", extra_tables=[("mine", "", {"a": [1]})])
-    text_ids = material.candidates.with_columns(pl.col("user_id").cast(pl.String))
-    refused("user_id is Int64 in the judged pairs and String", candidates=text_ids)
-    with pytest.raises(NotFittedError, match="not fitted"):
+
+@pytest.mark.parametrize(
+    ("error", "word", "background"),
+    [
+        (DataError, "groups", lambda _: Background(groups=["a"])),
+        (ColumnError, "score", lambda material: Background(candidates=material.candidates.drop("score"))),
+        (ColumnError, "title", lambda _: Background(items=pl.DataFrame({"item_id": [1]}))),
+        (IdError, "user_id", lambda material: Background(candidates=text_ids(material))),
+    ],
+)
+def test_unusable_background_is_refused(material, error, word, background):
+    with pytest.raises(error, match=word):
+        gather_contents(material.pairs, material.calibrators, background=background(material), n_resamples=2)
+
+
+def test_unusable_calibrators_and_tables_are_refused(material):
+    with pytest.raises(EmptyError):
+        gather_contents(material.pairs, {})
+    with pytest.raises(SettingError, match="'a'"):
+        gather_contents(material.pairs, {"a": "platt"})
+    with pytest.raises(NotFittedError):
         gather_contents(material.pairs, {"minmax": MinMaxCalibrator()})
+    with pytest.raises(ColumnError, match="'mine'"):
+        ExtraTable("mine", "", {"a": [1]}).checked()
 
 
 def test_a_long_extra_table_is_cut_and_says_so(material):
     table = ("long", "Rows.", pl.DataFrame({"a": range(1_000)}))
     ((_, caption, frame),) = gather_contents(
-        material.pairs, {"platt": material.calibrators["platt"]}, extra_tables=[table], n_resamples=2
+        material.pairs, {"platt": material.calibrators["platt"]}, additions=Additions(tables=[table]), n_resamples=2
     ).tables
     assert frame.height == 200
     assert caption == "Rows. The first 200 of 1,000 rows."
@@ -191,7 +207,8 @@ def test_a_long_extra_table_is_cut_and_says_so(material):
 
 def test_groups_without_weight_are_refused(material):
     weight = (material.groups != material.groups[0]).astype(float)
-    with pytest.raises(DataError, match="every group needs some weight"):
+    with pytest.raises(EmptyError, match="weight"):
         gather_contents(
-            replace(material.pairs, weight=weight), material.calibrators, groups=material.groups, n_resamples=2
-        )
+            replace(material.pairs, weight=weight), material.calibrators,
+            background=Background(groups=material.groups), n_resamples=2,
+        )  # fmt: skip

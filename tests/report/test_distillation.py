@@ -11,8 +11,16 @@ from scipy.stats import ttest_rel
 
 import sureness as sn
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
-from sureness.report import gather_distillation, write_distillation_report, write_report
+from sureness.errors import DataError, EmptyError, SettingError
+from sureness.report import (
+    Additions,
+    DistilledModels,
+    Measuring,
+    TrainingRecord,
+    gather_distillation,
+    write_distillation_report,
+    write_report,
+)
 from sureness.report.distillation_headline import distillation_headline, distillation_tiles
 from sureness.report.formatting import spoken_percent
 from sureness.sources.base import FactorSource, MatrixSource
@@ -56,10 +64,20 @@ def models(truth):
 
 @pytest.fixture(scope="module")
 def found(models, test, seen):
+    named = DistilledModels(
+        teachers=models[0], students=models[1], after=("BD-Teacher", "BD-Student"), about={"Worse": "By chance."}
+    )
     return gather_distillation(
-        *models, test, seen=seen, after=("BD-Teacher", "BD-Student"), about={"Worse": "By chance."}, history=HISTORY,
-        metrics=METRICS, n_points=50, repeats=1, validation_metric="ndcg@50",
+        named, test, seen=seen, training=TrainingRecord(history=HISTORY, metric="ndcg@50"), metrics=METRICS,
+        measuring=Measuring(n_points=50, repeats=1),
     )  # fmt: skip
+
+
+def gathered(teachers, students, test, *, metrics=("hit@5",), n_points=10, training=None, **named):
+    """`gather_distillation` with little to measure."""
+    models = DistilledModels(teachers=teachers, students=students, **named)
+    measuring = Measuring(n_points=n_points, repeats=1)
+    return gather_distillation(models, test, training=training, metrics=metrics, measuring=measuring)
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
@@ -97,7 +115,7 @@ def test_ranks_before_and_after_are_compared(found, models, test, seen):
     assert found.scatter.points.height == 100
 
 
-def test_costs_and_words_stand_in_their_rows(found):
+def test_rows_hold_costs_and_descriptions(found):
     assert found.row("Worse").about == "By chance."
     assert found.row("Worse").parameters == 2 * (N_USERS + N_ITEMS)
     assert found.row("Student").parameters is None
@@ -115,24 +133,23 @@ def test_an_interval_holds_the_true_mean_about_as_often_as_it_says():
         items = np.ones(400, dtype=int)
         items[lucky] = 0
         test = Interactions.from_matrix(np.eye(4)[items])
-        row = gather_distillation(
-            {"T": MatrixSource(scores)}, {"S": MatrixSource(scores)}, test, metrics=["hit@1"], n_points=1, repeats=1
-        ).rows[0]
+        source = MatrixSource(scores)
+        row = gathered({"T": source}, {"S": source}, test, metrics=["hit@1"], n_points=1).rows[0]
         hits += row.measures["H@1"].value.low <= 0.3 <= row.measures["H@1"].value.high
     assert 88 <= hits <= 100
 
 
-def test_without_an_after_the_last_student_is_spoken_of(models, test):
-    found = gather_distillation(*models, test, metrics=["hit@5"], n_points=10, repeats=1)
+def test_by_default_the_headline_is_about_the_last_student(models, test):
+    found = gathered(*models, test)
     assert (found.main, found.after, found.training) == ("BD-Student", None, None)
     assert list(found.differences.curves) == ["before"]
-    assert gather_distillation(*models, test, main="Worse", metrics=["hit@5"], n_points=10, repeats=1).main == "Worse"
+    assert gathered(*models, test, main="Worse").main == "Worse"
 
 
 def test_only_users_that_all_know_are_judged(truth, test):
     items = sn.IdMap.counting(N_ITEMS)
     large, small = (MatrixSource(truth[:n], users=sn.IdMap.counting(n), items=items) for n in (N_USERS, 200))
-    found = gather_distillation({"T": large}, {"S": small}, test, metrics=["hit@5"], n_points=10, repeats=1)
+    found = gathered({"T": large}, {"S": small}, test)
     assert found.n_users == len(found.before) == 200
 
 
@@ -140,32 +157,32 @@ def test_a_gain_that_all_users_share_is_certain():
     rising = np.tile(np.arange(4.0), (5, 1))
     test = Interactions.from_matrix(rising == 3)
     students = {"S": MatrixSource(-rising), "D": MatrixSource(rising)}
-    found = gather_distillation({"T": MatrixSource(rising)}, students, test, metrics=["hit@1"], n_points=3, repeats=1)
+    found = gathered({"T": MatrixSource(rising)}, students, test, metrics=["hit@1"], n_points=3)
     measure = found.row("D").measures["H@1"]
     assert (measure.difference, measure.p_value, measure.gain) == (1.0, 0.0, None)
     assert "ranks clearly better" in distillation_headline(found).sentence
 
 
 def test_a_history_without_judged_epochs_is_not_drawn(models, test):
-    silent = HISTORY.with_columns(metric=pl.lit(None, dtype=pl.Float64))
-    found = gather_distillation(*models, test, history=silent, metrics=["hit@5"], n_points=10, repeats=1)
+    unjudged = HISTORY.with_columns(metric=pl.lit(None, dtype=pl.Float64))
+    found = gathered(*models, test, training=TrainingRecord(history=unjudged))
     assert found.training is None
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "error", "word"),
     [
-        ({"teachers": {}}, "at least one teacher and one student, got 0 and 3"),
-        ({"students": {"Teacher": None}}, "different names, got 'Teacher' twice"),
-        ({"main": "nobody"}, "main must name models that are given, Student, Worse, BD-Student, got 'nobody'"),
-        ({"after": ("nobody", "BD-Student")}, "after must name models that are given, Teacher, .*, got 'nobody'"),
-        ({"metrics": []}, "at least one ranking metric"),
+        ({"teachers": {}}, EmptyError, "teacher"),
+        ({"students": {"Teacher": None}}, SettingError, "'Teacher'"),
+        ({"main": "nobody"}, SettingError, "main .* 'nobody'"),
+        ({"after": ("nobody", "BD-Student")}, SettingError, "after .* 'nobody'"),
+        ({"metrics": []}, DataError, "metric"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_shown_is_refused(models, test, change, message):
+)
+def test_models_that_cannot_be_compared_are_refused(models, test, change, error, word):
     given = {"teachers": models[0], "students": models[1], "test": test} | change
-    with pytest.raises(DataError, match=message):
-        gather_distillation(**given)
+    with pytest.raises(error, match=word):
+        gathered(**given)
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
@@ -186,15 +203,19 @@ def with_measure(found, name, **changes):
 @pytest.mark.parametrize(
     ("difference", "p_value", "words"),
     [
-        (0.1, 0.001, "BD-Student, with 10% of the teacher's parameters, ranks .*% better than the same model alone."),
-        (-0.1, 0.001, "BD-Student, .* ranks .*% worse than the same model alone."),
-        (0.1, 0.2, "BD-Student, .* ranks as well as the same model alone here: no clear difference."),
+        (
+            0.1,
+            0.001,
+            "BD-Student, with 10% of the teacher's parameters, ranks .*% better than .* trained alone.",
+        ),
+        (-0.1, 0.001, "BD-Student, .* ranks .*% worse than the same model trained alone."),
+        (0.1, 0.2, "BD-Student, .* shows no clear difference from the same model trained alone."),
     ],
 )
 def test_the_headline_is_what_the_test_says(found, difference, p_value, words):
     told = distillation_headline(with_measure(found, "BD-Student", difference=difference, p_value=p_value))
     assert re.fullmatch(words, told.sentence)
-    assert "The teacher stays as it was" in told.detail
+    assert "The teacher is unchanged" in told.detail
     assert f"Judged on {N_USERS} users." in told.detail
 
 
@@ -203,17 +224,17 @@ def test_the_headline_is_what_the_test_says(found, difference, p_value, words):
     [
         (0.02, 0.001, "The teacher gains 0.0200."),
         (-0.02, 0.001, "The teacher loses 0.0200."),
-        (0.02, 0.3, "The teacher neither gains nor loses clearly."),
+        (0.02, 0.3, "The teacher shows no clear gain or loss."),
     ],
 )
-def test_the_teacher_is_told_of(found, difference, p_value, words):
+def test_the_headline_says_what_the_teacher_gained(found, difference, p_value, words):
     told = distillation_headline(with_measure(found, "BD-Teacher", difference=difference, p_value=p_value))
     assert told.detail.endswith(words)
 
 
 def test_tiles_show_before_and_after(found):
     size, beats, average, result = distillation_tiles(with_measure(found, "BD-Student"))
-    assert (size.value, size.note) == ("10%", "100 parameters, the teacher 1,000")
+    assert (size.value, size.note) == ("10%", "100 parameters; the teacher has 1,000")
     assert beats.value == spoken_percent(found.before.student_better)
     assert average.value == f"{found.after.average_difference:.4f}"
     assert average.note.startswith(f"{found.before.average_difference:.4f} before")
@@ -221,11 +242,8 @@ def test_tiles_show_before_and_after(found):
 
 
 def test_two_models_alone_need_no_verdict(models, test):
-    found = gather_distillation(
-        {"Teacher": models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test, metrics=["hit@5"], n_points=10,
-        repeats=1,
-    )  # fmt: skip
-    assert distillation_headline(found).sentence == "A student beside its teacher."
+    found = gathered({"Teacher": models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test)
+    assert distillation_headline(found).sentence == "A student compared with its teacher."
     assert distillation_tiles(found)[0].value == "–"
     assert distillation_tiles(found)[-1].label == "H@5"
 
@@ -237,7 +255,7 @@ def test_a_page_about_distillation_alone(found, tmp_path):
     told = []
     summary = write_distillation_report(
         tmp_path / "page.html", found, figures_dir=tmp_path / "figures", notes=["a note"],
-        extra_tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
+        tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
@@ -254,12 +272,12 @@ def test_a_page_about_distillation_alone(found, tmp_path):
     assert not re.search(r"\b(nan|None)\b", text)
     assert not re.search(r"[a-z][.;](?=[A-Z])|\w\(\d", text)  # words that ran together
     assert "By chance." in text
-    assert text.count("unchanged") == 3
-    assert "they have come closer" in text
+    assert page.count(">unchanged<") == 3
+    assert "the two have moved closer" in text
 
 
 def test_a_page_without_history_and_after(models, test, tmp_path):
-    found = gather_distillation(*models, test, metrics=["hit@5"], n_points=10, repeats=1)
+    found = gathered(*models, test)
     write_distillation_report(tmp_path / "page.html", found)
     structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert structure.open == []
@@ -269,8 +287,9 @@ def test_a_page_without_history_and_after(models, test, tmp_path):
 
 def test_distillation_stands_beside_calibration(found, material, tmp_path):
     summary = write_report(
-        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]}, distillation=found,
-        figures_dir=tmp_path / "figures", n_resamples=2, extra_tables=[("Mine", "", pl.DataFrame({"a": [1]}))],
+        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]},
+        additions=Additions(distillation=found, tables=[("Mine", "", pl.DataFrame({"a": [1]}))]),
+        figures_dir=tmp_path / "figures", n_resamples=2,
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
@@ -282,10 +301,7 @@ def test_distillation_stands_beside_calibration(found, material, tmp_path):
 
 def test_what_is_given_is_escaped(models, test, tmp_path):
     evil = "<script>alert('x')</script> & 確率 $x_1$"
-    found = gather_distillation(
-        {evil: models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test, about={evil: evil}, metrics=["hit@5"],
-        n_points=10, repeats=1,
-    )  # fmt: skip
+    found = gathered({evil: models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test, about={evil: evil})
     write_distillation_report(tmp_path / "page.html", found, title=evil, notes=[evil])
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page

@@ -15,7 +15,7 @@ from sureness.list_size.policies import BestFixedSize, ExpectedUtility, FixedSiz
 from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.report import gather_list_sizes, write_list_size_report, write_report
+from sureness.report import Additions, gather_list_sizes, write_list_size_report, write_report
 from sureness.report.list_cases import choose_users
 from sureness.report.list_headline import list_headline, list_tiles
 from tests.report.test_page import Structure
@@ -109,7 +109,7 @@ def test_users_of_one_degree_are_one_group():
 
 def test_cases_show_different_users_with_their_own_cut(found, recommender, split):
     table = recommender.recommend()
-    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Better ask"]
+    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Ask first"]
     assert len({case.user for case in found.cases}) == 4
     for case in found.cases:
         own = table.filter(user_id=int(case.user))
@@ -137,7 +137,7 @@ def test_users_without_candidates_are_no_cases():
     probabilities, lengths = np.array([[0.5, 0.4], [0.0, 0.0], [0.9, 0.1]]), np.array([2, 0, 2])
     expected = np.array([[0.3, 0.4], [0.0, 0.0], [0.8, 0.5]])
     chosen = choose_users(probabilities, lengths, np.array([2, 0, 1]), expected)
-    assert [(kind, row) for kind, _, row in chosen] == [("Sure", 2), ("Better ask", 0)]
+    assert [(kind, row) for kind, _, row in chosen] == [("Sure", 2), ("Ask first", 0)]
 
 
 def test_without_labels_nothing_is_judged(recommender):
@@ -147,7 +147,7 @@ def test_without_labels_nothing_is_judged(recommender):
     assert list(found.distributions.shares) == ["PerK"]
     assert all(group.ece is None and group.value is None for group in found.groups)
     assert all(item.label is None for case in found.cases for item in case.items)
-    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Better ask"]
+    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Ask first"]
 
 
 def test_a_test_alone_compares_with_the_oracle(recommender, split):
@@ -182,8 +182,8 @@ def compared_by(value, reference, p_value, monkeypatch):
     ("value", "reference", "p_value", "sentence"),
     [
         (0.22, 0.20, 0.001, "Personal list sizes bring 10% more F1 than fixed."),
-        (0.22, 0.20, 0.4, "Personal list sizes are worth as much as fixed here: no clear difference."),
-        (0.18, 0.20, 0.001, "Fixed does better here than personal list sizes."),
+        (0.22, 0.20, 0.4, "Personal list sizes show no clear difference from fixed here."),
+        (0.18, 0.20, 0.001, "Fixed beats personal list sizes here."),
         (-0.1, -0.3, 0.001, "Personal list sizes bring 0.2 more F1 than fixed."),
     ],
 )
@@ -195,7 +195,7 @@ def test_the_headline_is_what_the_test_says(recommender, split, monkeypatch, val
 
 def test_headline_and_tiles_without_labels(recommender):
     found = gather_list_sizes(recommender)
-    assert f"{found.mean_size:.1f} on average" in list_headline(found).sentence
+    assert f"{found.mean_size:.1f} items on average" in list_headline(found).sentence
     tile = list_tiles(found)[-1]
     assert tile.label == "expected F1"
     assert tile.value == f"{recommender.sizes()['expected_utility'].mean():.4f}"
@@ -205,7 +205,7 @@ def test_a_page_about_lists_alone(found, tmp_path):
     told = []
     summary = write_list_size_report(
         tmp_path / "page.html", found, figures_dir=tmp_path / "figures", notes=["a note"],
-        extra_tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
+        tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
@@ -223,7 +223,7 @@ def test_a_page_about_lists_alone(found, tmp_path):
     assert not re.search(r"\b(nan|None)\b", text)
     assert not re.search(r"[a-z][.;](?=[A-Z])|\w\(\d", text)  # words that ran together
     write_list_size_report(tmp_path / "again.html", found, notes=["a note"],
-                           extra_tables=[("Mine", "", pl.DataFrame({"a": [1]}))])  # fmt: skip
+                           tables=[("Mine", "", pl.DataFrame({"a": [1]}))])  # fmt: skip
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
 
 
@@ -231,12 +231,13 @@ def test_a_page_without_labels_says_so(recommender, tmp_path):
     write_list_size_report(tmp_path / "page.html", gather_list_sizes(recommender))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert Structure(page).sections == ["list-sizes", "list-groups", "list-cases", "notes"]
-    assert "Nothing here is judged by labels" in page
+    assert "no labels of a later period" in page
 
 
 def test_list_sizes_stand_beside_calibration(found, material, tmp_path):
     summary = write_report(
-        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]}, list_sizes=found,
+        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]},
+        additions=Additions(list_sizes=found),
         figures_dir=tmp_path / "figures", n_resamples=2,
     )  # fmt: skip
     structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ import pytest
 
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import MissingExtraError
-from sureness.report import Finding, write_report
+from sureness.report import Additions, Background, Finding, write_report
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SECTIONS = [
@@ -51,13 +51,19 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
-def full_report(material, path, **changes):
-    settings = {
+CHOICE = ("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))
+
+
+def full_report(material, path, *, background=None, additions=None, **settings):
+    known = {
         "items": material.world.items_table(), "user_degree": material.degree, "groups": material.groups,
-        "candidates": material.candidates, "notes": ["uniformly exposed"], "n_resamples": 20,
-        "extra_tables": [("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))],
+        "candidates": material.candidates,
     }  # fmt: skip
-    return write_report(path, material.pairs, material.calibrators, **(settings | changes))
+    added = {"notes": ["uniformly exposed"], "tables": [CHOICE]}
+    return write_report(
+        path, material.pairs, material.calibrators, background=Background(**(known | (background or {}))),
+        additions=Additions(**(added | (additions or {}))), **({"n_resamples": 20} | settings),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +102,8 @@ def test_what_is_given_is_escaped(material, tmp_path):
     evil = "<script>alert('x')</script> & ünïcode 確率 $x_1$"
     items = material.world.items_table().with_columns(title=pl.lit(evil), domain=pl.lit(evil))
     full_report(
-        material, tmp_path / "evil.html", items=items, title=evil, notes=[evil], groups=[evil] * len(material.pairs),
-        extra_tables=[(evil, evil, pl.DataFrame({evil: [evil]}))],
+        material, tmp_path / "evil.html", background={"items": items, "groups": [evil] * len(material.pairs)},
+        additions={"title": evil, "notes": [evil], "tables": [(evil, evil, pl.DataFrame({evil: [evil]}))]},
     )  # fmt: skip
     page = (tmp_path / "evil.html").read_text(encoding="utf-8")
     assert "<script" not in page
@@ -134,14 +140,14 @@ def test_a_page_of_bare_pairs_says_what_is_left_out(material, tmp_path):
     write_report(tmp_path / "bare.html", pairs, {"platt": material.calibrators["platt"]}, n_resamples=2)
     page = (tmp_path / "bare.html").read_text(encoding="utf-8")
     assert page.count("Not shown:") == 3
-    assert "users are not known" in page
+    assert "users are unknown" in page
     assert Structure(page).open == []
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_a_missing_package_is_told(material, tmp_path, monkeypatch, package):
+def test_a_missing_package_is_refused(material, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'sureness\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=package):
         write_report(tmp_path / "report.html", material.pairs, material.calibrators)
     assert not (tmp_path / "report.html").exists()
 
@@ -152,7 +158,7 @@ def test_findings_come_first_escaped_and_lead_to_their_sections(material, tmp_pa
         Finding("Nothing <b>", "+0.1%", "short", "No clear difference.", holds=False),
     ]
     table = ("One page", "Shared.", pl.DataFrame({"domain": ["books"]}))
-    full_report(material, tmp_path / "page.html", findings=findings, list_tables=[table])
+    full_report(material, tmp_path / "page.html", additions={"findings": findings, "list_tables": [table]})
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
     assert structure.open == []

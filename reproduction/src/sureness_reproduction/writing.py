@@ -171,12 +171,11 @@ def is_wide(svg: str) -> bool:
 
 
 def _html(template: str, **values: Any) -> str:
-    from jinja2 import ChoiceLoader, PackageLoader
+    from jinja2 import PackageLoader
     from markupsafe import Markup
 
     svgs: Mapping[str, str] = values.pop("svgs", {})
-    environment = page_environment()
-    environment.loader = ChoiceLoader([PackageLoader("sureness_reproduction", "pages"), environment.loader])
+    environment = page_environment(PackageLoader("sureness_reproduction", "pages"))
     environment.filters |= {"cell": readable_cell, "wide": is_wide}
     marked = {name: Markup(svg) for name, svg in svgs.items()}
     page: str = environment.get_template(template).render(

@@ -209,7 +209,8 @@ class Work:
         """Write the page, if one is asked for; returns its first sentence."""
         if self.report is None:
             return None
-        from sureness.report import gather_distillation, write_distillation_report
+        from sureness.report.distillation import DistilledModels, TrainingRecord, gather_distillation
+        from sureness.report.part_pages import write_distillation_report
 
         models: dict[str, dict[str, ScoreSource]] = {role: {} for role in ROLES}
         for role in ROLES:
@@ -222,9 +223,9 @@ class Work:
         named = [pair for some in models.values() for pair in some.items()]
         about = {name: repr(model) for name, model in named if hasattr(model, "settings")}
         found = gather_distillation(
-            models["teacher"], models["student"], self.log.split.test, seen=seen, after=after,
-            about=about,
-            history=history, warm_up=warm_up, validation_metric=metric, progress=self._steps("report: "),
+            DistilledModels(teachers=models["teacher"], students=models["student"], after=after, about=about),
+            self.log.split.test, seen=seen,
+            training=TrainingRecord(history=history, warm_up=warm_up, metric=metric), progress=self._steps("report: "),
         )  # fmt: skip
         return write_distillation_report(self.report, found, progress=self._steps("report: ")).headline
 

@@ -15,7 +15,13 @@ from sureness.data.simulator import SimulatorSettings, World, simulate
 from sureness.data.splitting import Split, leave_one_out
 from sureness.demo.list_study import logged
 from sureness.errors import EmptyError, SurenessWarning, missing_extra
-from sureness.report.distillation import Distillation, gather_distillation
+from sureness.report.distillation import (
+    Distillation,
+    DistilledModels,
+    Measuring,
+    TrainingRecord,
+    gather_distillation,
+)
 from sureness.sources.base import ScoreSource
 
 if TYPE_CHECKING:
@@ -70,10 +76,13 @@ class DistillationStudy:
 
     def judged(self, *, n_points: int = 600, progress: Progress = silent) -> Distillation:
         """All models judged on the test items, ready for a page."""
+        models = DistilledModels(
+            teachers=self.teachers, students=self.students, after=BOTH, main=self.main, about=self.about
+        )
         return gather_distillation(
-            self.teachers, self.students, self.split.test, seen=union([self.split.train, self.split.validation]),
-            after=BOTH, main=self.main, about=self.about, history=self.history, warm_up=self.warm_up,
-            validation_metric="ndcg@50", metrics=METRICS, n_points=n_points, progress=progress,
+            models, self.split.test, seen=union([self.split.train, self.split.validation]),
+            training=TrainingRecord(history=self.history, warm_up=self.warm_up, metric="ndcg@50"), metrics=METRICS,
+            measuring=Measuring(n_points=n_points), progress=progress,
         )  # fmt: skip
 
 

@@ -25,9 +25,9 @@ from sureness.demo.result import DemoResult
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
 from sureness.errors import FileError
-from sureness.report.contents import ExtraTable
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
+from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.base import ScoreSource
@@ -167,12 +167,14 @@ def _write(page: Path, found: _Found, short: tuple[Finding, ...], name: str, pro
         domain = dict(zip(found.items["item_id"], found.items["domain"], strict=True))
         groups = np.array([domain[item] for item in np.asarray(study.test.items).tolist()])
     return write_report(
-        page, study.test, {each: study.fitted[each] for each in names}, items=found.items,
-        user_degree=user_degrees(study.split.train), groups=groups,
-        list_sizes=found.sizes, distillation=found.distilled, figures_dir=page.parent / "figures",
-        title=f"How sure is this recommender? {found.dataset.name}", notes=_notes(found, name), findings=short,
-        list_tables=[] if found.shared is None else [page_table(found.shared)],
-        extra_tables=[_table(study)], n_resamples=200, progress=progress,
+        page, study.test, {each: study.fitted[each] for each in names},
+        background=Background(items=found.items, user_degree=user_degrees(study.split.train), groups=groups),
+        additions=Additions(
+            title=f"How sure is this recommender? {found.dataset.name}", findings=short, list_sizes=found.sizes,
+            list_tables=[] if found.shared is None else [page_table(found.shared)], distillation=found.distilled,
+            tables=[_table(study)], notes=_notes(found, name),
+        ),
+        figures_dir=page.parent / "figures", n_resamples=200, progress=progress,
     )  # fmt: skip
 
 
@@ -200,7 +202,7 @@ def _table(study: LogStudy) -> ExtraTable:
         f"Fitted on the validation part, judged on the test part. ece@{TOP} looks only at each user's first {TOP} "
         "items: a map that is right over all items can be wrong at the top of the list, which is what people see."
     )
-    return "All twelve methods", caption, written(study.table.drop("problem"))
+    return ExtraTable("All twelve methods", caption, written(study.table.drop("problem")))
 
 
 def _items(log: Interactions) -> pl.DataFrame:

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
@@ -25,6 +24,7 @@ from sureness.metrics.calibration import expected_calibration_error
 from sureness.metrics.intervals import Interval
 from sureness.numerics.grouping import group_codes, top_n
 from sureness.numerics.logistic import sigmoid
+from sureness.report.distillation import mean_interval
 from sureness.sources.base import ScoreSource
 from sureness.sources.labelled import LabelledSource
 
@@ -35,7 +35,6 @@ _MOST_INTERACTIONS = 250_000
 _MOST_JUDGED = 2_000_000  # test pairs to judge on
 _CHOOSING_PAIRS = 400_000  # pairs to choose the calibrator on
 _CANDIDATES = ("platt", "beta", "gaussian", "gamma")
-_Z = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,8 @@ def first_items(lists: ListStudy, n: int = TOP) -> tuple[float, float, Interval]
     known = np.arange(found.width) < np.minimum(found.lengths, n)[:, None]
     scores, probabilities, hits = (np.asarray(each) for each in (found.scores, found.probabilities, found.hits))
     shares = np.where(known, hits, False).sum(axis=1) / np.maximum(1, known.sum(axis=1))
-    kept = _mean(shares[known.any(axis=1)])
-    return float(sigmoid(scores[known]).mean()), float(probabilities[known].mean()), kept
+    observed = mean_interval(shares[known.any(axis=1)])
+    return float(sigmoid(scores[known]).mean()), float(probabilities[known].mean()), observed
 
 
 def _fit_all(
@@ -162,9 +161,3 @@ def _fewer(log: Interactions, seed: int) -> Interactions:
     chosen = np.random.default_rng(seed).random(log.n_users) < share
     kept = log.keep(chosen[log.user_rows]).compact()
     return kept.noting(f"{kept.n_users:,} of {log.n_users:,} users were sampled to keep the demo to a few minutes")
-
-
-def _mean(values: FloatArray) -> Interval:
-    mean = float(values.mean())
-    side = _Z * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return Interval(mean, max(0.0, mean - side), min(1.0, mean + side))

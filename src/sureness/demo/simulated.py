@@ -22,9 +22,9 @@ from sureness.demo.recommenders import IN_WORLDS, Learner, RecommenderName, choo
 from sureness.demo.result import DemoResult
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
-from sureness.report.contents import ExtraTable
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
+from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.tables import candidate_table
@@ -182,12 +182,18 @@ def _write(page: Path, found: _Found, short: tuple[Finding, ...], name: str, pro
     calibrators = {", ".join(found.main): found.fitted[found.main]}
     calibrators |= {label: found.fitted[fit] for fit, label in SHOWN.items() if fit in found.fitted}
     return write_report(
-        page, study.test, calibrators, items=items, user_degree=user_degrees(Interactions.from_matrix(world.train)),
-        groups=items["domain"].gather(pl.Series(study.test.items)).to_numpy(),
-        candidates=candidate_table(study.source, world.held_out, world.train, world),
-        list_sizes=found.sizes, distillation=found.distilled, figures_dir=page.parent / "figures",
-        title="How sure is this recommender?", notes=_notes(found, name), findings=short,
-        list_tables=[page_table(found.shared)], extra_tables=_tables(found.results), progress=progress,
+        page, study.test, calibrators,
+        background=Background(
+            items=items, user_degree=user_degrees(Interactions.from_matrix(world.train)),
+            groups=items["domain"].gather(pl.Series(study.test.items)).to_numpy(),
+            candidates=candidate_table(study.source, world.held_out, world.train, world),
+        ),
+        additions=Additions(
+            title="How sure is this recommender?", findings=short, list_sizes=found.sizes,
+            list_tables=[page_table(found.shared)], distillation=found.distilled, tables=_tables(found.results),
+            notes=_notes(found, name),
+        ),
+        figures_dir=page.parent / "figures", progress=progress,
     )  # fmt: skip
 
 
@@ -217,8 +223,10 @@ def _notes(found: _Found, name: str) -> list[str]:
 
 def _tables(results: pl.DataFrame) -> list[ExtraTable]:
     return [
-        ("What knowledge is worth", "ECE on uniformly exposed pairs. " + _KNOWLEDGE, written(wide(results, "ece"))),
-        (
+        ExtraTable(
+            "What knowledge is worth", "ECE on uniformly exposed pairs. " + _KNOWLEDGE, written(wide(results, "ece"))
+        ),
+        ExtraTable(
             "The same as negative log-likelihood",
             "Lower is better. ECE can be gamed: temperature scaling with a base rate gives every pair nearly the same "
             "probability, which has a tiny ECE but distinguishes nothing. The likelihood shows that.",

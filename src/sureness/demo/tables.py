@@ -6,9 +6,9 @@ import polars as pl
 
 from sureness.artefacts.packed import JSON
 from sureness.data.interactions import Interactions
-from sureness.report.contents import ExtraTable
 from sureness.report.distillation import Distillation
 from sureness.report.formatting import chance
+from sureness.report.inputs import ExtraTable
 from sureness.workflows.shared_pages import DomainPage
 
 
@@ -22,7 +22,7 @@ def page_table(shared: DomainPage) -> ExtraTable:
         f"{found.n_users:,} users)."
     )
     table = shared.table.with_columns(pl.col("equal slots", "shared slots").round(2).cast(pl.String))
-    return f"One page of {shared.slots} slots for {len(shared.domains)} domains", caption, table
+    return ExtraTable(f"One page of {shared.slots} slots for {len(shared.domains)} domains", caption, table)
 
 
 def page_row(shared: DomainPage | None) -> JSON:

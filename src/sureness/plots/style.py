@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,14 +56,14 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def require_matplotlib() -> Any:
-    """The matplotlib module, or a sentence that says how to get it."""
+def require_matplotlib(what: str = "drawing") -> ModuleType:
+    """The matplotlib module; raises MissingExtraError with a hint how to install it."""
     try:
         import matplotlib
         import matplotlib.figure
         import matplotlib.ticker
     except ImportError as error:
-        raise missing_extra("drawing", "matplotlib", "plots") from error
+        raise missing_extra(what, "matplotlib", "plots") from error
     return matplotlib
 
 

@@ -1,22 +1,20 @@
-"""One self-contained HTML page: how well calibrators do, how long lists should be, what distillation brings."""
+"""Self-contained HTML pages on how good probabilities are, how long lists should be, and what distillation brings."""
 
-from sureness.report.contents import Contents, gather_contents
-from sureness.report.distillation import Distillation, gather_distillation
-from sureness.report.findings import Finding
-from sureness.report.list_sizes import ListSizes, gather_list_sizes
-from sureness.report.page import ReportSummary, write_report
-from sureness.report.part_pages import write_distillation_report, write_list_size_report
+from sureness._lazy import lazy_names
 
-__all__ = [
-    "Contents",
-    "Distillation",
-    "Finding",
-    "ListSizes",
-    "ReportSummary",
-    "gather_contents",
-    "gather_distillation",
-    "gather_list_sizes",
-    "write_distillation_report",
-    "write_list_size_report",
-    "write_report",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "contents": ["Contents", "gather_contents"],
+        "distillation": [
+            "Distillation", "DistilledModels", "Measuring", "TrainingRecord", "gather_distillation",
+        ],
+        "figures": ["PageFigure", "Plan"],
+        "findings": ["Finding"],
+        "formatting": ["MISSING", "chance", "count", "error", "percent", "plain", "points", "spoken_percent"],
+        "inputs": ["Additions", "Background", "ExtraTable"],
+        "list_sizes": ["ListSizes", "gather_list_sizes"],
+        "page": ["ReportSummary", "page_environment", "require_report", "write_report"],
+        "part_pages": ["write_distillation_report", "write_list_size_report"],
+    },
+)  # fmt: skip

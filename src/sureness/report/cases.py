@@ -1,4 +1,4 @@
-"""Single users: whose top items are sure, whose are mixed, and whom to ask instead."""
+"""Single users: one with likely items, one with mixed ones, and some to ask first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sureness.report.methods import TOP_N
 CARD_ITEMS = 5
 N_TO_ASK = 2
 
-CONFIDENT = ("Sure", "the user with the highest mean probability over the top items")
-WIDE = ("Mixed", "the user whose top items differ most in probability: the first are good bets, the last are not")
-ASK = ("Better ask", "one of the users whose best item has the lowest probability: ask what they like instead")
+CONFIDENT = ("Sure", "the user whose top items have the highest mean probability")
+MIXED = ("Mixed", "the user whose top items differ most in probability: the first are good bets, the last are not")
+ASK = ("Ask first", "one of the users whose best item has the lowest probability: ask what they like instead")
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class CaseItem:
     """One recommended item."""
 
     rank: int
-    name: str  # title, or id where there is none
+    name: str  # title, or id if there is none
     domain: str | None
     score: float
     probability: float
-    label: bool | None  # None: not known
+    label: bool | None  # None: unknown
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Case:
 
 
 def top_candidates(pairs: ScoredPairs, candidates: pl.DataFrame | None, main: Calibrator) -> pl.DataFrame | None:
-    """Each user's top items with probability and, where known, label; None where users or items are not known."""
+    """Each user's top items with probability and, if known, label; None if users or items are unknown."""
     if candidates is None:
         if pairs.users is None or pairs.items is None:
             return None
@@ -56,7 +56,7 @@ def top_candidates(pairs: ScoredPairs, candidates: pl.DataFrame | None, main: Ca
 
 
 def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[Case, ...]:
-    """A sure user, a user with a wide range, and users to ask; no user twice."""
+    """A sure user, a mixed one, and users to ask first; no user twice."""
     head = top.filter(pl.col("rank") <= CARD_ITEMS)
     users = (
         head.group_by("user_id")
@@ -66,10 +66,10 @@ def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[
             width=pl.col("probability").max() - pl.col("probability").min(),
             best=pl.col("probability").max(),
         )
-        .filter(pl.col("n") == pl.col("n").max())  # short lists are easily sure
+        .filter(pl.col("n") == pl.col("n").max())  # the mean over a short list is high too easily
         .sort("user_id")
     )
-    wanted = [(CONFIDENT, pl.col("mean")), (WIDE, pl.col("width")), *[(ASK, -pl.col("best"))] * N_TO_ASK]
+    wanted = [(CONFIDENT, pl.col("mean")), (MIXED, pl.col("width")), *[(ASK, -pl.col("best"))] * N_TO_ASK]
     named = with_names(head, items)
     cases = []
     for (kind, reason), key in wanted:
@@ -82,7 +82,7 @@ def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[
 
 
 def _without(users: pl.DataFrame, user: object, best: float) -> pl.DataFrame:
-    """The other users; those with just the same best item, whose card would look alike, only if there are no more."""
+    """The other users, without those whose best item is equally likely: their cards would look alike."""
     others = users.filter(pl.col("user_id") != user)
     different = others.filter((pl.col("best") - best).abs() > 1e-9)
     return others if different.is_empty() else different
@@ -101,7 +101,7 @@ def _with_labels(top: pl.DataFrame, pairs: ScoredPairs) -> pl.DataFrame:
 
 
 def with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
-    """The table with the name and domain of each item: its title, or its id where there is none."""
+    """The table with the domain and the name of each item: its title, or its id if it has none."""
     own = pl.col("item_id").cast(pl.String)
     if items is None:
         return head.with_columns(name=own, domain=pl.lit(None, dtype=pl.String))

@@ -1,42 +1,32 @@
-"""Everything the page shows, as plain values: computed here, drawn and rendered elsewhere."""
+"""Everything a page about calibration shows, as plain values: computed here, drawn and rendered elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
-import polars as pl
-from numpy.typing import ArrayLike
-
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
-from sureness.plots import (
-    ConfidenceByDegree,
-    FittedCurves,
-    MetricComparison,
-    ScoreDistributions,
-    prepare_confidence_by_degree,
-    prepare_fitted_curves,
-    prepare_metric_comparison,
-    prepare_score_distributions,
-)
+from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
+from sureness.plots.curves import FittedCurves, prepare_fitted_curves
+from sureness.plots.degree import ConfidenceByDegree, prepare_confidence_by_degree
+from sureness.plots.distributions import ScoreDistributions, prepare_score_distributions
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.headline import Headline, Tile, headline, tiles, uncalibrated
+from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes
-from sureness.report.methods import TOP_N, GroupRow, Method, Progress, judge_groups, judge_methods
+from sureness.report.methods import TOP_N, GroupRow, Method, judge_groups, judge_methods
 
 MOST_DIAGRAMS = 6
-MOST_ROWS = 200
-
-ExtraTable = tuple[str, str, pl.DataFrame]
-"""Title, caption and rows of a table that the caller adds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +34,12 @@ class Contents:
     """The page before it is drawn."""
 
     title: str
-    n_users: int | None  # None: not known
+    n_users: int | None  # None: unknown
     headline: Headline
     tiles: tuple[Tile, ...]
     methods: tuple[Method, ...]  # the first is the main one
     comparison: MetricComparison
-    diagrams: dict[str, ReliabilityCurve]  # frequency reading of the first few methods
+    diagrams: dict[str, ReliabilityCurve]  # frequencies, for the first few methods
     accuracy_diagram: ReliabilityCurve  # of the main one
     distributions: ScoreDistributions
     curves: FittedCurves
@@ -59,10 +49,10 @@ class Contents:
     tables: tuple[ExtraTable, ...]
     notes: tuple[str, ...]
     left_out: dict[str, str]  # section -> why it is not there
-    list_sizes: ListSizes | None = None  # what is shown about them, if anything
-    distillation: Distillation | None = None
-    findings: tuple[Finding, ...] = ()  # the page in short
-    list_tables: tuple[ExtraTable, ...] = ()  # shown behind the list sizes
+    list_sizes: ListSizes | None
+    distillation: Distillation | None
+    findings: tuple[Finding, ...]  # the page in short
+    list_tables: tuple[ExtraTable, ...]  # shown after the list sizes
 
     @property
     def main(self) -> Method:
@@ -73,21 +63,12 @@ def gather_contents(
     pairs: ScoredPairs,
     calibrators: Mapping[str, Calibrator],
     *,
-    items: pl.DataFrame | None = None,
-    user_degree: pl.DataFrame | None = None,
-    groups: ArrayLike | None = None,
-    candidates: pl.DataFrame | None = None,
-    list_sizes: ListSizes | None = None,
-    distillation: Distillation | None = None,
-    title: str | None = None,
-    notes: Iterable[str] = (),
-    extra_tables: Sequence[ExtraTable] = (),
-    list_tables: Sequence[ExtraTable] = (),
-    findings: Iterable[Finding] = (),
+    background: Background = NO_BACKGROUND,
+    additions: Additions = NO_ADDITIONS,
     n_resamples: int = 300,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Contents:
-    """Judge the calibrators on the pairs and put together what the page shows; see `write_report`.
+    """Judge the calibrators on the pairs and put together what the page shows; parameters as for `write_report`.
 
     Examples
     --------
@@ -100,61 +81,61 @@ def gather_contents(
     _check(calibrators)
     probabilities = {name: calibrator.probability(pairs.scores) for name, calibrator in calibrators.items()}
     name, main = next(iter(calibrators.items()))
-    methods = judge_methods(
-        pairs, calibrators, probabilities, n_resamples=n_resamples, progress=progress or _no_progress
-    )
+    methods = judge_methods(pairs, calibrators, probabilities, n_resamples=n_resamples, progress=progress)
     before = uncalibrated(methods)
     n_users = None if pairs.users is None else group_codes(pairs.users)[1]
     shown = _shown(methods, before)
-    top = top_candidates(pairs, candidates, main)
+    top = top_candidates(pairs, background.candidates, main)
+    groups, degrees = background.groups, background.user_degree
     return Contents(
-        title=title or "How sure is the recommender?",
+        title=additions.title or "How sure is the recommender?",
         n_users=n_users,
         headline=headline(pairs, methods[0], probabilities[name], before),
         tiles=tiles(pairs, n_users, methods[0], before),
         methods=methods,
         comparison=_comparison(methods),
         diagrams={one: _curve(pairs, probabilities[one]) for one in shown},
-        accuracy_diagram=_curve(pairs, probabilities[name], accuracy=True),
+        accuracy_diagram=_curve(pairs, probabilities[name], "accuracy"),
         distributions=prepare_score_distributions(pairs.scores, pairs.labels, sample_weight=pairs.weight),
         curves=prepare_fitted_curves(
             {one: calibrators[one] for one in shown}, pairs.scores, sample_weight=pairs.weight
         ),
-        degree=None if top is None or user_degree is None else prepare_confidence_by_degree(top, user_degree, n=TOP_N),
+        degree=None if top is None or degrees is None else prepare_confidence_by_degree(top, degrees, n=TOP_N),
         groups=() if groups is None else judge_groups(pairs, probabilities[name], groups, n_resamples=n_resamples),
-        cases=() if top is None else choose_cases(top, items),
-        tables=tuple(checked_table(table) for table in extra_tables),
-        notes=tuple(notes),
-        left_out=_left_out(top, user_degree, groups),
-        list_sizes=list_sizes,
-        distillation=distillation,
-        findings=tuple(findings),
-        list_tables=tuple(checked_table(table) for table in list_tables),
+        cases=() if top is None else choose_cases(top, background.items),
+        tables=tuple(ExtraTable(*table).checked() for table in additions.tables),
+        notes=tuple(additions.notes),
+        left_out=_left_out(background, has_top_items=top is not None),
+        list_sizes=additions.list_sizes,
+        distillation=additions.distillation,
+        findings=tuple(additions.findings),
+        list_tables=tuple(ExtraTable(*table).checked() for table in additions.list_tables),
     )
 
 
 def _check(calibrators: Mapping[str, Calibrator]) -> None:
     if not calibrators:
-        raise DataError("a report needs at least one fitted calibrator, got none; give {name: calibrator}")
+        raise EmptyError("a report needs at least one fitted calibrator, got none; give {name: calibrator}")
     for name, calibrator in calibrators.items():
         if not isinstance(calibrator, Calibrator):
-            raise DataError(
+            raise SettingError(
                 f"every method of a report maps scores alone to probabilities, got {type(calibrator).__name__} as "
                 f"{name!r}; give a fitted Calibrator such as GaussianCalibrator"
             )
 
 
 def _shown(methods: tuple[Method, ...], before: Method | None) -> list[str]:
-    """The methods that get a diagram: the first ones, and in any case what was there before."""
+    """The methods that get a diagram: the first ones, and always the uncalibrated one."""
     names = [method.name for method in islice(methods, MOST_DIAGRAMS)]
     if before is not None and before.name not in names:
         names[-1] = before.name
     return names
 
 
-def _curve(pairs: ScoredPairs, probability: FloatArray, *, accuracy: bool = False) -> ReliabilityCurve:
-    reading = "accuracy" if accuracy else "frequency"
-    return reliability_curve(pairs.labels, probability, reading=reading, sample_weight=pairs.weight)  # type: ignore[arg-type]
+def _curve(
+    pairs: ScoredPairs, probability: FloatArray, reading: Literal["frequency", "accuracy"] = "frequency"
+) -> ReliabilityCurve:
+    return reliability_curve(pairs.labels, probability, reading=reading, sample_weight=pairs.weight)
 
 
 def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
@@ -165,32 +146,15 @@ def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
     )
 
 
-def checked_table(table: ExtraTable) -> ExtraTable:
-    """A table for the page, cut where it is too long."""
-    title, caption, frame = table
-    if not isinstance(frame, pl.DataFrame):
-        raise DataError(
-            f"an extra table is (title, caption, polars DataFrame), got a {type(frame).__name__} in {title!r}; "
-            "convert it with polars.DataFrame"
-        )
-    if frame.height > MOST_ROWS:
-        caption = f"{caption} The first {MOST_ROWS} of {frame.height:,} rows.".strip()
-    return title, caption, frame.head(MOST_ROWS)
-
-
-def _left_out(top: pl.DataFrame | None, user_degree: object, groups: object) -> dict[str, str]:
+def _left_out(background: Background, *, has_top_items: bool) -> dict[str, str]:
     reasons = {}
-    if top is None:
-        reasons["cases"] = "the users or items of the pairs are not known, and no candidates were given."
-    if user_degree is None or top is None:
+    if not has_top_items:
+        reasons["cases"] = "the users or items of the pairs are unknown, and no candidates were given."
+    if background.user_degree is None or not has_top_items:
         reasons["degree"] = (
-            "this needs candidates with users, and the number of training interactions of every user (user_degree); "
-            "the number of judged pairs would say nothing about how well a user is known."
+            "this needs candidates with users, and each user's number of training interactions (user_degree). The "
+            "number of judged pairs would not say how well a user is known."
         )
-    if groups is None:
+    if background.groups is None:
         reasons["groups"] = "no groups, such as domains, were given for the pairs."
     return reasons
-
-
-def _no_progress(step: str, done: int, total: int) -> None:
-    """Nobody wants to know."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.inference import inference_table
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
 from sureness.evaluation.ranking import evaluate_ranking
@@ -25,14 +27,99 @@ from sureness.plots.distillation import (
     prepare_rank_differences,
     prepare_training_curves,
 )
-from sureness.report.methods import Progress
 from sureness.sources.base import ScoreSource
 
 METRICS = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
 TEACHER, STUDENT = "teacher", "student"
 
 _LETTERS = {"hit": "H", "ndcg": "N"}
-_Z = 1.96  # standard errors to each side of a mean that hold 95%
+_CLEAR = 0.05  # p-values below count as a clear difference
+_Z = 1.96  # half-width of a 95% interval in standard errors
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DistilledModels:
+    """Large and small models to compare.
+
+    Parameters
+    ----------
+    teachers, students : mapping of name to ScoreSource
+        The large and the small models. The first of each was trained alone, and the others are compared with it.
+    after : names of a teacher and a student, optional
+        The two that learned from each other; their ranks are compared beside those of the first two.
+    main : str, optional
+        The student of the headline; by default that of `after`, else the last one.
+    about : mapping of name to sentence, optional
+        How each model was trained.
+    """
+
+    teachers: Mapping[str, ScoreSource]
+    students: Mapping[str, ScoreSource]
+    after: tuple[str, str] | None = None
+    main: str | None = None
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def alone(self) -> tuple[str, str]:
+        """Names of the teacher and the student that were trained alone."""
+        return next(iter(self.teachers)), next(iter(self.students))
+
+    @property
+    def headline_student(self) -> str:
+        return self.main or (self.after[1] if self.after else list(self.students)[-1])
+
+    def checked(self) -> dict[str, ScoreSource]:
+        """All models by name; refuses missing, ambiguous and unknown names."""
+        if not self.teachers or not self.students:
+            raise EmptyError(
+                f"expected at least one teacher and one student, got {len(self.teachers)} and {len(self.students)}; "
+                "give {name: model} of each"
+            )
+        if both := set(self.teachers) & set(self.students):
+            raise SettingError(f"teachers and students must have different names, got {sorted(both)[0]!r} twice")
+        _require(self.students, [self.headline_student], "main")
+        if self.after is not None:
+            _require(self.teachers, self.after[:1], "after")
+            _require(self.students, self.after[1:], "after")
+        return {**self.teachers, **self.students}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrainingRecord:
+    """How the validation metric went while two models learned from each other.
+
+    Parameters
+    ----------
+    history : DataFrame
+        `BidirectionalDistillation.history_`; shown if any epoch was judged.
+    warm_up : int
+        `BidirectionalDistillation.warm_up_`.
+    metric : str
+        The validation metric.
+    """
+
+    history: pl.DataFrame
+    warm_up: int = 0
+    metric: str = "metric"
+
+    def curves(self) -> TrainingCurves | None:
+        """What the page draws; None if no epoch was judged."""
+        if not self.history["metric"].is_not_null().any():
+            return None
+        return prepare_training_curves(self.history, warm_up=self.warm_up, metric=_written(self.metric))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measuring:
+    """How ranks are sampled and lists are timed."""
+
+    list_length: int = 50  # items in the lists that are timed
+    repeats: int = 3  # measurements of each time; the fastest counts
+    n_points: int = 600  # items of each model in the scatter of ranks
+    seed: int = 0
+
+
+USUAL = Measuring()
 
 
 @dataclass(frozen=True)
@@ -40,34 +127,34 @@ class Measure:
     """One metric of one model, over all judged users."""
 
     value: Interval
-    difference: float | None  # to the model of this size that was trained alone, user by user; None: it is that model
+    difference: float | None  # to the model of this size trained alone, paired by user; None: it is that model
     p_value: float | None
 
     @property
     def gain(self) -> float | None:
-        """The difference as a share of what the model reaches alone; None where that is nothing."""
+        """The difference as a share of what the model reaches alone; None where that is 0."""
         alone = None if self.difference is None else self.value.value - self.difference
         return None if self.difference is None or not alone else self.difference / alone
 
     @property
     def unchanged(self) -> bool:
-        """Whether no user's value differs from that of the model alone."""
+        """Whether every user's value equals that of the model trained alone."""
         return self.difference == 0 and self.p_value == 1
 
     @property
     def clear(self) -> bool:
-        """Whether chance alone would hardly bring such a difference."""
-        return self.p_value is not None and self.p_value < 0.05
+        """Whether the difference is significant at the 5% level."""
+        return self.p_value is not None and self.p_value < _CLEAR
 
 
 @dataclass(frozen=True)
 class ModelRow:
-    """What one model reaches and costs."""
+    """Quality and cost of one model."""
 
     name: str
     role: str  # "teacher" or "student"
-    about: str  # how it was trained, "" if nobody said
-    measures: dict[str, Measure]  # by metric as it is written
+    about: str  # how it was trained, or ""
+    measures: dict[str, Measure]  # by metric as the page writes it
     parameters: int | None
     seconds: float  # for the lists of all users
 
@@ -78,18 +165,18 @@ class Distillation:
 
     teacher: str  # the first of each: trained alone
     student: str
-    main: str  # the student that the headline is about
-    metrics: tuple[str, ...]  # as they are written
+    main: str  # the student of the headline
+    metrics: tuple[str, ...]  # as the page writes them
     n_users: int  # judged
     n_items: int
     list_length: int  # of the lists that were timed
     rows: tuple[ModelRow, ...]
     comparison: MetricComparison  # by the first metric
-    before: RankComparison  # of the two models alone
+    before: RankComparison  # of the two models trained alone
     after: RankComparison | None
     after_names: tuple[str, str] | None
     differences: RankDifferences
-    scatter: RankScatter  # of the two models alone
+    scatter: RankScatter  # of the two models trained alone
     training: TrainingCurves | None
 
     def row(self, name: str) -> ModelRow:
@@ -98,154 +185,116 @@ class Distillation:
 
 
 def gather_distillation(
-    teachers: Mapping[str, ScoreSource],
-    students: Mapping[str, ScoreSource],
+    models: DistilledModels,
     test: Interactions,
     *,
     seen: Interactions | None = None,
-    after: tuple[str, str] | None = None,
-    main: str | None = None,
-    about: Mapping[str, str] | None = None,
-    history: pl.DataFrame | None = None,
-    warm_up: int = 0,
-    validation_metric: str = "metric",
+    training: TrainingRecord | None = None,
     metrics: Sequence[str] = METRICS,
-    list_length: int = 50,
-    n_points: int = 600,
-    repeats: int = 3,
-    seed: int = 0,
-    progress: Progress | None = None,
+    measuring: Measuring = USUAL,
+    progress: Progress = silent,
 ) -> Distillation:
-    """Judge large and small models by the same test, and see how differently they rank.
+    """Judge large and small models on the same test items, and compare how they rank.
 
     Parameters
     ----------
-    teachers, students : mapping of name to ScoreSource
-        The large and the small models; the first of each was trained alone, and the others are compared with it. All
-        are judged on the users that every one of them knows.
+    models : DistilledModels
+        Judged on the users that all of them know.
     test : Interactions
     seen : Interactions, optional
-        Items that are not shown again: training log and validation set.
-    after : names of a teacher and a student, optional
-        The two that taught each other; their ranks are compared beside those of the first two.
-    main : str, optional
-        The student to speak of first; by default that of `after`, else the last one.
-    about : mapping of name to sentence, optional
-        How each model was trained.
-    history : DataFrame, optional
-        `BidirectionalDistillation.history_`; shown if its epochs were judged.
-    warm_up : int
-        `BidirectionalDistillation.warm_up_`.
-    validation_metric : str
-        What `history` was judged by.
+        Items that are not shown again: training log and validation items.
+    training : TrainingRecord, optional
     metrics : sequence of str
-        hit@K, ndcg@K, recall@K, precision@K for any K; the first one decides.
-    list_length : int
-        Items in the lists that are timed.
-    n_points : int
-        Items of each model in the picture of both ranks.
-    repeats : int
-        Measurements of each time.
-    seed : int
-    progress : callable, optional
+        hit@K, ndcg@K, recall@K, precision@K for any K; the headline is about the first.
+    measuring : Measuring
+    progress : Progress
 
     Examples
     --------
     >>> from sureness.sources.base import MatrixSource
     >>> rng = np.random.default_rng(0)
     >>> large, small = (MatrixSource(scores) for scores in rng.normal(size=(2, 40, 30)))
-    >>> test = Interactions.from_matrix(np.eye(40, 30))
-    >>> found = gather_distillation({"Teacher": large}, {"Student": small}, test, metrics=["hit@10"])
+    >>> models = DistilledModels(teachers={"Teacher": large}, students={"Student": small})
+    >>> found = gather_distillation(models, Interactions.from_matrix(np.eye(40, 30)), metrics=["hit@10"])
     >>> [(row.name, row.role) for row in found.rows], found.metrics
     ([('Teacher', 'teacher'), ('Student', 'student')], ('H@10',))
     """
-    models = _checked(teachers, students)
-    alone = next(iter(teachers)), next(iter(students))
-    main = main or (after[1] if after else list(students)[-1])
-    _require(students, [main], "main")
-    if after is not None:
-        _require(teachers, after[:1], "after")
-        _require(students, after[1:], "after")
-    judged = _judged(models, test, seen, metrics, progress)
-    costs = inference_table(models, length=list_length, seen=seen, repeats=repeats)
+    sources = models.checked()
+    teacher, student = models.alone
+    judged = _judged(sources, test, seen, metrics, progress)
+    costs = inference_table(sources, length=measuring.list_length, seen=seen, repeats=measuring.repeats)
     written = {name: _written(name) for name in metrics}
-    told = dict(about or {})
-    rows = tuple(
-        ModelRow(
-            name, TEACHER if name in teachers else STUDENT, told.get(name, ""),
-            {title: _measure(judged, metric, name, alone[name in students]) for metric, title in written.items()},
-            parameters, seconds,
-        )
-        for name, parameters, seconds in costs.rows()
-    )  # fmt: skip
-    pairs = {"before": alone} if after is None else {"before": alone, "after": after}
+    rows = tuple(_row(models, judged, written, *cost) for cost in costs.rows())
+    pairs = {"before": models.alone} if models.after is None else {"before": models.alone, "after": models.after}
     compared = {
-        label: compare_ranks(models[large], models[small], test, seen=seen, progress=progress)
+        label: compare_ranks(sources[large], sources[small], test, seen=seen, progress=progress)
         for label, (large, small) in pairs.items()
     }
-    first = next(iter(written.values()))
     return Distillation(
-        teacher=alone[0], student=alone[1], main=main, metrics=tuple(written.values()),
-        n_users=judged.height, n_items=compared["before"].n_items, list_length=list_length, rows=rows,
-        comparison=_comparison(rows, first),
-        before=compared["before"], after=compared.get("after"), after_names=after,
+        teacher=teacher, student=student, main=models.headline_student, metrics=tuple(written.values()),
+        n_users=judged.height, n_items=compared["before"].n_items, list_length=measuring.list_length, rows=rows,
+        comparison=_comparison(rows, written[metrics[0]]),
+        before=compared["before"], after=compared.get("after"), after_names=models.after,
         differences=prepare_rank_differences(compared),
-        scatter=rank_scatter(models[alone[0]], models[alone[1]], seen=seen, n_points=n_points, seed=seed),
-        training=_training(history, warm_up, validation_metric),
+        scatter=rank_scatter(
+            sources[teacher], sources[student], seen=seen, n_points=measuring.n_points, seed=measuring.seed
+        ),
+        training=None if training is None else training.curves(),
     )  # fmt: skip
 
 
-def _checked(teachers: Mapping[str, ScoreSource], students: Mapping[str, ScoreSource]) -> dict[str, ScoreSource]:
-    if not teachers or not students:
-        raise DataError(f"expected at least one teacher and one student, got {len(teachers)} and {len(students)}; "
-                        "give {name: model} of each")  # fmt: skip
-    if both := set(teachers) & set(students):
-        raise DataError(f"teachers and students must have different names, got {sorted(both)[0]!r} twice")
-    return {**teachers, **students}
-
-
-def _require(models: Mapping[str, ScoreSource], names: Sequence[str], what: str) -> None:
-    for name in names:
-        if name not in models:
-            raise DataError(f"{what} must name models that are given, {', '.join(models)}, got {name!r}")
-
-
-def _judged(
-    models: Mapping[str, ScoreSource], test: Interactions, seen: Interactions | None, metrics: Sequence[str],
-    progress: Progress | None,
-) -> pl.DataFrame:  # fmt: skip
-    """user_id, and a column for each model and metric; users that all models know."""
-    table: pl.DataFrame | None = None
-    for name, model in models.items():
-        found = evaluate_ranking(model, test, seen=seen, metrics=metrics, progress=progress).per_user
-        found = found.rename({metric: f"{metric} {name}" for metric in metrics})
-        table = found if table is None else table.join(found, on="user_id", how="inner", maintain_order="left")
-    assert table is not None
-    if not table.height:
-        raise DataError("there is no user with a test item whom all models know; check that their ids are of one kind")
-    return table
-
-
-def _measure(judged: pl.DataFrame, metric: str, name: str, alone: str) -> Measure:
-    values = {each: judged[f"{metric} {each}"].to_numpy() for each in (name, alone)}
-    value = _mean(values[name])
-    if name == alone:
-        return Measure(value, None, None)
-    paired = PolicyComparison(metric, alone, np.arange(judged.height), {}, values)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all users gain the same: there is no spread, and p is 0
-        return Measure(value, *paired.difference(name, alone))
-
-
-def _mean(values: FloatArray) -> Interval:
-    """The mean over users with its 95% interval."""
+def mean_interval(values: FloatArray) -> Interval:
+    """The mean of values between 0 and 1, one per user, with its 95% interval."""
     mean = float(values.mean())
     side = _Z * float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return Interval(mean, max(0.0, mean - side), min(1.0, mean + side))
 
 
+def _require(models: Mapping[str, ScoreSource], names: Sequence[str], what: str) -> None:
+    for name in names:
+        if name not in models:
+            raise SettingError(f"{what} must name one of the models {', '.join(models)}, got {name!r}")
+
+
+def _judged(
+    models: Mapping[str, ScoreSource], test: Interactions, seen: Interactions | None, metrics: Sequence[str],
+    progress: Progress,
+) -> pl.DataFrame:  # fmt: skip
+    """user_id, and a column per model and metric, for the users that all models know."""
+    tables = [
+        evaluate_ranking(model, test, seen=seen, metrics=metrics, progress=progress).per_user.rename(
+            {metric: f"{metric} {name}" for metric in metrics}
+        )
+        for name, model in models.items()
+    ]
+    table = reduce(lambda left, right: left.join(right, on="user_id", how="inner", maintain_order="left"), tables)
+    if not table.height:
+        raise EmptyError("no user with a test item is known to all models; check that their user ids are of one kind")
+    return table
+
+
+def _row(
+    models: DistilledModels, judged: pl.DataFrame, written: Mapping[str, str], name: str, parameters: int | None,
+    seconds: float,
+) -> ModelRow:  # fmt: skip
+    student = name in models.students
+    measures = {title: _measure(judged, metric, name, models.alone[student]) for metric, title in written.items()}
+    return ModelRow(name, STUDENT if student else TEACHER, models.about.get(name, ""), measures, parameters, seconds)
+
+
+def _measure(judged: pl.DataFrame, metric: str, name: str, alone: str) -> Measure:
+    values = {each: judged[f"{metric} {each}"].to_numpy() for each in (name, alone)}
+    value = mean_interval(values[name])
+    if name == alone:
+        return Measure(value, None, None)
+    paired = PolicyComparison(metric, alone, np.arange(judged.height), {}, values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # all users gain the same: no spread, and p is 0
+        return Measure(value, *paired.difference(name, alone))
+
+
 def _comparison(rows: Sequence[ModelRow], metric: str) -> MetricComparison:
-    """Students first, so that they have their colour in every figure."""
+    """Students come first, so that they keep their colour in every figure."""
     ordered = sorted(rows, key=lambda row: row.role)
     return prepare_model_comparison(
         {row.name: row.measures[metric].value for row in ordered}, groups={row.name: row.role for row in ordered},
@@ -253,13 +302,7 @@ def _comparison(rows: Sequence[ModelRow], metric: str) -> MetricComparison:
     )  # fmt: skip
 
 
-def _training(history: pl.DataFrame | None, warm_up: int, metric: str) -> TrainingCurves | None:
-    if history is None or not history["metric"].is_not_null().any():
-        return None
-    return prepare_training_curves(history, warm_up=warm_up, metric=_written(metric))
-
-
 def _written(metric: str) -> str:
-    """A metric as papers write it: H@50 and N@50."""
+    """A metric as papers write it, such as H@50."""
     word, _, length = metric.partition("@")
     return f"{_LETTERS[word]}@{length}" if word in _LETTERS and length else metric

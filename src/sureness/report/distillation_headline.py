@@ -1,4 +1,4 @@
-"""What distillation brought, in one sentence and four numbers."""
+"""The result of distillation in one sentence and four numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sureness.report.headline import Headline, Tile
 
 
 def distillation_headline(found: Distillation) -> Headline:
-    """Whether the main student is better than the same model alone, and how near it comes to its teacher."""
+    """Whether the main student beats the same model trained alone, and how close it comes to its teacher."""
     metric = found.metrics[0]
     main, alone, teacher = (found.row(name) for name in (found.main, found.student, found.teacher))
     reached, wanted = main.measures[metric].value.value, teacher.measures[metric].value.value
@@ -24,12 +24,16 @@ def distillation_tiles(found: Distillation) -> tuple[Tile, ...]:
     metric = found.metrics[0]
     main, alone, teacher = (found.row(name) for name in (found.main, found.student, found.teacher))
     before = found.before
-    average, note = error(before.average_difference), "both alone"
+    average, note = error(before.average_difference), "both trained alone"
     if found.after is not None:
-        average, note = error(found.after.average_difference), f"{average} before they taught each other"
+        average, note = error(found.after.average_difference), f"{average} before distillation"
     tiles = (
-        Tile("size of the student", _size(main, teacher), _counts(main, teacher)),
-        Tile("student beats teacher", spoken_percent(before.student_better), "of the test interactions, both alone"),
+        Tile("student size", _size(main, teacher), _counts(main, teacher)),
+        Tile(
+            "student beats teacher",
+            spoken_percent(before.student_better),
+            "of test interactions, trained alone",
+        ),
         Tile("average rank difference", average, note),
     )
     measure = main.measures[metric]
@@ -44,23 +48,23 @@ def _verdict(found: Distillation, main: ModelRow) -> str:
     measure = main.measures[found.metrics[0]]
     small = _share(main, found.row(found.teacher))
     if measure.difference is None:
-        return f"A student{small} beside its teacher."
+        return f"A student{small} compared with its teacher."
     if not measure.clear:
-        return f"{main.name}{small} ranks as well as the same model alone here: no clear difference."
+        return f"{main.name}{small} shows no clear difference from the same model trained alone."
     how = "better" if measure.difference > 0 else "worse"
     much = "clearly" if measure.gain is None else f"{abs(measure.gain):.0%}"
-    return f"{main.name}{small} ranks {much} {how} than the same model alone."
+    return f"{main.name}{small} ranks {much} {how} than the same model trained alone."
 
 
 def _of_teacher(found: Distillation) -> str:
-    """What the teacher gained, where it learned as well."""
+    """What the teacher gained, if it learned too."""
     if found.after_names is None or found.after_names[0] == found.teacher:
         return ""
     measure: Measure = found.row(found.after_names[0]).measures[found.metrics[0]]
     if measure.unchanged:
-        return " The teacher stays as it was: no epoch together was better on the validation set."
+        return " The teacher is unchanged: no epoch of joint training improved it on the validation set."
     if not measure.clear or measure.difference is None:
-        return " The teacher neither gains nor loses clearly."
+        return " The teacher shows no clear gain or loss."
     return f" The teacher {'gains' if measure.difference > 0 else 'loses'} {error(abs(measure.difference))}."
 
 
@@ -78,5 +82,5 @@ def _size(small: ModelRow, large: ModelRow) -> str:
 
 def _counts(small: ModelRow, large: ModelRow) -> str:
     if not small.parameters or not large.parameters:
-        return "its parameters are not known"
-    return f"{count(small.parameters)} parameters, the teacher {count(large.parameters)}"
+        return "number of parameters unknown"
+    return f"{count(small.parameters)} parameters; the teacher has {count(large.parameters)}"

@@ -9,26 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from sureness._progress import Progress
 from sureness.metrics.reliability import ReliabilityCurve
-from sureness.plots import (
-    draw_confidence_by_degree,
-    draw_fitted_curves,
-    draw_list_cut,
-    draw_metric_comparison,
-    draw_rank_differences,
-    draw_rank_scatter,
-    draw_reliability,
-    draw_score_distributions,
-    draw_size_by_degree,
-    draw_size_distributions,
-    draw_training_curves,
-    figure_svg,
-    save_figure,
-)
+from sureness.plots.comparison import draw_metric_comparison
+from sureness.plots.curves import draw_fitted_curves
+from sureness.plots.degree import draw_confidence_by_degree
+from sureness.plots.distillation import draw_rank_differences, draw_rank_scatter, draw_training_curves
+from sureness.plots.distributions import draw_score_distributions
+from sureness.plots.list_cases import draw_list_cut
+from sureness.plots.list_sizes import draw_size_by_degree, draw_size_distributions
+from sureness.plots.reliability import draw_reliability
+from sureness.plots.saving import figure_svg, save_figure
 from sureness.report.contents import Contents
 from sureness.report.distillation import Distillation
 from sureness.report.list_sizes import ListSizes
-from sureness.report.methods import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure ready to be put into the page."""
+    """A figure ready for the page."""
 
     name: str  # of its files
     section: str
@@ -46,11 +40,11 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class Plan:
-    """A figure that is going to be drawn."""
+    """A figure that is yet to be drawn."""
 
     name: str
     section: str
-    label: str  # for those who cannot see it
+    label: str  # alternative text
     draw: Callable[[], Axes]
 
 
@@ -69,7 +63,7 @@ def draw_figures(plans: Sequence[Plan], figures_dir: Path | None, progress: Prog
 
 
 def page_plans(contents: Contents) -> list[Plan]:
-    """The figures about calibration, and those about list sizes and distillation where there are any."""
+    """The figures about calibration and, if the page has them, about list sizes and distillation."""
     main = contents.main.name
     plans = [
         *_comparison(contents),
@@ -112,7 +106,7 @@ def distillation_plans(found: Distillation) -> list[Plan]:
              partial(draw_metric_comparison, found.comparison)),
         Plan("rank_differences", "distillation-differences", "Sorted rank differences of teacher and student",
              partial(draw_rank_differences, found.differences)),
-        Plan("rank_scatter", "distillation-scatter", "Ranks by student and teacher of items either would show",
+        Plan("rank_scatter", "distillation-scatter", "Ranks of items that student or teacher ranks high",
              partial(draw_rank_scatter, found.scatter)),
     ]  # fmt: skip
     if found.training is not None:
@@ -129,7 +123,7 @@ def _comparison(contents: Contents) -> list[Plan]:
 
 
 def _small_diagrams(contents: Contents) -> list[Plan]:
-    """One small diagram for each of several methods; none for the main one alone, which is shown large."""
+    """One small diagram per method; none if there is only the main one, which is shown large."""
     if len(contents.diagrams) == 1:
         return []
     return [

@@ -1,4 +1,4 @@
-"""What a page says in short: a few things with their numbers, each leading to its section."""
+"""A page in short: a few results with their numbers, each linked to its section."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found, for people who have two minutes.
+    """One result, for readers who have two minutes.
 
     Examples
     --------
-    >>> finding = Finding("A percentage you can take at its word", "off by 41 → 1 points", "before and after", "Told.")
+    >>> finding = Finding("Percentages that can be trusted", "off by 41 → 1 points", "before and after", "In detail.")
     >>> finding.value
     'off by 41 → 1 points'
     """
 
     title: str
-    value: str  # what was measured, in a few characters
-    short: str  # what the value says, in a dozen words
+    value: str  # the measured numbers, in a few characters
+    short: str  # what the numbers are, in a dozen words
     text: str  # the same in one or two sentences
     section: str | None = None  # id of the section that shows more
-    holds: bool = True  # False: it brought nothing clear here, and the text says so
+    holds: bool = True  # False: no clear gain here, and the text says so

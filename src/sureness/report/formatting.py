@@ -1,4 +1,4 @@
-"""How the page writes numbers: errors with four decimals, probabilities in per cent, counts with commas."""
+"""How pages write numbers: errors with four decimals, probabilities in percent, counts with commas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def error(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A probability or share in a table, with one decimal, or two where that would say 0 or 100.
+    """A probability or share in a table, with one decimal, or two if one would round it to 0 or 100.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def spoken_percent(share: float) -> str:
 
 
 def count(number: float) -> str:
-    """How many.
+    """A count.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def points(share: float) -> str:
 
 
 def numeric_columns(frame: pl.DataFrame) -> list[str]:
-    """The columns that hold numbers, or numbers that are written already.
+    """The columns that hold numbers, as such or as text.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def chance(p_value: float) -> str:
 
 
 def plain(value: Any, column: str = "") -> str:
-    """A value of a table that somebody else made.
+    """A value of a table that the caller added, by its type and the name of its column.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The result in one sentence and four numbers."""
+"""The result of calibration in one sentence and four numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.report.formatting import count, error, percent, points, spoken_percent
 from sureness.report.methods import Method
 
-_SHARP = 0.05  # how closely a frequency must be known before a sentence is built on it
+_SHARP = 0.05  # half-width of a frequency's interval that is narrow enough for the headline
 
 _HAPPENED = {"preference": "were liked", "interaction": "were interacted with", "rescaled": "were positive"}
 
 
 @dataclass(frozen=True)
 class Headline:
-    """What the probabilities are worth, in plain words."""
+    """The result in one sentence, and a second one with details."""
 
     sentence: str
     detail: str
@@ -35,7 +35,7 @@ class Tile:
 
 
 def headline(pairs: ScoredPairs, main: Method, probability: FloatArray, before: Method | None) -> Headline:
-    """Take the highest bin that can be told about at its word."""
+    """A sentence on the highest bin of probabilities whose frequency is well known."""
     curve = reliability_curve(pairs.labels, probability, sample_weight=pairs.weight)
     n_pairs = reliability_curve(pairs.labels, probability).weight
     place = telling_bin(curve)
@@ -45,16 +45,16 @@ def headline(pairs: ScoredPairs, main: Method, probability: FloatArray, before: 
     )
     sentence = f"Among items shown with {low:.0f}–{high:.0f}%, {observed} {_HAPPENED[main.kind]}."
     detail = (
-        f"Promised were {promised} on average; with {count(n_pairs[place])} pairs, the true share may lie between "
-        f"{at_least} and {at_most}. "
-        f"Over all pairs, {main.name} is off by {_points(main)} on average"
+        f"The mean predicted probability was {promised}; with {count(n_pairs[place])} pairs, the true share lies "
+        f"between {at_least} and {at_most} (95% interval). Over all pairs, {main.name} is off by {_points(main)} on "
+        "average"
     )
     then = "." if before is None else f"; before calibration ({before.name}) it was {_points(before)}."
     return Headline(sentence, detail + then)
 
 
 def telling_bin(curve: ReliabilityCurve) -> int:
-    """The highest bin whose frequency is known to five points either way, else the fullest.
+    """The highest bin whose frequency is known to within five percentage points, else the fullest bin.
 
     Examples
     --------
@@ -66,14 +66,14 @@ def telling_bin(curve: ReliabilityCurve) -> int:
 
 
 def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
-    """The best of the methods that only rescale: what one had before; None when there is none but the main one."""
+    """The best method that only rescales, which stands for no calibration; None without one beside the main method."""
     rescaled = [method for method in methods[1:] if method.kind == "rescaled"]
     return min(rescaled, key=lambda method: method.ece.value, default=None)
 
 
 def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method | None) -> tuple[Tile, ...]:
     """The four numbers under the headline."""
-    users = Tile("users", "not given")
+    users = Tile("users", "unknown")
     if n_users is not None:
         users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")
     share = float(np.average(pairs.labels, weights=pairs.weight))
@@ -83,7 +83,7 @@ def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method 
         values = f"{error(before.ece.value)} → {error(main.ece.value)}"
         ece = Tile("ECE before → after", values, f"{before.name} → {after}")
     return (
-        Tile("judged pairs", count(len(pairs)), "held out from fitting"),
+        Tile("judged pairs", count(len(pairs)), "not used for fitting"),
         users,
         Tile("positive", percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
         ece,

@@ -1,4 +1,4 @@
-"""Single users and where their lists are cut."""
+"""Single users, and where their lists are cut."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.evaluation.ranking import best_items
 from sureness.list_size.lists import Lists
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.plots import ListCut, prepare_list_cut
+from sureness.plots.list_cases import ListCut, prepare_list_cut
 from sureness.report.cases import with_names
 from sureness.sources.base import id_maps
 
-SURE = ("Sure", "the user whose list is expected to be worth most")
-SHORT = ("Short list", "one of the users with the shortest lists: what comes behind the cut falls off most")
-LONG = ("Long list", "the longest list among the better half: many items are likely enough")
-ASK = ("Better ask", "the user whose list is expected to be worth least: ask what they like instead")
+SURE = ("Sure", "the user with the highest expected utility")
+SHORT = ("Short list", "among the users with the shortest lists, the one whose probabilities fall most after the cut")
+LONG = ("Long list", "the longest list in the better half of users: many items are likely enough")
+ASK = ("Ask first", "the user with the lowest expected utility: ask what they like instead")
 
-_FIRST, _LAST, _BEYOND = 4, 2, 3  # items on a card: the first and last shown ones, and those behind the cut
+_FIRST, _LAST, _BEYOND = 4, 2, 3  # items on a card: the first and last shown ones, and those after the cut
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class ListItem:
     """An item on the card of a user."""
 
     rank: int
-    name: str  # title, or id where there is none
+    name: str  # title, or id if there is none
     domain: str | None
     probability: float
-    label: bool | None  # None: not known
+    label: bool | None  # None: unknown
     shown: bool
-    skipped: int  # how many items between the one before and this one are not on the card
+    skipped: int  # number of items left out before this one
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,19 +57,19 @@ def list_cases(
     items: pl.DataFrame | None = None,
     utility: str = "F1",
 ) -> tuple[ListCase, ...]:
-    """Users with sure, short, long and doubtful lists.
+    """Users with a sure, a long, a short and a doubtful list.
 
     Parameters
     ----------
     recommender : ConfidentRecommender
     lists : Lists
-        Of all users, with hits where labels are known.
+        Lists of all users, with hits if labels are known.
     sizes : array of shape (n_users,)
     expected : array of shape (n_users, max_size)
         Expected utility of every size.
-    items : DataFrame with item_id, title and perhaps domain, optional
+    items : DataFrame with item_id, title and, if known, domain, optional
     utility : str
-        What it is called.
+        Its name on the page.
     """
     probabilities = np.asarray(lists.probabilities)
     cases = []
@@ -87,11 +87,11 @@ def list_cases(
 def choose_users(
     probabilities: FloatArray, lengths: IntArray, sizes: IntArray, expected: FloatArray
 ) -> list[tuple[str, str, int]]:
-    """Kind, reason and row of the users to show; nobody twice, and nobody without candidates."""
+    """Kind, reason and row of the users to show; no user twice, and none without candidates."""
     rows = np.arange(len(sizes))
     worth = np.where(sizes > 0, expected[rows, np.maximum(sizes, 1) - 1], 0.0)
     padded = np.pad(probabilities, ((0, 0), (0, 1)))
-    drop = padded[rows, np.maximum(sizes, 1) - 1] - padded[rows, sizes]  # from the last shown to the first hidden item
+    drop = padded[rows, np.maximum(sizes, 1) - 1] - padded[rows, sizes]  # in probability at the cut
     left = lengths > 0
     chosen = []
     for (kind, reason), among, key in (
@@ -113,7 +113,7 @@ def _edge(values: FloatArray | IntArray, among: BoolArray, share: float) -> floa
 
 
 def _card(ranked: pl.DataFrame, probability: FloatArray, size: int, hits: BoolArray | None) -> tuple[ListItem, ...]:
-    """The first and last shown items, and some that are not."""
+    """The first and last shown items, and some after the cut."""
     shown = range(size) if size <= _FIRST + _LAST + 1 else [*range(_FIRST), *range(size - _LAST, size)]
     places = [*shown, *range(size, min(size + _BEYOND, ranked.height))]
     names, domains = ranked["name"].to_list(), ranked["domain"].to_list()

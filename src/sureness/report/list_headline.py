@@ -1,4 +1,4 @@
-"""What list sizes are worth, in one sentence and four numbers."""
+"""The result of list sizes in one sentence and four numbers."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from sureness.report.formatting import chance, count, error
 from sureness.report.headline import Headline, Tile
 from sureness.report.list_sizes import ORACLE, ListSizes, PolicyRow
 
-_CLEAR = 0.05  # p-values below are a clear difference
+_CLEAR = 0.05  # p-values below count as a clear difference
 
 
 def list_headline(found: ListSizes) -> Headline:
     """Whether personal sizes are better than the reference, and by how much."""
     main, reference = found.policy(found.main), found.policy(found.reference)
     if main is None:
-        sentence = f"Each user sees as many items as are worth showing: {found.mean_size:.1f} on average."
+        sentence = f"Each list is as long as it is worth showing: {found.mean_size:.1f} items on average."
         return Headline(sentence, f"Lists of up to {found.max_size} items that maximise the expected {found.utility}.")
     detail = f"{found.utility} {error(main.value)} with {main.mean_size:.1f} items on average"
     if reference is not None:
         detail += f"; {reference.name} {error(reference.value)} with {reference.mean_size:.1f}"
     if (oracle := found.policy(ORACLE)) is not None:
-        detail += f"; the best size of every user, known only afterwards, {error(oracle.value)}"
+        detail += f"; the best size for every user, known only in hindsight, {error(oracle.value)}"
     return Headline(_verdict(found, main, reference), f"{detail}. Judged on {count(found.n_judged or 0)} users.")
 
 
@@ -29,8 +29,8 @@ def list_tiles(found: ListSizes) -> tuple[Tile, ...]:
     judged = "" if found.n_judged is None else f"{count(found.n_judged)} with a relevant item in the test"
     tiles = [
         Tile("users", count(found.n_users), judged),
-        Tile("items in a list", f"{found.mean_size:.1f}", f"on average, at most {found.max_size}"),
-        Tile("better ask", count(found.n_unsure), "users whose best list is not worth showing"),
+        Tile("items per list", f"{found.mean_size:.1f}", f"on average, at most {found.max_size}"),
+        Tile("ask first", count(found.n_unsure), "users whose best list is not worth showing"),
     ]
     if main is None:
         return (*tiles, Tile(f"expected {found.utility}", error(_expected(found)), f"{found.main}, mean over users"))
@@ -45,10 +45,10 @@ def _verdict(found: ListSizes, main: PolicyRow, reference: PolicyRow | None) -> 
     if reference is None or main.difference is None or main.p_value is None:
         return f"Lists of {main.mean_size:.1f} items on average reach {found.utility} {error(main.value)}."
     if main.p_value >= _CLEAR:
-        return f"Personal list sizes are worth as much as {reference.name} here: no clear difference."
+        return f"Personal list sizes show no clear difference from {reference.name} here."
     if main.difference < 0:
-        return f"{reference.name[:1].upper()}{reference.name[1:]} does better here than personal list sizes."
-    if reference.value <= 0:  # a share of a loss says nothing
+        return f"{reference.name[:1].upper()}{reference.name[1:]} beats personal list sizes here."
+    if reference.value <= 0:  # a gain relative to a loss means nothing
         return f"Personal list sizes bring {main.difference:.3g} more {found.utility} than {reference.name}."
     gain = main.difference / reference.value
     return f"Personal list sizes bring {gain:.0%} more {found.utility} than {reference.name}."

@@ -10,14 +10,19 @@ import polars as pl
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import EmptyError
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility, Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.plots import SizeByDegree, SizeDistributions, prepare_size_by_degree, prepare_size_distributions
+from sureness.plots.list_sizes import (
+    SizeByDegree,
+    SizeDistributions,
+    prepare_size_by_degree,
+    prepare_size_distributions,
+)
 from sureness.report.list_cases import ListCase, list_cases
 
 MAIN, ORACLE = "PerK", "Oracle"
@@ -28,7 +33,7 @@ _TITLES = {"ndcg": "NDCG", "pdcg": "PDCG", "f1": "F1", "tp": "TP", "dcg": "DCG"}
 
 @dataclass(frozen=True)
 class PolicyRow:
-    """What one policy was worth."""
+    """The mean utility and list size of one policy."""
 
     name: str
     value: float
@@ -39,23 +44,23 @@ class PolicyRow:
 
 @dataclass(frozen=True)
 class UserGroup:
-    """Users of whom about as many interactions are known; what needs labels is None without them."""
+    """Users with similar numbers of known interactions; what needs labels is None without them."""
 
     name: str
-    degrees: str  # from, to
+    degrees: str  # fewest and most interactions
     n_users: int
     mean_size: float
     expected: float  # mean expected utility
     ece: Interval | None  # of the shown items
-    value: float | None  # mean utility of the users with a relevant item
-    reference: float | None  # the same of the reference
+    value: float | None  # mean utility over the users with a relevant item
+    reference: float | None  # the same for the reference
 
 
 @dataclass(frozen=True, eq=False)
 class ListSizes:
     """The list-size part of a page before it is drawn."""
 
-    utility: str  # as it is written
+    utility: str  # as the page writes it
     main: str
     reference: str | None
     n_users: int
@@ -64,14 +69,14 @@ class ListSizes:
     n_unsure: int
     mean_size: float
     max_size: int
-    policies: tuple[PolicyRow, ...]  # the main one first, then the others, the best first; none without labels
+    policies: tuple[PolicyRow, ...]  # the main one first, then the others from best to worst; empty without labels
     distributions: SizeDistributions
     degree: SizeByDegree
     groups: tuple[UserGroup, ...]
     cases: tuple[ListCase, ...]
 
     def policy(self, name: str | None) -> PolicyRow | None:
-        """The row of a policy, if it was compared."""
+        """The row of a policy; None if it was not compared."""
         return next((row for row in self.policies if row.name == name), None)
 
 
@@ -83,17 +88,17 @@ def gather_list_sizes(
     items: pl.DataFrame | None = None,
     n_resamples: int = 200,
 ) -> ListSizes:
-    """Look at the lists of a fitted recommender, and judge them where labels are known.
+    """Describe the lists of a fitted recommender, and judge them if labels are known.
 
     Parameters
     ----------
     recommender : ConfidentRecommender
     test : Interactions, optional
-        What came later. Users without a relevant item in it count in calibration errors, not in utilities.
+        A later period. Users without a relevant item in it count in calibration errors, not in utilities.
     compared : PolicyComparison, optional
-        The recommender's policy, which comes first, beside others, judged by the same test; by default beside the
-        Oracle only.
-    items : DataFrame with item_id, title and perhaps domain, optional
+        The recommender's policy, which must come first, and others, judged on the same test; by default only the
+        oracle is compared.
+    items : DataFrame with item_id, title and, if known, domain, optional
     n_resamples : int
         Bootstrap samples for the intervals.
 
@@ -113,7 +118,7 @@ def gather_list_sizes(
     utility = named_utility(getattr(policy, "utility", "f1"))
     lists = recommender.lists(labels=test)
     if not lists.n_users:
-        raise DataError("the recommender has no users, so there are no lists to show")
+        raise EmptyError("the recommender has no users, so there are no lists to show")
     looking = policy if isinstance(policy, ExpectedUtility) else ExpectedUtility(utility, max_size=policy.max_size)
     sizes, expected = policy.sizes(lists), looking.expected(lists)
     if test is not None and compared is None:
@@ -149,7 +154,7 @@ def _policies(compared: PolicyComparison | None, main: str) -> tuple[PolicyRow, 
 
 
 def _drawn(compared: PolicyComparison | None, main: str, sizes: IntArray) -> dict[str, IntArray]:
-    """Whose sizes are drawn: those of the same users beside Oracle's where labels are known."""
+    """The sizes to draw: with labels, those of the judged users beside the oracle's."""
     if compared is None:
         return {main: sizes}
     return {name: compared.sizes[name] for name in (main, ORACLE) if name in compared.sizes}
@@ -159,7 +164,7 @@ def _groups(
     lists: Lists, sizes: IntArray, expected: FloatArray, degree: IntArray, compared: PolicyComparison | None, main: str,
     n_resamples: int,
 ) -> tuple[UserGroup, ...]:  # fmt: skip
-    """Thirds of the users by degree; users with the same degree are in the same group."""
+    """Thirds of the users by degree; users with equal degrees share a group."""
     edges = np.quantile(degree, [1 / 3, 2 / 3], method="lower")
     codes = np.searchsorted(edges, degree, side="left")
     reference = None if compared is None else compared.reference
@@ -180,7 +185,7 @@ def _groups(
 
 
 def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
-    """Calibration error of the shown items, with users resampled."""
+    """Calibration error of the shown items; the interval resamples users."""
     if lists.hits is None or not sizes.any():
         return None
     shown = np.arange(lists.width) < sizes[:, None]

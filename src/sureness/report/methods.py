@@ -1,4 +1,4 @@
-"""Every calibrator judged by every metric, and what each one's probabilities mean."""
+"""All metrics of every calibrator, and what its probabilities mean."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._progress import Progress
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError
+from sureness.errors import EmptyError
 from sureness.metrics.calibration import (
     adaptive_calibration_error,
     brier_score,
@@ -26,16 +27,13 @@ from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import group_codes, top_n
 from sureness.report.formatting import count
 
-Progress = Callable[[str, int, int], None]
-"""Told the name of a step, how much of it is done, and how much there is."""
-
 TOP_N = 10
 MOST_GROUPS = 40
 
 MEANINGS = {
-    "preference": "the chance that the user would like the item if it were seen (preference)",
-    "interaction": "the chance that the user interacts in a period like the held-out one (interaction)",
-    "rescaled": "nothing yet: scores rescaled to lie between 0 and 1, a reference that learns from no label",
+    "preference": "the chance that the user would like the item after seeing it (preference)",
+    "interaction": "the chance that the user interacts with the item in a period like the held-out one (interaction)",
+    "rescaled": "no probability: scores rescaled to lie between 0 and 1 without labels, as a reference",
 }
 FAMILIES = {"preference": "preference", "interaction": "interaction", "rescaled": "rescaled only"}
 
@@ -55,8 +53,8 @@ class Method:
     ece: Interval
     values: dict[str, float]  # the other metrics by the title of their column
     kind: str  # preference, interaction, or rescaled
-    settings: str  # how the calibrator was made
-    facts: tuple[tuple[str, str], ...]  # what it was fitted on and what it learned, as text
+    settings: str  # constructor and settings of the calibrator
+    facts: tuple[tuple[str, str], ...]  # what it was fitted on and what it learned: name, value
 
     @property
     def meaning(self) -> str:
@@ -69,7 +67,7 @@ class Method:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """How the main calibrator does on one group of pairs."""
+    """The main calibrator on one group of pairs."""
 
     name: str
     n_pairs: int
@@ -86,7 +84,7 @@ def judge_methods(
     n_resamples: int,
     progress: Progress,
 ) -> tuple[Method, ...]:
-    """All metrics of all calibrators on the same pairs."""
+    """Judge all calibrators on the same pairs by all metrics."""
     users = None if pairs.users is None else group_codes(pairs.users)[0]
     top = None if users is None else top_n(users, pairs.scores, TOP_N)
     methods = []
@@ -101,7 +99,7 @@ def judge_methods(
 
 
 def best_of_columns(methods: tuple[Method, ...]) -> dict[str, str]:
-    """The smallest value of every column, as it is written."""
+    """The smallest value of every column, as the table writes it."""
     columns = {"ECE": [method.ece.value for method in methods]}
     columns |= {title: [method.values[title] for method in methods] for title in methods[0].values}
     return {title: f"{min(values):.4f}" for title, values in columns.items()}
@@ -110,7 +108,7 @@ def best_of_columns(methods: tuple[Method, ...]) -> dict[str, str]:
 def judge_groups(
     pairs: ScoredPairs, probability: FloatArray, groups: ArrayLike, *, n_resamples: int
 ) -> tuple[GroupRow, ...]:
-    """ECE of the main calibrator for every group, the largest groups first."""
+    """ECE of the main calibrator in every group, the largest groups first."""
     names = check_ids(groups, len(pairs), "groups")
     codes, n_groups = group_codes(names)
     largest = np.argsort(-np.bincount(codes, minlength=n_groups), kind="stable")[:MOST_GROUPS]
@@ -154,5 +152,5 @@ def _group_means(codes: IntArray, pairs: ScoredPairs, p: FloatArray) -> tuple[Fl
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     total = np.bincount(place, weight)
     if not total.all():
-        raise DataError("every group needs some weight, got groups whose pairs all weigh 0; drop those pairs")
+        raise EmptyError("every group needs some weight, got groups whose pairs all weigh 0; drop those pairs")
     return np.bincount(place, weight * pairs.labels) / total, np.bincount(place, weight * p) / total

@@ -20,6 +20,7 @@ from sureness.errors import DataError, SettingError, SurenessWarning
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
+from sureness.report.page import require_report
 from sureness.workflows._deciding import Tally, decide_block
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
 from sureness.workflows.inputs import check_table_name, counter, read_columns, refuse_input
@@ -177,6 +178,8 @@ def cut_run(
     options, page, columns = options or ListOptions(), page or PageOptions(), columns or Columns()
     named_utility(options.utility or "f1")
     check_table_name(target)
+    if page.report is not None:
+        require_report()
     titles = None if page.items is None else read_columns(page.items, columns, ["item_id", "title"])
     listing = open_listing(path, options, calibration, columns=columns, progress=progress)
     compared = listing.compared()
@@ -221,7 +224,8 @@ def _write_page(
     page: Path, figures: Path | None, titles: pl.DataFrame | None, listing: Listing,
     compared: PolicyComparison | None, progress: Progress,
 ) -> str:  # fmt: skip
-    from sureness.report import gather_list_sizes, write_list_size_report
+    from sureness.report.list_sizes import gather_list_sizes
+    from sureness.report.part_pages import write_list_size_report
 
     test = listing.run.test if listing.run is not None and compared is not None else None
     found = gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)

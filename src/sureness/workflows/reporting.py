@@ -16,7 +16,9 @@ from sureness.calibration.saving import load
 from sureness.data.columns import Columns
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import ColumnError, SettingError
-from sureness.report import ListSizes, ReportSummary, gather_list_sizes, write_report
+from sureness.report.inputs import Additions, Background
+from sureness.report.list_sizes import ListSizes, gather_list_sizes
+from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.workflows.inputs import read_columns
 from sureness.workflows.listing import ListOptions, open_listing
 from sureness.workflows.options import Usually
@@ -79,6 +81,7 @@ def report(
     columns : Columns, optional
     progress : Progress
     """
+    require_report()
     options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
     if options.utility is not None and options.lists is None:
         raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
@@ -89,12 +92,14 @@ def report(
     log = _optional(options.train, columns, ["user_id"])
     summary = write_report(
         target, pairs, fitted,
-        items=titles,
-        user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
-        groups=None if options.group_column is None else rows[options.group_column].to_numpy(),
-        candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score"]),
-        list_sizes=_list_sizes(options, titles, progress),
-        figures_dir=options.figures, title=options.title, notes=notes, progress=progress,
+        background=Background(
+            items=titles,
+            user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
+            groups=None if options.group_column is None else rows[options.group_column].to_numpy(),
+            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score"]),
+        ),
+        additions=Additions(title=options.title, notes=notes, list_sizes=_list_sizes(options, titles, progress)),
+        figures_dir=options.figures, progress=progress,
     )  # fmt: skip
     return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
 

@@ -1,0 +1,91 @@
+"""What a caller gives to a report beyond labelled pairs and calibrators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness.errors import ColumnError
+from sureness.report.distillation import Distillation
+from sureness.report.findings import Finding
+from sureness.report.list_sizes import ListSizes
+
+MOST_ROWS = 200
+
+
+class ExtraTable(NamedTuple):
+    """A table that the caller adds to a page; at most 200 rows are shown."""
+
+    title: str
+    caption: str
+    rows: pl.DataFrame
+
+    def checked(self) -> ExtraTable:
+        """The table as the page shows it: cut if it is too long."""
+        if not isinstance(self.rows, pl.DataFrame):
+            raise ColumnError(
+                f"an extra table holds a polars DataFrame, got a {type(self.rows).__name__} in {self.title!r}; convert "
+                "it with polars.DataFrame"
+            )
+        caption = self.caption
+        if self.rows.height > MOST_ROWS:
+            caption = f"{caption} The first {MOST_ROWS} of {self.rows.height:,} rows.".strip()
+        return ExtraTable(self.title, caption, self.rows.head(MOST_ROWS))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Background:
+    """What is known about the judged pairs, their users and their items; every part is optional.
+
+    Parameters
+    ----------
+    items : DataFrame with item_id, title and, if known, domain
+    user_degree : DataFrame with user_id and degree
+        Number of training interactions of each user.
+    groups : array-like of shape (n_pairs,)
+        A group for every pair, such as its domain; the main calibrator is judged on each.
+    candidates : DataFrame with user_id, item_id, score
+        Where the users' top items are taken from; by default the judged pairs.
+    """
+
+    items: pl.DataFrame | None = None
+    user_degree: pl.DataFrame | None = None
+    groups: ArrayLike | None = None
+    candidates: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Additions:
+    """What a page about calibration shows besides; every part is optional.
+
+    Parameters
+    ----------
+    title : str
+    findings : sequence of Finding
+        The page in short, at its top.
+    list_sizes : ListSizes
+        What `gather_list_sizes` found: adds how long lists should be.
+    list_tables : sequence of ExtraTable
+        Tables after the list sizes.
+    distillation : Distillation
+        What `gather_distillation` found: adds what a small model learned from a large one.
+    tables : sequence of ExtraTable
+        Tables near the end of the page.
+    notes : sequence of str
+        Sentences for the end of the page, for example how the pairs were drawn.
+    """
+
+    title: str | None = None
+    findings: Sequence[Finding] = ()
+    list_sizes: ListSizes | None = None
+    list_tables: Sequence[ExtraTable] = ()
+    distillation: Distillation | None = None
+    tables: Sequence[ExtraTable] = ()
+    notes: Sequence[str] = ()
+
+
+NO_BACKGROUND, NO_ADDITIONS = Background(), Additions()
