@@ -11,8 +11,18 @@ from matplotlib.figure import Figure
 
 import sureness as sn
 from sureness.demo import prepare, study_lists
-from sureness.plots import draw_list_cut, draw_reliability, draw_side_by_side, prepare_list_cut, save_figure
-from sureness.plots.style import BLUE, GREY, INK, LIGHT_GREY, SETTINGS
+from sureness.plots import (
+    BLUE,
+    GREY,
+    INK,
+    LIGHT_GREY,
+    SETTINGS,
+    draw_list_cut,
+    draw_reliability,
+    draw_side_by_side,
+    prepare_list_cut,
+    save_figure,
+)
 
 FOLDER = Path(__file__).parent / "figures"
 

@@ -47,7 +47,8 @@ def groups() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for module, names in sureness._HOME.items():
         found.setdefault(module.partition(".")[0], {}).update({name: f"sureness.{module}.{name}" for name in names})
-    found["plots"] = {name: f"sureness.plots.{name}" for name in sureness.plots.__all__}
+    drawn = [name for name in sureness.plots.__all__ if not name.isupper()]
+    found["plots"] = {name: f"sureness.plots.{name}" for name in drawn}
     known = [name for name in TITLES if name in found]
     return {name: found[name] for name in [*known, *(name for name in found if name not in TITLES)]}
 
