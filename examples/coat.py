@@ -107,7 +107,7 @@ def calibration_set(coat: Coat, source: sn.ScoreSource, known: str, anchor: sn.S
         sn.PopularityPropensity().fit(items=coat.train.nonzero()[1]) if popular else sn.GivenPropensity(coat.propensity)
     )
     data = sn.CalibrationSet.from_source(
-        source, coat.held_out, train=coat.train, propensity=propensity, held_out_share=HELD_OUT_SHARE
+        source, coat.held_out, seen=coat.train, propensity=propensity, held_out_share=HELD_OUT_SHARE
     )
     if known.endswith("anchor"):
         return replace(data, anchor=anchor)

@@ -30,9 +30,9 @@ def main() -> None:
 
     # the five lines
     source = sn.from_implicit(model, log.train)
-    pairs = sn.CalibrationSet.from_source(source, log.validation, train=log.train)
+    pairs = sn.CalibrationSet.from_source(source, log.validation, seen=log.train)
     calibrator = sn.GaussianCalibrator().fit(pairs)
-    test = sn.CalibrationSet.from_source(source, log.test, train=log.train).gather()
+    test = sn.CalibrationSet.from_source(source, log.test, seen=log.train).gather()
     probabilities = calibrator.probability(test.scores)
 
     shown = pl.DataFrame({"user_id": test.users, "item_id": test.items, "probability": probabilities})

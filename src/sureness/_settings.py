@@ -50,9 +50,13 @@ class Configurable:
 def clone(configured: T) -> T:
     """A new object with the same settings that has learned nothing."""
     settings = configured.get_params(deep=False)
-    return type(configured)(
-        **{name: clone(value) if isinstance(value, Configurable) else value for name, value in settings.items()}
-    )
+    return type(configured)(**{name: _cloned(value) for name, value in settings.items()})
+
+
+def _cloned(value: Any) -> Any:
+    if isinstance(value, Configurable):
+        return clone(value)
+    return type(value)(_cloned(part) for part in value) if type(value) in (list, tuple) else value
 
 
 def _names_of(kind: type) -> list[str]:

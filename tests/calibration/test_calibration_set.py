@@ -27,7 +27,7 @@ def dense_candidates(world, source):
 def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
     monkeypatch.setattr("sureness.calibration.calibration_set._BLOCK_SCORES", 700)  # several blocks
     world, source = small_world
-    data = CalibrationSet.from_source(source, world.held_out, train=world.train, propensity=world)
+    data = CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=world)
     found = data.gather()
     scores, labels, users, items = dense_candidates(world, source)
     assert_array_equal(found.scores, scores)
@@ -42,8 +42,8 @@ def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
 
 def test_sampled_negatives_weigh_the_inverse_of_their_rate(small_world):
     world, source = small_world
-    everything = CalibrationSet.from_source(source, world.held_out, train=world.train).gather()
-    sampled = CalibrationSet.from_source(source, world.held_out, train=world.train, sampling_rate=0.25, seed=3)
+    everything = CalibrationSet.from_source(source, world.held_out, seen=world.train).gather()
+    sampled = CalibrationSet.from_source(source, world.held_out, seen=world.train, sampling_rate=0.25, seed=3)
     found = sampled.gather()
     assert found.n_positive == everything.n_positive
     assert_allclose(np.unique(found.weight), [1.0, 4.0])
@@ -54,11 +54,11 @@ def test_sampled_negatives_weigh_the_inverse_of_their_rate(small_world):
 def test_a_fixed_number_of_negatives_either_knows_its_rate_or_is_taken_for_the_population():
     world = sn.simulate(sn.SimulatorSettings(n_users=1_000, n_items=80, exposure_rate=0.4))
     source = sn.svd_source(world.train)
-    known = CalibrationSet.from_sampled_negatives(source, world.held_out, train=world.train, negatives_per_positive=4)
+    known = CalibrationSet.from_sampled_negatives(source, world.held_out, seen=world.train, negatives_per_positive=4)
     literal = CalibrationSet.from_sampled_negatives(
-        source, world.held_out, train=world.train, negatives_per_positive=4, as_population=True
+        source, world.held_out, seen=world.train, negatives_per_positive=4, as_population=True
     )
-    everything = sn.PlattCalibrator().fit(CalibrationSet.from_source(source, world.held_out, train=world.train))
+    everything = sn.PlattCalibrator().fit(CalibrationSet.from_source(source, world.held_out, seen=world.train))
     grid = np.linspace(0, 0.1, 5)
     close = sn.PlattCalibrator().fit(known).probability(grid)
     assert_allclose(close, everything.probability(grid), rtol=0.5)
@@ -175,7 +175,7 @@ def test_relative_propensities_without_a_level_get_a_warning():
     world = sn.simulate(sn.SimulatorSettings(n_users=400, n_items=60, exposure_rate=0.4))
     source = sn.svd_source(world.train)
     popularity = sn.PopularityPropensity().fit(items=world.train.nonzero()[1])
-    data = CalibrationSet.from_source(source, world.held_out, train=world.train, propensity=popularity)
+    data = CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=popularity)
     assert data.relative_propensity
     with pytest.warns(sn.SurenessWarning, match="propensities are relative"):
         sn.PlattCalibrator().fit(data)
@@ -203,10 +203,10 @@ def test_masked_training_pairs_and_dense_matrices_are_welcome(small_world):
     scores = source.score_block(np.arange(120))
     masked = np.where(world.train.toarray() > 0, -np.inf, scores)
     dense = CalibrationSet.from_source(
-        sn.MatrixSource(masked), world.held_out.toarray(), train=world.train.toarray()
+        sn.MatrixSource(masked), world.held_out.toarray(), seen=world.train.toarray()
     ).gather()  # fmt: skip
     assert_array_equal(
-        dense.scores, CalibrationSet.from_source(source, world.held_out, train=world.train).gather().scores
+        dense.scores, CalibrationSet.from_source(source, world.held_out, seen=world.train).gather().scores
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.calibration.catalogue import CALIBRATORS
+from sureness._registry import names
 from sureness.errors import SettingError
 from tests.cli.runner import refused, run, succeed
 from tests.conftest import draw_pairs
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("method", CALIBRATORS)
+@pytest.mark.parametrize("method", names("calibrator"))
 def test_fit_and_apply_agree_with_the_library(folder, tmp_path, method):
     succeed("fit", folder / "pairs.csv", "--method", method, "-o", "map.json", cwd=tmp_path)
     succeed("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)

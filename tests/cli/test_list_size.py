@@ -368,7 +368,7 @@ def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
 
 def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
     recommender = fitted(runs, split, calibrator=sn.PerUserPlatt(prior_width=0.0))
-    recommender.maps_.save(tmp_path / "maps")
+    recommender.map_.save(tmp_path / "maps")
     told("--model", runs / "run", "--calibrator", "maps", "-o", "maps.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
     succeed("fit", runs / "run", "--method", "platt", "-o", "map.json", cwd=tmp_path)

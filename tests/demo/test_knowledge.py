@@ -65,7 +65,7 @@ def test_wrong_held_out_shares_cost_what_they_should():
     means = {}
     for share in (0.1, 1.0):
         data = sn.CalibrationSet.from_source(
-            source, world.held_out, train=world.train, propensity=world, held_out_share=share
+            source, world.held_out, seen=world.train, propensity=world, held_out_share=share
         )
         fitted = sn.PlattCalibrator().fit(data)
         means[share] = np.mean(fitted.probability(source.score_block(np.arange(200)).ravel()))
@@ -77,7 +77,7 @@ def test_propensities_far_too_small_leave_no_minimum():
     world = sn.simulate(sn.SimulatorSettings(n_users=500, n_items=100))
     source = sn.svd_source(world.train, n_factors=7)
     tiny = sn.GivenPropensity(np.full(100, 0.004))
-    data = sn.CalibrationSet.from_source(source, world.held_out, train=world.train, propensity=tiny, held_out_share=0.1)
+    data = sn.CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=tiny, held_out_share=0.1)
     with pytest.raises(sn.NoMinimumError):
         sn.GaussianCalibrator().fit(data)
     fit = try_fit("gaussian", data)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
-from sureness.calibration.catalogue import CALIBRATORS
+from sureness._registry import find, names
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions, union
 from sureness.distillation.labels import Labelling, judged_pairs, labelling
@@ -87,7 +87,7 @@ def test_calibrated_labels_are_chances():
     assert made.slope > 5
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("name", names("calibrator"))
 def test_any_calibrator_speaks(name):
     guide, learner, pairs = scored_pairs(500)
     made = labelling(Direction(labels="calibrated", calibrator=name), learner, guide, pairs)
@@ -96,7 +96,7 @@ def test_any_calibrator_speaks(name):
     assert (labels.dtype, labels.shape) == (np.float32, scores.shape)
     assert np.all((labels >= 0) & (labels <= 1))
     assert np.all(np.diff(labels[0]) >= 0)
-    assert type(made.calibrator) is CALIBRATORS[name]
+    assert type(made.calibrator) is find("calibrator", name)
 
 
 def test_a_labelling_with_a_calibrator_of_its_own():

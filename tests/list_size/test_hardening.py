@@ -32,7 +32,7 @@ def fitted(source):
 def test_nothing_lies_behind_a_list_of_all_candidates(source, fitted):
     train, validation, _ = logs()
     every = sn.ConfidentRecommender(source, sn.PerUserPlatt(top=None)).fit(train, validation)
-    assert np.all(fitted.maps_.beyond_ == 0)
+    assert np.all(fitted.summaries_.beyond == 0)
     np.testing.assert_allclose(fitted.sizes()["expected_utility"], every.sizes()["expected_utility"], atol=1e-9)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.calibration.choosing import choose as choose_calibrator
 from sureness.data.interactions import union
 from sureness.pipeline.choosing import SIMPLE, _halves
 from tests.pipeline.worlds import shop
@@ -28,7 +27,7 @@ def differing():
 
 @pytest.fixture(scope="module")
 def choice(differing):
-    return sn.choose(ways(differing.source), differing.train, differing.validation)
+    return sn.choose_list_sizes(ways(differing.source), differing.train, differing.validation)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +42,7 @@ class TestWhereUsersDiffer:
         assert isinstance(choice.best.policy_, sn.ExpectedUtility)
         assert "more f1 on held-out halves than the best fixed size in" in choice.reason
         winner = choice.table.sort("f1")["way"][-1]
-        assert repr(choice.best.maps_.calibrator if isinstance(choice.best.maps_, sn.GlobalMap)
-                    else choice.best.maps_) in winner  # fmt: skip
+        assert repr(choice.best.map_) in winner
         assert len(choice.best.seen_) == len(union([differing.train, differing.validation]))
 
     def test_it_is_better_later_too(self, differing, choice):
@@ -64,34 +62,34 @@ class TestWhereUsersDiffer:
         assert max(row["sure_better"] for row in others) > 0.95
 
     def test_a_seed_gives_the_same_choice_and_another_other_halves(self, differing, choice):
-        again = sn.choose(ways(differing.source), differing.train, differing.validation)
+        again = sn.choose_list_sizes(ways(differing.source), differing.train, differing.validation)
         assert again.table.equals(choice.table)
         assert again.best.recommend().equals(choice.best.recommend())
-        other = sn.choose(ways(differing.source), differing.train, differing.validation, seed=1)
+        other = sn.choose_list_sizes(ways(differing.source), differing.train, differing.validation, seed=1)
         assert not other.table.equals(choice.table)
 
     def test_the_candidates_are_left_as_they_were(self, differing):
         candidates = ways(differing.source)
-        sn.choose(candidates, differing.train, differing.validation)
-        assert not any(hasattr(candidate, "maps_") for candidate in candidates)
+        sn.choose_list_sizes(candidates, differing.train, differing.validation)
+        assert not any(hasattr(candidate, "map_") for candidate in candidates)
         assert not hasattr(candidates[0].calibrator, "coef_")
 
 
 class TestFallingBack:
     def test_where_labels_are_noise_the_best_fixed_size_stays_and_says_why(self, noise):
-        choice = sn.choose(ways(noise.source, max_size=30), noise.train, noise.validation)
+        choice = sn.choose_list_sizes(ways(noise.source, max_size=30), noise.train, noise.validation)
         assert choice.fell_back
         assert choice.table["difference"].max() > 0
         assert choice.table["sure_better"].max() < 0.9
         assert "of the resamples agree (90% are asked for), so the best fixed size stays" in choice.reason
         assert repr(choice.best.policy_) == "BestFixedSize(max_size=30)"
-        assert repr(choice.best.maps_) == "PerUserPlatt(top=None)", "with the probabilities of the first candidate"
+        assert repr(choice.best.map_) == "PerUserPlatt(top=None)", "with the probabilities of the first candidate"
         assert choice.best.recommend()["list_size"].n_unique() == 1
 
     def test_more_certainty_can_be_asked_for_than_there_is(self, differing, choice):
         found = choice.table["sure_better"].max()
         small = shop(40, 60, level=-1.0, spread=2.0, slope=2.0, seed=2)
-        unsure = sn.choose(ways(small.source), small.train, small.validation, sure=1.01)
+        unsure = sn.choose_list_sizes(ways(small.source), small.train, small.validation, sure=1.01)
         assert unsure.fell_back
         assert isinstance(unsure.best.policy_, sn.BestFixedSize)
         assert "has more f1, but only" in unsure.reason
@@ -100,7 +98,7 @@ class TestFallingBack:
 
     def test_a_way_that_is_worse_than_any_fixed_size_is_no_reason_to_leave_it(self, differing):
         bad = [sn.ConfidentRecommender(differing.source, sn.PlattCalibrator(), sn.RandomSize(max_size=15))]
-        choice = sn.choose(bad, differing.train, differing.validation)
+        choice = sn.choose_list_sizes(bad, differing.train, differing.validation)
         assert not choice.fell_back
         assert choice.reason == "nothing has more f1 on held-out halves than the best fixed size"
         assert repr(choice.best.policy_) == "BestFixedSize(max_size=15)"
@@ -110,8 +108,8 @@ class TestFallingBack:
 class TestJudging:
     def test_the_utility_is_that_of_the_first_candidate_unless_another_is_asked_for(self, differing):
         few = ways(differing.source, utility="ndcg")[1:]
-        assert sn.choose(few, differing.train, differing.validation).by == "ndcg"
-        chosen = sn.choose(few, differing.train, differing.validation, by="tp")
+        assert sn.choose_list_sizes(few, differing.train, differing.validation).by == "ndcg"
+        chosen = sn.choose_list_sizes(few, differing.train, differing.validation, by="tp")
         assert chosen.by == "tp"
         assert "tp" in chosen.table.columns
 
@@ -146,24 +144,17 @@ class TestJudging:
 
     def test_progress_is_told_for_every_fit(self, noise):
         told = []
-        sn.choose(ways(noise.source), noise.train, noise.validation, progress=lambda *step: told.append(step))
+        sn.choose_list_sizes(
+            ways(noise.source), noise.train, noise.validation, progress=lambda *step: told.append(step)
+        )
         assert [(done, total) for _, done, total in told] == [(0, 4), (1, 4), (2, 4), (3, 4)]
 
     def test_a_training_log_is_not_needed(self, noise):
-        choice = sn.choose(ways(noise.source)[1:], None, noise.validation)
+        choice = sn.choose_list_sizes(ways(noise.source)[1:], None, noise.validation)
         assert len(choice.best.seen_) == len(noise.validation)
 
 
-class TestOneNameForBoth:
-    def test_calibrators_are_chosen_by_the_same_function(self):
-        rng = np.random.default_rng(0)
-        scores = rng.normal(size=2_000)
-        labels = (rng.random(2_000) < 1 / (1 + np.exp(1 - scores))).astype(int)
-        candidates = [sn.PlattCalibrator(), sn.IsotonicCalibrator()]
-        both = [choose(candidates, scores, labels, by="brier") for choose in (sn.choose, choose_calibrator)]
-        assert both[0].table.equals(both[1].table)
-        assert both[0].by == "brier"
-
+class TestUsualWays:
     def test_the_usual_ways_are_all_different(self, noise):
         usual = sn.ways_to_decide(noise.source, "ndcg", max_size=7)
         assert len({repr(way.calibrator) for way in usual}) == len(usual) == 5
@@ -173,7 +164,7 @@ class TestOneNameForBoth:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda world: [], "choose needs at least one recommender, got none"),
+            (lambda world: [], "choose_list_sizes needs at least one recommender, got none"),
             (lambda world: [*ways(world.source), *ways(shop(120, 40).source)], "must have the same source"),
             (lambda world: ways(world.source) * 2, "two of the recommenders have the same calibrator and policy"),
         ],

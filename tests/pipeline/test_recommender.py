@@ -16,7 +16,6 @@ from sureness.evaluation import ranking
 from sureness.list_size.expectation import expected_utility, shift_log_odds
 from sureness.list_size.policies import best_sizes
 from sureness.pipeline import summaries
-from sureness.pipeline.maps import as_maps
 from tests.pipeline.worlds import shop
 
 CALIBRATORS = {
@@ -24,7 +23,7 @@ CALIBRATORS = {
     "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
-COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure"]
+COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure", "map"]
 
 
 @pytest.fixture(scope="module")
@@ -168,10 +167,10 @@ class TestSummaries:
     def test_sizes_are_those_of_all_candidates_one_by_one(self, small, calibrator, utility, target):
         recommender = fitted(small, calibrator, sn.ExpectedUtility(utility, max_size=5), expected_relevant=target)
         scores, lengths = candidates_of(recommender)
-        every = expit(recommender.maps_.log_odds(scores, np.arange(60)))
-        top = recommender.maps_.top or 40
+        every = expit(recommender.map_.log_odds(scores, np.arange(60)))
+        top = recommender.map_.top or 40
         p = shift_log_odds(every[:, :top], recommender.summaries_.shift)
-        behind = recommender.maps_.beyond_ * np.exp(recommender.summaries_.shift)
+        behind = recommender.map_.beyond_ * np.exp(recommender.summaries_.shift)
         assert p[:, 5:].max() < 0.5, "otherwise power sums do not suffice"
         expected = expected_utility(p, utility, max_size=5, lengths=np.minimum(lengths, top), tail=behind[:, None])
         assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=2e-6)
@@ -203,7 +202,7 @@ class TestSummaries:
         world = shop(level=3.0)
         recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=max_size), expected_relevant="fitted")
         scores, lengths = candidates_of(recommender)
-        p = expit(recommender.maps_.log_odds(scores, np.arange(60)))
+        p = expit(recommender.map_.log_odds(scores, np.arange(60)))
         assert np.mean(p[:, max_size] > 0.6) > 0.5
         expected = expected_utility(p, "f1", max_size=max_size, lengths=lengths)
         assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.015)
@@ -214,14 +213,14 @@ class TestHowManyAreRelevant:
     @EVERY
     def test_carried_is_as_many_as_in_the_validation_period(self, small, calibrator):
         recommender = fitted(small, calibrator)
-        assert_allclose(recommender.sizes()["expected_relevant"], recommender.maps_.expected_relevant_, rtol=1e-9)
+        assert_allclose(recommender.sizes()["expected_relevant"], recommender.map_.expected_relevant_, rtol=1e-9)
 
     @EVERY
     def test_fitted_takes_the_probabilities_as_they_are(self, small, calibrator):
         recommender = fitted(small, calibrator, expected_relevant="fitted")
         assert recommender.summaries_.shift.tolist() == [0.0] * 60
         lists = recommender.lists()
-        expected = expit(recommender.maps_.log_odds(lists.scores, lists.users))
+        expected = expit(recommender.map_.log_odds(lists.scores, lists.users))
         assert_allclose(lists.probabilities, expected, rtol=1e-12)
 
     @EVERY
@@ -254,11 +253,11 @@ class TestHowManyAreRelevant:
         known = {"calibrator": sn.IsotonicCalibrator().fit(scores, labels), "policy": sn.ExpectedUtility(max_size=10)}
         carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
         best, _ = candidates_of(carried)
-        n_certain = np.sum(expit(carried.maps_.log_odds(best, np.arange(60))) == 1, axis=1)
-        stays = carried.maps_.expected_relevant_ <= n_certain
+        n_certain = np.sum(expit(carried.map_.log_odds(best, np.arange(60))) == 1, axis=1)
+        stays = carried.map_.expected_relevant_ <= n_certain
         assert 0 < stays.sum() < 60
         assert np.all(carried.summaries_.shift[stays] == 0), "what cannot be met stays as fitted"
-        assert_allclose(carried.summaries_.met[~stays], carried.maps_.expected_relevant_[~stays])
+        assert_allclose(carried.summaries_.met[~stays], carried.map_.expected_relevant_[~stays])
         for target in (n_certain, n_certain - 0.5):
             wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
             with pytest.raises(sn.DataError, match=r"cannot be met by the user in row \d+.* between \d+ \(items with"):
@@ -275,7 +274,7 @@ class TestHowManyAreRelevant:
 
     def test_held_out_items_were_candidates_and_are_gone_so_fewer_remain_unless_they_are_carried_over(self):
         world = shop(200, 60, seed=2)
-        plain = sn.PerUserPlatt(top=None, hidden=False)
+        plain = sn.PerUserPlatt(top=None, unlabelled_positives=False)
         found = {target: fitted(world, plain, expected_relevant=target).sizes()["expected_relevant"].mean()
                  for target in ("fitted", "carried")}  # fmt: skip
         later = world.test.user_degree.mean()
@@ -286,10 +285,9 @@ class TestHowManyAreRelevant:
 class TestMaps:
     def test_a_plain_calibrator_is_fitted_on_all_candidates(self, small):
         recommender = fitted(small, sn.PlattCalibrator())
-        data = sn.CalibrationSet.from_source(small.source, small.validation, train=small.train)
+        data = sn.CalibrationSet.from_source(small.source, small.validation, seen=small.train)
         alone = sn.PlattCalibrator().fit(data)
-        assert isinstance(recommender.maps_, sn.GlobalMap)
-        assert_array_equal(recommender.maps_.calibrator.probability([0.1, 1.0]), alone.probability([0.1, 1.0]))
+        assert_array_equal(recommender.map_.probability([0.1, 1.0]), alone.probability([0.1, 1.0]))
         shown = fitted(small, sn.PlattCalibrator(), expected_relevant="fitted").recommend()
         assert_allclose(shown["probability"], alone.probability(shown["score"].to_numpy()))
 
@@ -306,7 +304,7 @@ class TestMaps:
         recommender.fit(small.train, small.validation)
         assert calibrator.probability([0.5])[0] != before
 
-    def test_fitted_maps_of_users_can_be_kept(self, small):
+    def test_fitted_map_of_users_can_be_kept(self, small):
         maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
         coef = maps.coef_.copy()
         sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
@@ -314,12 +312,12 @@ class TestMaps:
         sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation)
         assert np.any(maps.coef_ != coef)
 
-    def test_maps_that_are_not_fitted_are_fitted_in_any_case(self, small):
+    def test_map_that_are_not_fitted_are_fitted_in_any_case(self, small):
         recommender = sn.ConfidentRecommender(small.source, sn.PerUserPlatt(top=None), sn.ExpectedUtility(max_size=10))
         recommender.fit(small.train, small.validation, refit=False)
         assert recommender.recommend().equals(fitted(small).recommend())
 
-    def test_maps_of_other_users_cannot_be_kept(self, small):
+    def test_map_of_other_users_cannot_be_kept(self, small):
         other = shop(30, 40)
         maps = sn.PerUserPlatt().fit(other.source, other.validation)
         with pytest.raises(sn.DataError, match="fitted to other users than the 60 of the source"):
@@ -329,11 +327,31 @@ class TestMaps:
         with pytest.raises(sn.NotFittedError, match=r"PlattCalibrator\(\) is not fitted yet"):
             sn.ConfidentRecommender(small.source, sn.PlattCalibrator()).fit(None, small.validation, refit=False)
 
-    def test_whatever_is_no_calibrator_is_refused(self):
-        maps = sn.GlobalMap(sn.PlattCalibrator())
-        assert as_maps(maps) is maps
-        with pytest.raises(sn.DataError, match="calibrator must be a per-user or a plain calibrator.*got 'platt'"):
-            as_maps("platt")
+    def test_what_is_no_map_is_refused(self, small):
+        with pytest.raises(sn.SettingError, match="'platt'"):
+            sn.ConfidentRecommender(small.source, "platt").fit(small.train, small.validation)
+
+    @EVERY
+    def test_fitting_changes_neither_calibrator_nor_policy(self, small, calibrator):
+        """Two recommenders that shared a calibrator overwrote each other's maps."""
+        shared, policy = clone(calibrator), sn.ValidationBest(max_size=6)
+        first = sn.ConfidentRecommender(small.source, shared, policy).fit(small.train, small.validation)
+        before = first.recommend()
+        other = shop(20, 40, seed=9)
+        sn.ConfidentRecommender(other.source, shared, policy).fit(other.train, other.validation)
+        assert first.recommend().equals(before)
+        assert not hasattr(shared, "estimand_")
+        assert not hasattr(policy, "size_")
+        assert first.recommend(["user 059"]).height > 0
+
+    def test_lists_say_whose_map_gave_the_probability(self, small):
+        own = fitted(small, sn.PerUserPlatt(top=None))
+        with_own = np.flatnonzero(small.validation.user_degree)
+        said = dict(own.recommend().select("user_id", "map").iter_rows())
+        assert {user for user, map_ in said.items() if map_ == "user"} == set(small.source.users.at(with_own)) & set(
+            said
+        )
+        assert set(fitted(small, sn.PlattCalibrator()).recommend()["map"]) == {"all"}
 
 
 @pytest.fixture(scope="module")
@@ -357,18 +375,19 @@ class TestTopTables:
         recommender = fitted(world, calibrator, sn.ExpectedUtility(max_size=20))
         lists = recommender.lists(labels=world.test)
         assert lists.probabilities.sum() == pytest.approx(lists.hits.sum(), rel=0.25)
-        assert recommender.maps_.beyond_.sum() > 50
+        assert recommender.summaries_.beyond.sum() > 50
         assert recommender.sizes()["expected_relevant"].mean() == pytest.approx(world.test.user_degree.mean(), rel=0.1)
         known = set(zip(table["user_id"], table["item_id"], strict=True))
         assert known.issuperset(zip(*recommender.recommend().select("user_id", "item_id"), strict=True))
 
     def test_behind_the_table_lies_what_its_unseen_items_do_not_account_for(self, best_fifty):
         world, table = best_fifty
-        maps = sn.GlobalMap(sn.PlattCalibrator()).fit(world.source, world.validation, seen=world.train)
+        recommender = fitted(world, sn.PlattCalibrator())
         unseen = table.join(world.train.table(), on=["user_id", "item_id"], how="anti")
-        p = maps.calibrator.probability(unseen["score"].to_numpy())
+        p = recommender.map_.probability(unseen["score"].to_numpy())
         listed = np.bincount(world.source.users.rows(unseen["user_id"]), p, 300)
-        assert_allclose(maps.beyond_, np.maximum(maps.expected_relevant_ - listed, 0))
+        found = recommender.summaries_
+        assert_allclose(found.beyond, np.maximum(found.expected - listed, 0))
 
 
 class TestEvaluating:
@@ -397,9 +416,9 @@ class TestEvaluating:
 
 
 class TestManners:
-    def test_personal_maps_are_the_default(self, small):
+    def test_personal_map_are_the_default(self, small):
         recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
-        assert repr(recommender.maps_) == "PerUserPlatt()"
+        assert repr(recommender.map_) == "PerUserPlatt()"
         assert repr(recommender.policy_) == "ExpectedUtility()"
         assert (recommender.calibrator, recommender.policy) == (None, None)
 
@@ -420,7 +439,7 @@ class TestManners:
         assert copied.policy is not recommender.policy
         assert repr(copied.policy) == "FixedSize(size=3)"
         assert recommender.get_params()["policy__size"] == 3
-        assert not hasattr(copied, "maps_")
+        assert not hasattr(copied, "map_")
 
     def test_before_fitting_there_is_nothing_to_use(self, small, tmp_path):
         new = sn.ConfidentRecommender(small.source)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from sureness.calibration.catalogue import CALIBRATORS
+from sureness._registry import find, names
 from sureness.errors import FileError, MissingExtraError
 from sureness.metrics import Interval, reliability_curve
 from sureness.plots import (
@@ -37,7 +37,7 @@ def curves_of(names):
     rng = np.random.default_rng(0)
     scores = rng.normal(size=300)
     labels = rng.random(300) < 1 / (1 + np.exp(-scores))
-    return prepare_fitted_curves({name: CALIBRATORS[name]().fit(scores, labels) for name in names}, scores)
+    return prepare_fitted_curves({name: find("calibrator", name)().fit(scores, labels) for name in names}, scores)
 
 
 AXES = {
@@ -48,7 +48,7 @@ AXES = {
     "constant in one class": lambda: draw_score_distributions(prepare_score_distributions([1, 1, 2, 3], [0, 0, 1, 1])),
     "constant": lambda: draw_score_distributions(prepare_score_distributions([1.0, 1.0], [0, 1])),
     "one class": lambda: draw_score_distributions(prepare_score_distributions([1.0, 2.0], [1, 1])),
-    "all calibrators": lambda: draw_fitted_curves(curves_of(CALIBRATORS)),
+    "all calibrators": lambda: draw_fitted_curves(curves_of(names("calibrator"))),
     "one calibrator": lambda: draw_fitted_curves(curves_of(["platt"])),
     "one user": lambda: draw_confidence_by_degree(of_users([0.5], [3])),
     "no correlation": lambda: draw_confidence_by_degree(of_users([0.5, 0.5], [3, 4])),

@@ -32,7 +32,7 @@ def material() -> Material:
     kept = ~world.in_training
     users, items = world.test_users[kept], world.test_items[kept]
     data = CalibrationSet.from_source(
-        source, world.held_out, train=world.train, propensity=world, held_out_share=world.settings.held_out_share
+        source, world.held_out, seen=world.train, propensity=world, held_out_share=world.settings.held_out_share
     )
     calibrators = {name: make_calibrator(name).fit(data) for name in ("platt", "isotonic", "sigmoid")}
     calibrators["platt (naive)"] = make_calibrator("platt", risk="naive").fit(data)

@@ -135,7 +135,7 @@ def test_files_are_read_with_other_column_names(tmp_path, source, ending):
 
 def test_only_known_pairs_are_calibrated_on(source):
     held_out, train = Interactions.of(["zoë", "ann", "ann"], [40, 7, 40]), Interactions.of(["ann"], [3])
-    pairs = sn.CalibrationSet.from_source(source, held_out, train=train).gather()
+    pairs = sn.CalibrationSet.from_source(source, held_out, seen=train).gather()
     found = {
         (user, item): (score, label)
         for user, item, score, label in zip(pairs.users, pairs.items, pairs.scores.tolist(), pairs.labels, strict=True)
@@ -150,7 +150,7 @@ def test_only_known_pairs_are_calibrated_on(source):
 
 def test_the_rate_of_sampled_negatives_counts_known_pairs_only(source):
     data = sn.CalibrationSet.from_sampled_negatives(
-        source, Interactions.of(["zoë"], [40]), train=Interactions.of(["ann"], [3]), negatives_per_positive=1
+        source, Interactions.of(["zoë"], [40]), seen=Interactions.of(["ann"], [3]), negatives_per_positive=1
     )
     assert data.sampling_rate == pytest.approx(1 / 3)  # ann's 7 and 9 and zoë's 3
 

@@ -38,7 +38,7 @@ def found_pairs(pairs):
 
 
 def test_interactions_are_found_by_id_and_pairs_carry_their_ids():
-    pairs = sn.CalibrationSet.from_source(SOURCE, HELD_OUT, train=TRAIN).gather()
+    pairs = sn.CalibrationSet.from_source(SOURCE, HELD_OUT, seen=TRAIN).gather()
     assert found_pairs(pairs) == expected_pairs()
 
 
@@ -46,11 +46,11 @@ def test_pairs_that_the_source_does_not_know_are_left_out_with_a_warning():
     more = Interactions.of(["zoë", "ann", "ann", "carl"], [9, 40, 41, 3])
     message = "2 of the 4 pairs of held_out have a user or an item that the source does not know"
     with pytest.warns(sn.SurenessWarning, match=message) as caught:
-        data = sn.CalibrationSet.from_source(SOURCE, more, train=TRAIN)
+        data = sn.CalibrationSet.from_source(SOURCE, more, seen=TRAIN)
     assert caught[0].filename == __file__
     assert found_pairs(data.gather()) == expected_pairs()
     with pytest.warns(sn.SurenessWarning, match="1 of the 2 pairs of train") as caught:
-        sn.CalibrationSet.from_source(SOURCE, HELD_OUT, train=Interactions.of(["ann", "eve"], [3, 3]))
+        sn.CalibrationSet.from_source(SOURCE, HELD_OUT, seen=Interactions.of(["ann", "eve"], [3, 3]))
     assert len(caught) == 1
 
 
@@ -63,9 +63,9 @@ def test_a_log_of_strangers_is_refused():
 
 def test_matrices_still_go_by_row_and_column():
     held_out, train = HELD_OUT.aligned(USERS, ITEMS).matrix, TRAIN.aligned(USERS, ITEMS).matrix
-    pairs = sn.CalibrationSet.from_source(SOURCE, held_out, train=train).gather()
+    pairs = sn.CalibrationSet.from_source(SOURCE, held_out, seen=train).gather()
     assert found_pairs(pairs) == expected_pairs()
-    mixed = sn.CalibrationSet.from_source(SOURCE, held_out, train=TRAIN).gather()
+    mixed = sn.CalibrationSet.from_source(SOURCE, held_out, seen=TRAIN).gather()
     assert found_pairs(mixed) == expected_pairs()
 
 
@@ -94,7 +94,7 @@ def test_a_source_without_ids_takes_those_of_the_log_it_was_made_from(side):
     named.pop(side, None)
     source = sn.MatrixSource(SCORES, **named)
     held_out, train = HELD_OUT.aligned(USERS, ITEMS), TRAIN.aligned(USERS, ITEMS)
-    assert found_pairs(sn.CalibrationSet.from_source(source, held_out, train=train).gather()) == expected_pairs()
+    assert found_pairs(sn.CalibrationSet.from_source(source, held_out, seen=train).gather()) == expected_pairs()
 
 
 def test_a_source_without_ids_is_known_by_row_numbers():
@@ -108,7 +108,7 @@ def test_a_source_without_ids_is_known_by_row_numbers():
 def test_sampled_negatives_take_interactions_and_warn_once():
     more = Interactions.of(["zoë", "ann", "carl"], [9, 40, 3])
     with pytest.warns(sn.SurenessWarning, match="held_out") as caught:
-        data = sn.CalibrationSet.from_sampled_negatives(SOURCE, more, train=TRAIN, negatives_per_positive=1)
+        data = sn.CalibrationSet.from_sampled_negatives(SOURCE, more, seen=TRAIN, negatives_per_positive=1)
     assert len(caught) == 1
     assert data.sampling_rate == pytest.approx(2 / 7)
     assert data.gather().n_positive == 2

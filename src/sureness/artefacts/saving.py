@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -56,7 +56,7 @@ def write_packed(packed: Packed, path: str | PathLike[str], form: Form) -> None:
 
 @overload
 def load(
-    path: str | PathLike[str], expected: type[T], *, verify: Verify = ..., mapped: bool | None = ...,
+    path: str | PathLike[str], expected: Callable[..., T], *, verify: Verify = ..., mapped: bool | None = ...,
     parts: Mapping[str, object] | None = ...,
 ) -> T: ...  # fmt: skip
 @overload
@@ -66,7 +66,7 @@ def load(
 ) -> Any: ...  # fmt: skip
 def load(
     path: str | PathLike[str],
-    expected: type[Any] | None = None,
+    expected: Callable[..., Any] | None = None,
     *,
     verify: Verify = "all",
     mapped: bool | None = None,
@@ -98,7 +98,7 @@ def load(
     """
     place = Path(path)
     packed = read_packed(place, verify=verify, mapped=mapped)
-    if expected is not None and not issubclass(class_of(packed.kind), expected):
+    if isinstance(expected, type) and not issubclass(class_of(packed.kind), expected):
         raise KindError(f"{place} holds a {packed.kind}, expected a {expected.__name__}; give another file")
     return unpack(packed, parts)
 

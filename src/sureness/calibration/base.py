@@ -1,27 +1,32 @@
-"""The contract of every calibrator: `fit`, `probability`, and the same manners as scikit-learn."""
+"""The contract of every calibrator: `fit`, `probability`, and the manners of scikit-learn."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from os import PathLike
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._settings import Configurable
+from sureness._progress import Progress, silent
+from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
+from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
-from sureness.errors import DataError, NotFittedError
-from sureness.numerics.checks import check_scores
+from sureness.calibration.maps import Horizon, ProbabilityMap, Segments, Who
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
+from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
+from sureness.sources.base import ScoreSource
 
 
-class Calibrator(Configurable, ABC):
-    """Turns ranking scores into probabilities.
+class Calibrator(ProbabilityMap):
+    """One map for all pairs.
 
     A subclass stores its settings, learns from weighted scores in `_fit_points`, and maps scores in `_probability`.
     Learned values end in an underscore: ``estimand_`` says what the probabilities estimate, ``n_pairs_`` on how many
@@ -32,7 +37,12 @@ class Calibrator(Configurable, ABC):
     """Whether the fitted map never decreases."""
 
     exact_pairs: ClassVar[int] = 20_000
-    """Up to so many pairs the fit uses every pair; beyond, the bins of a histogram."""
+    """Fits on raw pairs up to this many, on a histogram above."""
+
+    family_name: ClassVar[Family] = "calibrator"
+    """The family of the registry that has its name."""
+
+    saved_as: ClassVar[Form] = "json"
 
     risk: Risk | None = None
 
@@ -67,7 +77,7 @@ class Calibrator(Configurable, ABC):
         """
         if isinstance(scores, ScoreHistogram):
             _refuse_extra(labels, sample_weight, propensity, users)
-            return self._learn(scores.points(), scores.estimand)._corrected(UNCHANGED)
+            return self._learn(scores.points(), scores.estimand, Horizon())._corrected(UNCHANGED)
         if isinstance(scores, CalibrationSet):
             _refuse_extra(labels, sample_weight, propensity, users)
             return self.fit_set(scores)
@@ -84,15 +94,27 @@ class Calibrator(Configurable, ABC):
         if risk != "naive":
             check_effective_sample_size(points.effective_positives, points.n_positive)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
-        self._learn(points, estimand)
+        self._learn(points, estimand, data.horizon)
         return self._corrected(self._level(points, data) if level is None else level)
 
-    def probability(self, scores: ArrayLike) -> FloatArray:
-        """Probabilities of scores, in the same order; shape (n_pairs,)."""
-        self._check_fitted()
-        if np.size(scores) == 0:
-            return np.empty(0)
-        return self._probability(check_scores(scores).astype(np.float64, copy=False))
+    def fit_source(
+        self,
+        source: ScoreSource,
+        held_out: Interactions,
+        *,
+        seen: Interactions | None = None,
+        segments: Segments | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from all candidates of a recommender; see `ProbabilityMap.fit_source`."""
+        share = Horizon.of_split(held_out, seen).held_out_share or 1.0
+        return self.fit_set(CalibrationSet.from_source(source, held_out, seen=seen, held_out_share=share))
+
+    def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        return self._of_known(scores, self._probability, 0.0)
+
+    def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        return self._of_known(scores, self._log_odds, -np.inf)
 
     @overload
     def expression(self, kind: Literal["polars"], column: str = ...) -> pl.Expr: ...
@@ -105,11 +127,27 @@ class Calibrator(Configurable, ABC):
             "use probability(), or a parametric calibrator"
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted calibrator to a JSON file; `sureness.load` reads it back."""
-        from sureness.calibration.saving import save_calibrator
+    def pack(self) -> Packed:
+        if not hasattr(self, "estimand_"):
+            return Packed(kind=kind_of(self.family_name, type(self)), settings=settings_of(self))
+        return Packed(
+            kind=kind_of(self.family_name, type(self)),
+            settings=settings_of(self),
+            state={name: plain(value) for name, value in self._state().items()},
+            about={
+                "estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_,
+                "scores": plain(self.score_range_),
+            },
+        )  # fmt: skip
 
-        save_calibrator(self, path)
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        calibrator = cls(**revived_settings(packed))
+        if "estimand" in packed.about:
+            calibrator._restore({name: revived(value) for name, value in packed.state.items()})
+            about: Mapping[str, Any] = packed.about
+            calibrator._learned(about["estimand"], Horizon.of(about["horizon"]), about["pairs"], about["scores"])
+        return calibrator
 
     # --- what subclasses fill in ------------------------------------------------------------------------------------
 
@@ -120,6 +158,10 @@ class Calibrator(Configurable, ABC):
     @abstractmethod
     def _probability(self, scores: FloatArray) -> FloatArray:
         """Map checked float64 scores."""
+
+    def _log_odds(self, scores: FloatArray) -> FloatArray:
+        """Log-odds of checked float64 scores."""
+        return logit(self._probability(scores))
 
     def _adjust(self, level: Level) -> None:
         """Take over a correction of level and slope; references that are not calibrated ignore it."""
@@ -134,13 +176,33 @@ class Calibrator(Configurable, ABC):
 
     # --- shared -----------------------------------------------------------------------------------------------------
 
-    def _learn(self, points: WeightedScores, estimand: Estimand) -> Self:
+    def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         require_both_classes(points)
         self._fit_points(points)
-        self.estimand_: Estimand = estimand
-        self.n_pairs_: int = points.n_pairs
-        self.score_range_: tuple[float, float] = (points.minimum, points.maximum)
+        return self._learned(estimand, horizon, points.n_pairs, (points.minimum, points.maximum))
+
+    def _learned(self, estimand: Estimand, horizon: Horizon, n_pairs: int, score_range: Sequence[float]) -> Self:
+        """Remember what the probabilities are of, and what they were fitted on."""
+        self.estimand_, self.horizon_ = estimand, horizon
+        self.n_pairs_: int = int(n_pairs)
+        self.score_range_: tuple[float, float] = (float(score_range[0]), float(score_range[1]))
         return self
+
+    def _of_known(
+        self, scores: FloatArray, function: Callable[[FloatArray], FloatArray], otherwise: float
+    ) -> FloatArray:
+        """A function of the scores that are there, in the shape of all of them."""
+        flat = scores.ravel()
+        known = np.isfinite(flat)
+        if known.all():
+            return function(self._as_fitted(flat)).reshape(scores.shape)
+        result = np.full(flat.shape, otherwise)
+        result[known] = function(self._as_fitted(flat[known]))
+        return result.reshape(scores.shape)
+
+    def _as_fitted(self, scores: FloatArray) -> FloatArray:
+        """Scores in the form that the map was fitted on."""
+        return scores
 
     def _corrected(self, level: Level) -> Self:
         self.applied_level_: Level = level
@@ -158,10 +220,6 @@ class Calibrator(Configurable, ABC):
         if data.base_rate is not None:
             return level_for_base_rate(self._probability(points.scores), points.weight, data.base_rate)
         return UNCHANGED
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "estimand_"):
-            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit(scores, labels) first")
 
 
 def _refuse_extra(*extra: object) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
+from sureness.calibration.maps import Horizon
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import pairs_of_table
@@ -190,7 +191,7 @@ class CalibrationSet:
         source: ScoreSource,
         held_out: Interactions | csr_matrix,
         *,
-        train: Interactions | csr_matrix | None = None,
+        seen: Interactions | csr_matrix | None = None,
         propensity: PropensityModel | None = None,
         sampling_rate: float = 1.0,
         seed: Seed = 0,
@@ -208,8 +209,8 @@ class CalibrationSet:
         held_out : Interactions, or sparse matrix of shape (n_users, n_items)
             The held-out positives. Interactions are found by the ids of the source, and pairs that it does not know are
             left out with a warning; a matrix is not zero where a pair is a positive.
-        train : Interactions, or sparse matrix of shape (n_users, n_items), optional
-            Pairs of the training log, left out of the candidates.
+        seen : Interactions, or sparse matrix of shape (n_users, n_items), optional
+            Pairs of the training log, which are no candidates.
         propensity : PropensityModel, optional
             Asked for the held-out positives only: where nothing was observed, the propensity does not enter. It is
             asked by user_id and item_id where `held_out` is Interactions, by row and column otherwise.
@@ -217,7 +218,7 @@ class CalibrationSet:
             Keep every pair labelled 0 with this chance, and weigh it by the inverse.
         seed : int or Generator
         """
-        labelled = LabelledSource.of(source, held_out, train)
+        labelled = LabelledSource.of(source, held_out, seen)
         return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
 
     @classmethod
@@ -251,7 +252,7 @@ class CalibrationSet:
         held_out: Interactions | csr_matrix,
         *,
         negatives_per_positive: int,
-        train: Interactions | csr_matrix | None = None,
+        seen: Interactions | csr_matrix | None = None,
         propensity: PropensityModel | None = None,
         as_population: bool = False,
         seed: Seed = 0,
@@ -266,7 +267,7 @@ class CalibrationSet:
             The dissertation's literal form: take the sample for the population, so that the ratio of negatives
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
-        labelled = LabelledSource.of(source, held_out, train)
+        labelled = LabelledSource.of(source, held_out, seen)
         n_positive, n_negative = labelled.counts()
         rate = min(1.0, negatives_per_positive * max(n_positive, 1) / max(n_negative, 1))
         built = cls._from_labelled(labelled, propensity, rate, seed, None, settings)
@@ -289,6 +290,11 @@ class CalibrationSet:
         return cls.from_pairs(scores, labels, users=users, items=items, propensity=propensity, **settings)
 
     # --- what the fits ask for --------------------------------------------------------------------------------------
+
+    @property
+    def horizon(self) -> Horizon:
+        """Which period an interaction is about; preference has none."""
+        return Horizon(self.held_out_share) if self.estimand == "interaction" else Horizon()
 
     def resolve_risk(self, risk: Risk | None) -> Risk:
         """The risk a fit uses on this set: the asked one, or the one that estimates the set's estimand."""

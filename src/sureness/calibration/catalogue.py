@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
+from sureness._registry import find, names
 from sureness.calibration.base import Calibrator
-from sureness.calibration.nonparametric import BBQCalibrator, HistogramCalibrator, IsotonicCalibrator
-from sureness.calibration.parametric import (
-    BetaCalibrator,
-    GammaCalibrator,
-    GaussianCalibrator,
-    KanoulasCalibrator,
-    ManmathaCalibrator,
-    PlattCalibrator,
-    TemperatureCalibrator,
-)
-from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
-from sureness.numerics.checks import check_choice
-
-CALIBRATORS: dict[str, type[Calibrator]] = {
-    "minmax": MinMaxCalibrator,
-    "sigmoid": SigmoidCalibrator,
-    "histogram": HistogramCalibrator,
-    "isotonic": IsotonicCalibrator,
-    "bbq": BBQCalibrator,
-    "temperature": TemperatureCalibrator,
-    "platt": PlattCalibrator,
-    "beta": BetaCalibrator,
-    "gaussian": GaussianCalibrator,
-    "gamma": GammaCalibrator,
-    "manmatha": ManmathaCalibrator,
-    "kanoulas": KanoulasCalibrator,
-}
-"""The methods of chapter 2, in the order of its tables."""
 
 
 def all_calibrators() -> list[Calibrator]:
@@ -41,7 +14,7 @@ def all_calibrators() -> list[Calibrator]:
     >>> [type(calibrator).__name__ for calibrator in all_calibrators()][-3:]
     ['GammaCalibrator', 'ManmathaCalibrator', 'KanoulasCalibrator']
     """
-    return [kind() for kind in CALIBRATORS.values()]
+    return [find("calibrator", name)() for name in names("calibrator")]
 
 
 def make_calibrator(name: str, **settings: object) -> Calibrator:
@@ -54,6 +27,6 @@ def make_calibrator(name: str, **settings: object) -> Calibrator:
     >>> make_calibrator("sigmoid", risk="naive")
     SigmoidCalibrator()
     """
-    kind = CALIBRATORS[check_choice(name, "method", tuple(CALIBRATORS))]
+    kind: type[Calibrator] = find("calibrator", name)
     known = set(kind().get_params(deep=False))
     return kind(**{key: value for key, value in settings.items() if key in known})

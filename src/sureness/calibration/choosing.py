@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._progress import Progress, silent
 from sureness._settings import clone
 from sureness._types import AnyArray, FloatArray, IntArray, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, SurenessWarning
+from sureness.errors import DataError, SettingError, SurenessWarning
 from sureness.metrics.calibration import Judged, Metric, chosen, named_metric, top_mask
 from sureness.metrics.intervals import Interval, basic_interval, resampled_metric
 from sureness.numerics.grouping import fold_of_groups
+
+T = TypeVar("T")
 
 _N_RESAMPLES = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(Generic[T]):
     """What to use, fitted on everything, and why."""
 
-    best: Any  # a calibrator, or a recommender where list sizes are chosen
-    table: (
-        pl.DataFrame
-    )  # each candidate, the metric, its difference to the simple one with interval, and how sure that is
+    best: T
+    table: pl.DataFrame  # each candidate: the metric, its difference to the simple one with interval, how sure that is
     by: str
     fell_back: bool  # whether the simple one was kept although another had the better number
     reason: str
@@ -41,7 +42,7 @@ class Choice:
         return f"{self.best!r}: {self.reason}"
 
 
-def choose(
+def choose_calibrator(
     calibrators: Sequence[Calibrator],
     data: CalibrationSet | ArrayLike,
     labels: ArrayLike | None = None,
@@ -54,8 +55,8 @@ def choose(
     n_folds: int = 5,
     n_bins: int = 15,
     seed: int = 0,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Choice:
+    progress: Progress = silent,
+) -> Choice[Calibrator]:
     """Compare calibrators by cross-fitting and take the best, or the simple one unless another is surely better.
 
     Every calibrator is fitted on all folds of users but one and judged on that one. The risk of the calibration set is
@@ -74,8 +75,7 @@ def choose(
     sure : float
         How often a resample of the users must favour the best one over the simple one.
     n_folds, n_bins, seed : int
-    progress : callable, optional
-        Called with a step, how many are done, and how many there are.
+    progress : Progress
 
     Examples
     --------
@@ -83,19 +83,21 @@ def choose(
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.normal(size=5_000)
     >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
-    >>> choice = choose([PlattCalibrator(), GaussianCalibrator()], scores, labels)
+    >>> choice = choose_calibrator([PlattCalibrator(), GaussianCalibrator()], scores, labels)
     >>> choice.best, choice.fell_back
     (GaussianCalibrator(), False)
     """
     calibrators = list(calibrators)
     if not calibrators:
-        raise DataError("choose needs at least one calibrator, got none")
+        raise SettingError("choose_calibrator needs at least one calibrator, got none")
     for calibrator in calibrators:
         if not isinstance(calibrator, Calibrator):
-            raise DataError(f"choose compares calibrators, got {calibrator!r}; make_calibrator gives one by name")
+            raise SettingError(
+                f"expected calibrators to compare, got {calibrator!r}; make_calibrator gives one by name"
+            )
     if not isinstance(data, CalibrationSet):
         if labels is None:
-            raise DataError("choose needs labels beside the scores, got none; give labels of 0 and 1")
+            raise DataError("choose_calibrator needs labels beside the scores, got none; give labels of 0 and 1")
         data = CalibrationSet.from_pairs(data, labels, users=users, propensity=propensity)
     metric, top = named_metric(by)
     fallback = _fallback(calibrators, simple)
@@ -103,8 +105,7 @@ def choose(
     data, pairs, risk, folds = _in_folds(data, n_folds, seed)
     predicted: list[FloatArray | str] = []
     for done, calibrator in enumerate(entries):
-        if progress is not None:
-            progress(type(calibrator).__name__, done, len(entries))
+        progress(type(calibrator).__name__, done, len(entries))
         predicted.append(_out_of_fold(calibrator, data, pairs, folds))
     judged = _judge_all(metric, top, data, pairs, predicted, risk, n_bins, seed)
     return _decide(entries, fallback, predicted, judged, by, sure, data)
@@ -201,7 +202,7 @@ def _decide(
     by: str,
     sure: float,
     data: CalibrationSet,
-) -> Choice:
+) -> Choice[Calibrator]:
     simple_at = next(i for i, c in enumerate(entries) if c is fallback)
     simple = judged[simple_at]
     if simple is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import MonotoneFamily, Operations, ScoreRange, expression_of, sigmoid_of
 from sureness.calibration.level import Level
-from sureness.errors import DataError, NoMinimumError
+from sureness.errors import DataError, NoMinimumError, SettingError
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
@@ -25,7 +26,7 @@ class ParametricCalibrator(Calibrator):
     """A map of one of the monotone families.
 
     Learned values: ``intercept_``, ``coef_`` (on the standard basis of the family) and, for people,
-    ``natural_parameters_`` (the a, b, c of the text).
+    ``natural_parameters_`` (the a, b, c of the dissertation).
     """
 
     family: ClassVar[MonotoneFamily]
@@ -36,8 +37,8 @@ class ParametricCalibrator(Calibrator):
 
     @property
     def natural_parameters_(self) -> dict[str, float]:
-        """The parameters as the text names them; inside the fitted range they give the map exactly."""
-        self._check_fitted()
+        """The parameters as the dissertation names them; inside the fitted range they give the map exactly."""
+        self.check_fitted()
         return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
@@ -59,11 +60,11 @@ class ParametricCalibrator(Calibrator):
         >>> calibrator.expression("sql").startswith('CASE WHEN "score" IS NOT NULL')
         True
         """
-        self._check_fitted()
+        self.check_fitted()
         return expression_of(lambda s, ops: sigmoid_of(self._logit_of(s, ops), ops), kind, column)
 
     def _fit_points(self, points: WeightedScores) -> None:
-        self.fitted_range_ = self._range_of(points)
+        self.fitted_range_ = self.range_of(points.minimum, points.maximum)
         scores, weight, target_scores, target = points.quadrature()
         features = self.family.design(scores, self.fitted_range_)
         n_parameters = features.shape[1]
@@ -83,18 +84,34 @@ class ParametricCalibrator(Calibrator):
         if self.monotone:
             self.coef_ = np.maximum(self.coef_, 0.0)  # the change of units may round a zero below it
 
-    def _range_of(self, points: WeightedScores) -> ScoreRange:
-        return ScoreRange(points.minimum, points.maximum)
+    def range_of(self, low: float, high: float) -> ScoreRange:
+        """The range of fitted scores, as the family of the map needs it."""
+        return ScoreRange(low, high)
 
     def _logit_of(self, scores: Any, operations: Operations) -> Any:
         return self.family.logit(scores, self.intercept_, self.coef_, self.fitted_range_, operations)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
+        return self._in_blocks(scores, lambda part: sigmoid(self._logit_of(part, families.NUMPY)))
+
+    def _log_odds(self, scores: FloatArray) -> FloatArray:
+        return self._in_blocks(scores, lambda part: self._logit_of(part, families.NUMPY))
+
+    @staticmethod
+    def _in_blocks(scores: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """A function of blocks so small that what is computed on the way stays in the cache."""
         result = np.empty(len(scores))
-        for start in range(0, len(scores), _BLOCK):  # so that what is computed on the way stays in the cache
+        for start in range(0, len(scores), _BLOCK):
             part = slice(start, start + _BLOCK)
-            result[part] = sigmoid(self._logit_of(scores[part], families.NUMPY))
+            result[part] = function(scores[part])
         return result
+
+    @classmethod
+    def of_coefficients(cls, intercept: float, coef: FloatArray, fitted: ScoreRange) -> Self:
+        """A map with known coefficients on the basis of its family; what it estimates is yet to be said."""
+        calibrator = cls()
+        calibrator.intercept_, calibrator.coef_, calibrator.fitted_range_ = float(intercept), coef, fitted
+        return calibrator
 
     def _adjust(self, level: Level) -> None:
         self.intercept_ = level.intercept + level.slope * self.intercept_
@@ -191,12 +208,11 @@ class BetaCalibrator(ParametricCalibrator):
         """`fit` for a calibration set; probabilities are turned into log-odds first."""
         check_choice(self.scores_are, "scores_are", ("unbounded", "probabilities"))
         if self.scores_are == "probabilities":
-            data = data.map_scores(_log_odds)
+            data = data.map_scores(_logits_of)
         return super().fit_set(data, level=level)
 
-    def probability(self, scores: ArrayLike) -> FloatArray:
-        """Probabilities of scores, in the same order; shape (n_pairs,)."""
-        return super().probability(_log_odds(scores) if self.scores_are == "probabilities" else scores)
+    def _as_fitted(self, scores: FloatArray) -> FloatArray:
+        return _logits_of(scores) if self.scores_are == "probabilities" else scores
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as an expression; only for unbounded scores."""
@@ -257,10 +273,10 @@ class GammaCalibrator(ParametricCalibrator):
         super().__init__(monotone=monotone, risk=risk)
         self.shift = shift
 
-    def _range_of(self, points: WeightedScores) -> ScoreRange:
+    def range_of(self, low: float, high: float) -> ScoreRange:
         if not self.shift > 0:
-            raise DataError(f"shift must be positive, got {self.shift}; the logarithm of 0 is infinite")
-        return ScoreRange(points.minimum, points.maximum, self.shift * (points.maximum - points.minimum))
+            raise SettingError(f"shift must be positive, got {self.shift}; the logarithm of 0 is infinite")
+        return ScoreRange(low, high, self.shift * (high - low))
 
 
 class ManmathaCalibrator(ParametricCalibrator):
@@ -308,7 +324,7 @@ class KanoulasCalibrator(GammaCalibrator):
     family = families.KANOULAS
 
 
-def _log_odds(probabilities: ArrayLike) -> FloatArray:
+def _logits_of(probabilities: ArrayLike) -> FloatArray:
     return logit(np.clip(check_probabilities(probabilities, "scores"), 1e-15, 1 - 1e-15))
 
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from os import PathLike
-from typing import Any, Literal, Self
+from collections.abc import Callable
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._settings import Configurable, clone
-from sureness._types import AnyArray, Estimand, FloatArray, IntArray, Risk
+from sureness._progress import Progress, silent
+from sureness._settings import clone
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray, Risk
+from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.maps import Horizon, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
+from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import DataError, SettingError
 from sureness.metrics.calibration import METRICS, Judged, cell_sums
-from sureness.numerics.checks import check_ids, check_scores
+from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import fold_of_groups, group_codes
+from sureness.sources.base import ScoreSource, id_maps
+
+_MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
 
 STRENGTHS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, np.inf)
 """Positives at which a segment's own map and the global one weigh the same; the choices of ``strength="auto"``."""
 
 
-class SegmentCalibrator(Configurable):
+class SegmentCalibrator(ProbabilityMap):
     """Any calibrator for each segment of the pairs, mixed with the map of all pairs.
 
     A segment with n positives gets ``share * own + (1 - share) * global`` with ``share = n / (n + strength)``, where n
@@ -55,10 +62,13 @@ class SegmentCalibrator(Configurable):
     >>> scores, segments = rng.normal(size=4_000), np.repeat(["books", "films"], 2_000)
     >>> labels = rng.random(4_000) < 1 / (1 + np.exp(np.where(segments == "books", 3, 0) - scores))
     >>> calibrator = SegmentCalibrator().fit(scores, labels, segments=segments)
-    >>> books, films, unknown = calibrator.probability([0.0, 0.0, 0.0], ["books", "films", "games"])
+    >>> books, films, unknown = calibrator.probability([0.0, 0.0, 0.0], segments=["books", "films", "games"])
     >>> bool(books < unknown < films)
     True
     """
+
+    answers_for: ClassVar[Literal["all", "segment", "user"]] = "segment"
+    saved_as: ClassVar[Form] = "json"
 
     def __init__(
         self,
@@ -99,38 +109,85 @@ class SegmentCalibrator(Configurable):
             scores = CalibrationSet.from_pairs(
                 scores, labels, sample_weight=sample_weight, propensity=propensity, users=users
             )
+        return self._fit_pairs(scores, lambda pairs: check_ids(segments, len(pairs), "segments"))
+
+    def fit_source(
+        self,
+        source: ScoreSource,
+        held_out: Interactions,
+        *,
+        seen: Interactions | None = None,
+        segments: Segments | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from the candidates of a recommender, or from a known share of them where they are many."""
+        if segments is None:
+            raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+        n_pairs = source.n_users * source.n_items
+        share = Horizon.of_split(held_out, seen).held_out_share or 1.0
+        data = CalibrationSet.from_source(
+            source, held_out, seen=seen, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs), held_out_share=share
+        )
+        users, items = id_maps(source)
+
+        def names_of(pairs: ScoredPairs) -> AnyArray:
+            return segments.of_pairs(users.rows(_known(pairs.users)), items.rows(_known(pairs.items)))
+
+        return self._fit_pairs(data, names_of)
+
+    def _fit_pairs(self, given: CalibrationSet, names_of: Callable[[ScoredPairs], AnyArray]) -> Self:
         base = self._base()
-        risk = scores.resolve_risk(base.risk)
-        pairs = scores.gather(risk)
-        data = scores.with_pairs(pairs)
-        names = check_ids(segments, len(pairs), "segments")
+        risk = given.resolve_risk(base.risk)
+        pairs = given.gather(risk)
+        data, names = given.with_pairs(pairs), names_of(pairs)
         if self.strength == "auto":
             self.strength_ = self._best_strength(data, pairs, names, risk)
         else:
             if isinstance(self.strength, str) or not self.strength >= 0:
-                raise DataError(f"strength must not be negative, got {self.strength!r}; give a number or 'auto'")
+                raise SettingError(f"strength must not be negative, got {self.strength!r}; give a number or 'auto'")
             self.strength_ = float(self.strength)
         self.global_ = base.fit_set(data)
         self.maps_, positives = self._fit_segments(data, pairs, names, risk, self.global_)
         self.shares_ = {name: _share(n, self.strength_) for name, n in positives.items()}
-        self.estimand_: Estimand = self.global_.estimand_
+        return self._learned()
+
+    def _learned(self) -> Self:
+        """Take over what the map of all knows about itself."""
+        self.estimand_, self.horizon_ = self.global_.estimand_, self.global_.horizon_
         self.n_pairs_, self.score_range_ = self.global_.n_pairs_, self.global_.score_range_
         return self
 
-    def probability(self, scores: ArrayLike, segments: ArrayLike) -> FloatArray:
-        """Probabilities of scores in their segments; unknown segments get the global map."""
-        if not hasattr(self, "global_"):
-            raise NotFittedError("SegmentCalibrator is not fitted yet; call fit(scores, labels, segments=...) first")
-        checked = check_scores(scores).astype(np.float64)
-        return self._mixed(
-            checked, check_ids(segments, len(checked), "segments"), self.global_, self.maps_, self.shares_
-        )
+    # --- using ------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted calibrator to a JSON file; `sureness.load` reads it back."""
-        from sureness.calibration.saving import save_calibrator
+    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+        if segments is None:
+            raise SettingError("a map for each segment needs to know them; give segments=, one for each score")
+        return Who(n, segments=self.segment_numbers(check_ids(segments, n, "segments")))
 
-        save_calibrator(self, path)
+    def segment_numbers(self, names: AnyArray) -> IntArray:
+        """The number of each segment in this map, -1 where it has no map of its own."""
+        known = {name: number for number, name in enumerate(self.maps_)}
+        numbers = np.full(len(names), -1, dtype=np.int64)
+        for name, inside in _members(names):
+            numbers[inside] = known.get(name, -1)
+        return numbers
+
+    def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        result = self.global_.probability_of(scores, who)
+        if who.segments is None:
+            return result
+        numbers = np.broadcast_to(wide(who.segments, scores), scores.shape)
+        for number, name in enumerate(self.maps_):
+            inside = numbers == number
+            if inside.any():
+                own = self.maps_[name].probability_of(scores[inside], Who(int(inside.sum())))
+                result[inside] += self.shares_[name] * (own - result[inside])
+        return np.clip(result, 0.0, 1.0)
+
+    def knows(self, who: Who) -> BoolArray:
+        return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0
+
+    # --- inside -----------------------------------------------------------------------------------------------------
 
     def _base(self) -> Calibrator:
         return clone(self.base) if self.base is not None else PlattCalibrator()
@@ -160,7 +217,7 @@ class SegmentCalibrator(Configurable):
             maps, positives = self._fit_segments(data, pairs.take(outside), names[outside], risk, overall)
             for row, strength in enumerate(STRENGTHS):
                 shares = {name: _share(n, strength) for name, n in positives.items()}
-                predicted[row, inside] = self._mixed(
+                predicted[row, inside] = _mixed(
                     pairs.scores[inside].astype(np.float64), names[inside], overall, maps, shares
                 )
         targets, weight = data.targets(pairs, risk)
@@ -168,26 +225,42 @@ class SegmentCalibrator(Configurable):
         losses = [metric.finish(cell_sums(metric.cells(Judged(targets, row, weight), 1), weight)) for row in predicted]
         return float(STRENGTHS[int(np.argmin(losses))])
 
-    @staticmethod
-    def _mixed(
-        scores: FloatArray, names: AnyArray, overall: Calibrator, maps: dict[str, Calibrator], shares: dict[str, float]
-    ) -> FloatArray:
-        result = overall.probability(scores)
-        for name, inside in _members(names):
-            if name in maps:
-                own = maps[name].probability(scores[inside])
-                result[inside] += shares[name] * (own - result[inside])
-        return np.clip(result, 0.0, 1.0)
-
-    def _state(self) -> dict[str, Any]:
+    def pack(self) -> Packed:
+        kind, settings = kind_of("map", type(self)), settings_of(self)
+        if not hasattr(self, "estimand_"):
+            return Packed(kind=kind, settings=settings)
         segments = [[name, own, self.shares_[name]] for name, own in self.maps_.items()]  # names may be any text
-        return {"global": self.global_, "segments": segments, "strength": self.strength_}
+        state = {"global": plain(self.global_), "segments": plain(segments), "strength": plain(self.strength_)}
+        about = {"estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_}
+        return Packed(kind=kind, settings=settings, state=state, about=about)
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.global_ = state["global"]
-        self.maps_ = {name: own for name, own, _ in state["segments"]}
-        self.shares_ = {name: float(share) for name, _, share in state["segments"]}
-        self.strength_ = float(state["strength"])
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        calibrator = cls(**revived_settings(packed))
+        if packed.state:
+            state = {name: revived(value) for name, value in packed.state.items()}
+            calibrator.global_, calibrator.strength_ = state["global"], float(state["strength"])
+            calibrator.maps_ = {name: own for name, own, _ in state["segments"]}
+            calibrator.shares_ = {name: float(share) for name, _, share in state["segments"]}
+            calibrator._learned()
+        return calibrator
+
+
+def _mixed(
+    scores: FloatArray, names: AnyArray, overall: Calibrator, maps: dict[str, Calibrator], shares: dict[str, float]
+) -> FloatArray:
+    """What maps of segments would say, each mixed with the map of all by its share."""
+    result = overall.probability(scores)
+    for name, inside in _members(names):
+        if name in maps:
+            own = maps[name].probability(scores[inside])
+            result[inside] += shares[name] * (own - result[inside])
+    return np.clip(result, 0.0, 1.0)
+
+
+def _known(ids: AnyArray | None) -> AnyArray:
+    assert ids is not None  # pairs of a source have users and items
+    return ids
 
 
 def _share(positives: float, strength: float) -> float:

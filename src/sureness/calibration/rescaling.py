@@ -30,7 +30,7 @@ class MinMaxCalibrator(Calibrator):
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as one polars or SQL expression of a column of scores."""
-        self._check_fitted()
+        self.check_fitted()
         scale = 1.0 / (self.high_ - self.low_)
         return expression_of(lambda s, ops: ops.clip((s - self.low_) * scale, 0.0, 1.0), kind, column)
 

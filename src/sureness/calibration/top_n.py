@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from sureness._registry import Family
 from sureness._settings import clone
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
@@ -43,6 +44,8 @@ class TopNCalibrator(Calibrator):
     True
     """
 
+    family_name: ClassVar[Family] = "map"
+
     def __init__(self, base: Calibrator | None = None, *, n: int = 10, rest: float = 0.1) -> None:
         self.base = base
         self.n = n
@@ -66,13 +69,12 @@ class TopNCalibrator(Calibrator):
             share = check_rate(self.rest, "rest")
             weight = np.where(top, weight, weight * (share / (1 - share) * top_weight / rest_weight))
         self.base_ = base.fit_set(data.with_pairs(pairs.with_weight(weight)), level=level)
-        self.estimand_, self.n_pairs_, self.score_range_ = base.estimand_, base.n_pairs_, base.score_range_
         self.applied_level_ = base.applied_level_
-        return self
+        return self._learned(base.estimand_, base.horizon_, base.n_pairs_, base.score_range_)
 
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as one polars or SQL expression of a column of scores."""
-        self._check_fitted()
+        self.check_fitted()
         return self.base_.expression(kind, column)
 
     def _fit_points(self, points: WeightedScores) -> None:

@@ -42,7 +42,7 @@ def set_of_run(
             raise DataError(f"{folder} has no training log to count popularity in; give one with --train")
         propensity = PopularityPropensity().fit(items=learned.items.at(learned.item_rows).to_numpy())
         known = known | {"relative_propensity": True}
-    data = CalibrationSet.from_source(run.source, positives, train=learned, propensity=propensity, **known)
+    data = CalibrationSet.from_source(run.source, positives, seen=learned, propensity=propensity, **known)
     n_pairs = run.source.n_users * run.source.n_items - (0 if learned is None else len(learned))
     return _counted(data, bar, n_pairs), n_pairs
 

@@ -59,7 +59,7 @@ class Study:
         if knowledge.endswith("anchor"):
             settings["anchor"] = self.anchor
         model = self.popularity if popular else world
-        return CalibrationSet.from_source(self.source, world.held_out, train=world.train, propensity=model, **settings)
+        return CalibrationSet.from_source(self.source, world.held_out, seen=world.train, propensity=model, **settings)
 
 
 def prepare(

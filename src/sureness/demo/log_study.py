@@ -11,7 +11,7 @@ from sureness._progress import Progress, silent
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
-from sureness.calibration.choosing import Choice, choose
+from sureness.calibration.choosing import Choice, choose_calibrator
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.preparing import prepare
@@ -43,7 +43,7 @@ class LogStudy:
 
     split: Split
     source: ScoreSource
-    choice: Choice  # made on the validation part
+    choice: Choice[Calibrator]  # made on the validation part
     main: str
     fitted: dict[str, Calibrator]  # by method
     table: pl.DataFrame  # method, ece, ece@10, nll, brier, problem
@@ -94,7 +94,7 @@ def study_log(split: Split, source: ScoreSource, *, seed: int = 0, progress: Pro
     >>> found.table["method"].to_list() == list(ALL_METHODS), found.main in found.fitted
     (True, True)
     """
-    data = CalibrationSet.from_source(source, split.validation, train=split.train)
+    data = CalibrationSet.from_source(source, split.validation, seen=split.train)
     test, n_judged = _test_pairs(split, source, seed)
     choice = choose_on_validation(split, source, seed=seed, progress=progress)
     fitted, rows = _fit_all(data, test, progress)
@@ -102,12 +102,14 @@ def study_log(split: Split, source: ScoreSource, *, seed: int = 0, progress: Pro
     return LogStudy(split, source, choice, main, fitted, pl.DataFrame(rows, infer_schema_length=None), test, n_judged)
 
 
-def choose_on_validation(split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress = silent) -> Choice:
+def choose_on_validation(
+    split: Split, source: ScoreSource, *, seed: int = 0, progress: Progress = silent
+) -> Choice[Calibrator]:
     """The smooth calibrator with the best out-of-fold predictions on the validation part."""
     n_pairs = source.n_users * source.n_items
     rate = min(1.0, _CHOOSING_PAIRS / n_pairs)
-    data = CalibrationSet.from_source(source, split.validation, train=split.train, sampling_rate=rate, seed=seed)
-    return choose([make_calibrator(name) for name in _CANDIDATES], data, seed=seed, progress=progress)
+    data = CalibrationSet.from_source(source, split.validation, seen=split.train, sampling_rate=rate, seed=seed)
+    return choose_calibrator([make_calibrator(name) for name in _CANDIDATES], data, seed=seed, progress=progress)
 
 
 def first_items(lists: ListStudy, n: int = TOP) -> tuple[float, float, Interval]:

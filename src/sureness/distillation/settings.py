@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self, get_args
 
+from sureness._registry import names
 from sureness.distillation.sampling import SchemeName, check_scheme
 from sureness.errors import DataError
+from sureness.numerics.checks import check_choice
 
 Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]
@@ -43,10 +45,7 @@ class Direction:
         _whole(self, "items", 1)
         _whole(self, "positives", 0)
         if self.labels == "calibrated":
-            from sureness.calibration.catalogue import CALIBRATORS  # loads scipy, which other labels do not need
-
-            if self.calibrator not in CALIBRATORS:
-                raise DataError(f"calibrator must be one of {', '.join(CALIBRATORS)}, got {self.calibrator!r}")
+            check_choice(self.calibrator, "calibrator", names("calibrator"))
         if not isinstance(self.reuse, bool):
             raise DataError(f"reuse must be True or False, got {self.reuse!r}")
         if self.position_decay and self.scheme != "top":

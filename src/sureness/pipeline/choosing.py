@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sureness._settings import clone
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.choosing import Choice
-from sureness.calibration.choosing import choose as choose_calibrator
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.evaluation.ranking import fitted_to
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility
@@ -27,39 +26,13 @@ from sureness.sources.base import ScoreSource
 SIMPLE = "the best fixed size"
 _N_RESAMPLES = 2_000
 
-Progress = Callable[[str, int, int], None]
-
-
-def choose(candidates: Sequence[Any], *data: Any, **options: Any) -> Choice:
-    """Compare calibrators, or ways to decide list sizes, by cross-fitting; fall back, visibly, to the simple one.
-
-    Give calibrators with a calibration set (see `sureness.calibration.choosing.choose`), or confident recommenders with
-    the training and the validation log (see `choose_list_sizes`).
-
-    Examples
-    --------
-    >>> from sureness.calibration.parametric import GaussianCalibrator
-    >>> rng = np.random.default_rng(0)
-    >>> scores = rng.normal(size=5_000)
-    >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
-    >>> choose([PlattCalibrator(), GaussianCalibrator()], scores, labels).best
-    GaussianCalibrator()
-    """
-    if candidates and all(isinstance(candidate, ConfidentRecommender) for candidate in candidates):
-        if len(data) + len({"train", "validation"} & set(options)) < 2:
-            raise DataError("choosing among recommenders needs logs; give choose(recommenders, train, validation)")
-        return choose_list_sizes(candidates, *data, **options)
-    if any(isinstance(candidate, ConfidentRecommender) for candidate in candidates):
-        raise DataError("choose compares calibrators, or recommenders, not both at once; give one kind")
-    return choose_calibrator(candidates, *data, **options)
-
 
 def ways_to_decide(
     source: ScoreSource, utility: str | Utility = "f1", max_size: int = 50
 ) -> list[ConfidentRecommender]:
     """What is worth comparing on any data: personal maps, one map where lists are made, one map of all candidates."""
     calibrators = (
-        PerUserPlatt(), PerUserPlatt(hidden=False), PerUserPlatt(prior_width=0.0), PerUserPlatt(top=None),
+        PerUserPlatt(), PerUserPlatt(unlabelled_positives=False), PerUserPlatt(prior_width=0.0), PerUserPlatt(top=None),
         PlattCalibrator(),
     )  # fmt: skip
     return [ConfidentRecommender(source, c, ExpectedUtility(utility, max_size=max_size)) for c in calibrators]
@@ -73,8 +46,8 @@ def choose_list_sizes(
     by: str | Utility | None = None,
     sure: float = 0.9,
     seed: int = 0,
-    progress: Progress | None = None,
-) -> Choice:
+    progress: Progress = silent,
+) -> Choice[ConfidentRecommender]:
     """Take the best way to decide list sizes, or the best fixed size unless another is surely better.
 
     Each user's validation items are halved. Everything is fitted on one half, which is then hidden, and judged on the
@@ -99,12 +72,12 @@ def choose_list_sizes(
         back `best` shows the best fixed number of items, with the probabilities of the first candidate.
     """
     if not candidates:
-        raise DataError("choose needs at least one recommender, got none")
+        raise SettingError("choose_list_sizes needs at least one recommender, got none")
     if not sure >= 0:
-        raise DataError(f"sure must be a share of the resamples, 0 or more, got {sure}")
+        raise SettingError(f"sure must be a share of the resamples, 0 or more, got {sure}")
     source = candidates[0].source
     if any(candidate.source is not source for candidate in candidates):
-        raise DataError("all recommenders must have the same source, so that only their list sizes differ")
+        raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
     held_out = fitted_to(source, validation, "validation")
     names = _names(candidates)
@@ -113,9 +86,8 @@ def choose_list_sizes(
     halves = _halves(held_out, seed)
     for direction, (known, later) in enumerate((halves, halves[::-1])):
         for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
-            if progress is not None:
-                progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
-            fitted = _unfitted(candidate).fit(train, known)
+            progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
+            fitted = candidate.unfitted().fit(train, known)
             policies: dict[str, Any] = {name: fitted.policy_}
             if number == 0:
                 fixed = BestFixedSize(utility, max_size=fitted.policy_.max_size)
@@ -139,7 +111,7 @@ def _decided(
     utility: Utility,
     sure: float,
     seed: int,
-) -> Choice:
+) -> Choice[ConfidentRecommender]:
     """Resample the users, decide, and fit what was decided on everything."""
     gains = {name: found - values[SIMPLE] for name, found in values.items()}
     rng = np.random.default_rng(seed)
@@ -158,17 +130,17 @@ def _decided(
     better, certain = float(gains[best].mean()) > 0, confidence >= sure
     if better and certain:
         reason = f"more {utility.name} on held-out halves than {SIMPLE} in {confidence:.0%} of the resamples"
-        winner = _unfitted(candidates[names.index(best)])
+        winner = candidates[names.index(best)].unfitted()
     else:
         reason = f"nothing has more {utility.name} on held-out halves than {SIMPLE}"
         if better:
             reason = (f"{best} has more {utility.name}, but only {confidence:.0%} of the resamples agree "
                       f"({sure:.0%} are asked for), so {SIMPLE} stays")  # fmt: skip
-        first = _unfitted(candidates[0])
+        first = candidates[0].unfitted()
         size = getattr(first.policy, "max_size", 50)
         winner = ConfidentRecommender(
             first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
-            expected_relevant=first.expected_relevant,
+            expected_relevant=first.expected_relevant, segments=first.segments,
         )  # fmt: skip
     return Choice(winner.fit(train, validation), table, utility.name, better and not certain, reason)
 
@@ -178,21 +150,11 @@ def _plain(utility: Utility) -> str | Utility:
     return utility.name if UTILITIES.get(utility.name) is utility else utility
 
 
-def _unfitted(recommender: ConfidentRecommender) -> ConfidentRecommender:
-    calibrator, policy = recommender.calibrator, recommender.policy
-    return ConfidentRecommender(
-        recommender.source,
-        None if calibrator is None else clone(calibrator),
-        None if policy is None else clone(policy),
-        expected_relevant=recommender.expected_relevant,
-    )
-
-
 def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
     """How each candidate is called in the table: its calibrator and policy."""
     names = [f"{c.calibrator or PerUserPlatt()!r}, {c.policy or ExpectedUtility()!r}" for c in candidates]
     if len(set(names)) < len(names):
-        raise DataError("two of the recommenders have the same calibrator and policy; leave one of them out")
+        raise SettingError("two of the recommenders have the same calibrator and policy; leave one of them out")
     return names
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._settings import Configurable
+from sureness._progress import Progress, silent
+from sureness._settings import Configurable, clone
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.calibration.base import Calibrator
-from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, plain, revived
+from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map
+from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import DataError, IdError, NotFittedError, SettingError
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
@@ -25,36 +27,40 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
-from sureness.pipeline.maps import GlobalMap, as_maps
-from sureness.pipeline.summaries import Target, summarise
+from sureness.pipeline.mapped import MappedSource
+from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
 from sureness.sources.base import ScoreSource, id_maps
-
-Progress = Callable[[str, int, int], None]
 
 
 def _sparse(log: Interactions) -> tuple[IntArray, IntArray]:
     return log.row_starts, log.item_rows
 
 
-class ConfidentRecommender(Configurable):
+class ConfidentRecommender(Configurable, Savable):
     """Source, calibrator and list-size policy: each user sees as many items as are worth showing.
 
     Parameters
     ----------
     source : ScoreSource
         Any recommender: one of ours, or that of another library through its adapter.
-    calibrator : PerUserCalibrator or Calibrator, optional
-        By default `PerUserPlatt`.
+    calibrator : ProbabilityMap, optional
+        One map for all, per segment or per user, or a chain of them; by default `PerUserPlatt`.
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
     expected_relevant : "carried", "fitted", float or array of shape (n_users,)
         How many relevant items a user has when lists are made. Validation items were candidates when the map was
         fitted and are gone then. "carried": as many as in the validation period, by scaling the odds of each user;
-        "fitted": whatever the probabilities of the remaining candidates add up to; numbers: another horizon.
+        "fitted": what the probabilities of the remaining candidates add up to; numbers: another horizon.
+    segments : Segments or "domain", optional
+        The segment of every user or item, for maps that differ between segments; "domain" takes the items' domains
+        from the training log.
 
     Attributes
     ----------
-    maps_ : the fitted calibrator
+    map_ : ProbabilityMap
+        The fitted map; the given calibrator stays as it was.
+    policy_ : ListSizePolicy
+        The fitted policy.
     summaries_ : Summaries
         What is stored of each user for `recommend`.
     seen_ : Interactions
@@ -70,7 +76,7 @@ class ConfidentRecommender(Configurable):
     >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4))
     >>> table = recommender.fit(split.train, split.validation).recommend([3])
     >>> table.columns
-    ['user_id', 'rank', 'item_id', 'score', 'probability', 'list_size', 'expected_utility', 'unsure']
+    ['user_id', 'rank', 'item_id', 'score', 'probability', 'list_size', 'expected_utility', 'unsure', 'map']
     >>> table.height == table["list_size"][0]
     True
     """
@@ -78,15 +84,17 @@ class ConfidentRecommender(Configurable):
     def __init__(
         self,
         source: ScoreSource,
-        calibrator: PerUserCalibrator | GlobalMap | Calibrator | None = None,
+        calibrator: ProbabilityMap | None = None,
         policy: ListSizePolicy | None = None,
         *,
         expected_relevant: Target | ArrayLike = "carried",
+        segments: Segments | Literal["domain"] | None = None,
     ) -> None:
         self.source = source
         self.calibrator = calibrator
         self.policy = policy
         self.expected_relevant = expected_relevant
+        self.segments = segments
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -96,7 +104,7 @@ class ConfidentRecommender(Configurable):
         validation: Interactions,
         *,
         refit: bool = True,
-        progress: Progress | None = None,
+        progress: Progress = silent,
     ) -> Self:
         """Fit the calibrator and the policy on the validation items, and summarise every user as things are after it.
 
@@ -108,43 +116,72 @@ class ConfidentRecommender(Configurable):
             What came after; never shown either, once it was learned from.
         refit : bool
             False keeps a calibrator that is fitted already.
-        progress : callable, optional
+        progress : Progress
         """
         train = None if train is None else fitted_to(self.source, train, "train")
         validation = fitted_to(self.source, validation, "validation")
-        self.maps_ = as_maps(self.calibrator if self.calibrator is not None else PerUserPlatt())
-        self.policy_ = self.policy if self.policy is not None else ExpectedUtility()
-        if not isinstance(self.policy_, ListSizePolicy):
-            raise DataError(f"policy must be a list-size policy such as ExpectedUtility(), got {self.policy_!r}")
-        self.policy_.check()
-        if isinstance(self.maps_, GlobalMap):
-            self.maps_.fit(self.source, validation, seen=train, refit=refit)
-        elif refit or not hasattr(self.maps_, "coef_"):
-            self.maps_.fit(self.source, validation, seen=train, progress=progress)
-        elif not self.maps_.users_.same_as(id_maps(self.source)[0]):
-            raise DataError(
+        policy = self._unfitted_policy()
+        segments = self._segments_of(train if train is not None else validation)
+        self.map_ = self._fitted_map(train, validation, segments, refit, progress)
+        self.mapped_ = MappedSource.of(self.source, self.map_, segments)
+        self.seen_ = validation if train is None else union([train, validation])
+        self.summaries_ = summarise(
+            self.mapped_, self.seen_, expectations(self.mapped_, validation, train), max_size=policy.max_size,
+            expected_relevant=self.expected_relevant, progress=progress,
+        )  # fmt: skip
+        self.policy_ = policy
+        if type(policy).fit is not ListSizePolicy.fit:
+            policy.fit(self._joined(validation, train))
+        return self
+
+    def unfitted(self) -> Self:
+        """The same source with copies of calibrator and policy that have learned nothing."""
+        calibrator, policy = self.calibrator, self.policy
+        return type(self)(
+            self.source,
+            None if calibrator is None else clone(calibrator),
+            None if policy is None else clone(policy),
+            expected_relevant=self.expected_relevant,
+            segments=self.segments,
+        )
+
+    def _unfitted_policy(self) -> ListSizePolicy:
+        policy = ExpectedUtility() if self.policy is None else self.policy
+        if not isinstance(policy, ListSizePolicy):
+            raise SettingError(f"policy must be a list-size policy such as ExpectedUtility(), got {policy!r}")
+        policy.check()
+        return clone(policy)
+
+    def _segments_of(self, log: Interactions) -> Segments | None:
+        return Segments.of_domains(log) if isinstance(self.segments, str) else self.segments
+
+    def _fitted_map(
+        self, train: Interactions | None, validation: Interactions, segments: Segments | None, refit: bool,
+        progress: Progress,
+    ) -> ProbabilityMap:  # fmt: skip
+        given = check_map(PerUserPlatt() if self.calibrator is None else self.calibrator)
+        if refit:
+            return clone(given).fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
+        given.check_fitted()
+        users, _ = id_maps(self.source)
+        if not given.fits(users):
+            raise IdError(
                 f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
                 "this source, or leave refit as it is"
             )
-        self.seen_ = validation if train is None else union([train, validation])
-        self.summaries_ = summarise(
-            self.source, self.maps_, self.seen_, max_size=self.policy_.max_size,
-            expected_relevant=self.expected_relevant, progress=progress,
-        )  # fmt: skip
-        if type(self.policy_).fit is not ListSizePolicy.fit:
-            self.policy_.fit(self._joined(validation, train))
-        return self
+        return given
 
     # --- using ------------------------------------------------------------------------------------------------------
 
-    def recommend(self, users: ArrayLike | None = None, *, progress: Progress | None = None) -> pl.DataFrame:
+    def recommend(self, users: ArrayLike | None = None, *, progress: Progress = silent) -> pl.DataFrame:
         """The list of each user, by id; all users by default.
 
         Returns
         -------
-        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure
-            The last three are the same in all rows of a user; expected_utility is missing where the policy does not
-            look at it. A user whose list is empty has no row; `sizes` has everyone.
+        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure, map
+            List size, expected utility and unsure are the same in all rows of a user; expected_utility is missing where
+            the policy does not look at it. `map` says whose map gave the probability: "user", "segment" or "all". A
+            user whose list is empty has no row; `sizes` has everyone.
         """
         parts = []
         rows = self._rows(users)
@@ -152,8 +189,7 @@ class ConfidentRecommender(Configurable):
         for part, n_users in self.tables(rows):
             parts.append(part)
             done += n_users
-            if progress is not None:
-                progress("recommending", done, len(rows))
+            progress("recommending", done, len(rows))
         return pl.concat(parts) if parts else self._table(np.empty((0, 1), np.int64), self._empty())
 
     def tables(self, rows: IntArray) -> Iterator[tuple[pl.DataFrame, int]]:
@@ -162,7 +198,7 @@ class ConfidentRecommender(Configurable):
             yield self._table(items, lists), lists.n_users
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
-        """One row a user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
+        """One row per user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
         rows = self._rows(users)
         parts = [self._decide(lists) for _, lists in self._lists(rows, self.seen_)]
         ids, _ = id_maps(self.source)
@@ -184,16 +220,16 @@ class ConfidentRecommender(Configurable):
         return self._joined(found, self.seen_, self._rows(users))
 
     def validation_lists(self, train: Interactions | None, validation: Interactions) -> Lists:
-        """The lists as they were when only `train` was hidden, with the validation items as hits: for policies."""
-        hidden = None if train is None else fitted_to(self.source, train, "train")
-        return self._joined(fitted_to(self.source, validation, "validation"), hidden)
+        """The lists as they were when only `train` had been seen, with the validation items as hits: for policies."""
+        seen = None if train is None else fitted_to(self.source, train, "train")
+        return self._joined(fitted_to(self.source, validation, "validation"), seen)
 
     def evaluate(
         self,
         test: Interactions,
         *,
         utility: str | Utility | None = None,
-        policies: dict[str, ListSizePolicy] | None = None,
+        policies: Mapping[str, ListSizePolicy] | None = None,
     ) -> PolicyComparison:
         """Judge the lists by what came later, beside other policies on the same candidates.
 
@@ -208,7 +244,7 @@ class ConfidentRecommender(Configurable):
         self._check_fitted()
         chosen = utility if utility is not None else getattr(self.policy_, "utility", "f1")
         if "this" in (policies or {}):
-            raise DataError("'this' stands for the recommender itself; give the other policy another name")
+            raise SettingError("'this' stands for the recommender itself; give the other policy another name")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)
         known = fitted_to(self.source, test, "test")
@@ -216,20 +252,62 @@ class ConfidentRecommender(Configurable):
             raise DataError("every test item was seen before, in training or validation, so no list can hold it")
         return compare_policies(entries, lists, chosen)
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write everything to a folder, the source too if it is one that can be saved."""
-        from sureness.pipeline.saving import save_recommender
+    # --- saving -----------------------------------------------------------------------------------------------------
 
-        save_recommender(self, folder)
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything that serving needs to one file; `sureness.load` opens it again.
+
+        A source that cannot be saved is left out and has to be given again: ``load(path, parts={"source": model})``.
+        """
+        self._check_fitted()
+        super().save(path)
+
+    def pack(self) -> Packed:
+        users, items = id_maps(self.source)
+        own: dict[str, Savable] = {"map": self.map_, "policy": self.policy_}
+        own |= {"source": self.source} if isinstance(self.source, Savable) else {"users": users, "items": items}
+        parts = {name: part.pack() for name, part in own.items()}
+        parts["seen"] = self.seen_.pack(with_ids=False)
+        segments = self.mapped_.segments
+        state: dict[str, JSON] = {"shape": [self.source.n_users, self.source.n_items]}
+        if segments is not None:
+            state["segments"] = {"names": plain(segments.names), "of": segments.of}
+        return Packed(
+            kind=kind_of("saved", type(self)),
+            settings={"expected_relevant": plain(self.expected_relevant)},
+            state=state,
+            arrays=self.summaries_.arrays(),
+            parts=parts,
+            about={"estimand": self.map_.estimand_, "horizon": self.map_.horizon_.plain()},
+        )
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], source: ScoreSource | None = None) -> Self:
-        """Read what `save` wrote; the source is needed where it was not saved with the rest."""
-        from sureness.pipeline.saving import load_recommender
-
-        loaded = load_recommender(folder, source)
-        assert isinstance(loaded, cls)
-        return loaded
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        if "source" not in parts:
+            raise DataError(
+                "it was saved without its source, which cannot be saved; give it with "
+                "load(path, parts={'source': model})"
+            )
+        source, state = parts["source"], cast(dict[str, Any], packed.state)
+        if [source.n_users, source.n_items] != state["shape"]:
+            raise IdError(f"the source must have the shape {state['shape']} that it was fitted with, "
+                          f"got {[source.n_users, source.n_items]}; give the same recommender")  # fmt: skip
+        users, items = id_maps(source)
+        if "users" in packed.parts and not (parts["users"].same_as(users) and parts["items"].same_as(items)):
+            raise IdError("the source must have the users and items that the recommender was fitted with, in the same "
+                          "order; give the same source")  # fmt: skip
+        target = revived(packed.settings["expected_relevant"])
+        named = state.get("segments")
+        segments = None if named is None else Segments(np.array(named["names"], dtype=object), named["of"])
+        opened = cls(
+            source, parts["map"], parts["policy"], segments=segments,
+            expected_relevant=np.asarray(target) if isinstance(target, list) else target,
+        )  # fmt: skip
+        opened.map_, opened.policy_ = parts["map"], parts["policy"]
+        opened.mapped_ = MappedSource.of(source, opened.map_, segments)
+        opened.summaries_ = Summaries(**packed.arrays)
+        opened.seen_ = parts.open("seen", users=users, items=items)
+        return opened
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -239,7 +317,7 @@ class ConfidentRecommender(Configurable):
         width = min(self.policy_.max_size, self.source.n_items)
         for block, items, scores in top_blocks(self.source, rows, width, seen):
             shift = self.summaries_.shift[block][:, None]
-            probabilities = sigmoid(self.maps_.log_odds(scores.astype(np.float64), block) + shift)
+            probabilities = sigmoid(self.mapped_.log_odds(scores, block, items) + shift)
             yield items, Lists(
                 users=block, lengths=np.count_nonzero(items >= 0, axis=1), scores=scores.astype(np.float64),
                 probabilities=probabilities, tail=self.summaries_.tail[block],
@@ -266,6 +344,7 @@ class ConfidentRecommender(Configurable):
         users, names = id_maps(self.source)
         shown = np.arange(items.shape[1]) < sizes[:, None]
         place, rank = np.nonzero(shown)
+        answered = self.mapped_.answered_by(lists.users, items)[shown]
         return pl.DataFrame(
             {
                 "user_id": users.at(lists.users[place]),
@@ -276,6 +355,7 @@ class ConfidentRecommender(Configurable):
                 "list_size": sizes[place],
                 "expected_utility": pl.Series(expected[place]).fill_nan(None),
                 "unsure": unsure[place],
+                "map": pl.Series(ANSWERS, dtype=pl.String).gather(answered),
             }
         )
 
@@ -286,7 +366,7 @@ class ConfidentRecommender(Configurable):
         self._check_fitted()
         if users is None:
             return np.arange(self.source.n_users)
-        if np.size(users) == 0:  # of whatever kind the ids are
+        if np.size(users) == 0:  # an empty list has no kind of id
             return np.empty(0, dtype=np.int64)
         ids, _ = id_maps(self.source)
         return ids.known_rows(users, "users")

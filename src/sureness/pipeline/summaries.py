@@ -2,80 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray, IntArray
-from sureness.calibration.per_user import PerUserCalibrator
+from sureness._progress import Progress, silent
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.evaluation.ranking import block_scores
 from sureness.list_size.expectation import MOST_RELEVANT, scale_odds, shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
-from sureness.numerics.ranking import top_k
-from sureness.pipeline.maps import GlobalMap
-from sureness.sources.base import PartialSource, ScoreSource
+from sureness.numerics.ranking import members, top_k
+from sureness.numerics.shrinkage import shrunk_counts
+from sureness.pipeline.mapped import MappedSource
+from sureness.sources.base import PartialSource, user_blocks
 
 N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
 _LIKELIEST = 0.5  # behind the list; a likelier item counts as several of this probability
-_SURELY = 500  # of a map for all candidates so many are looked at one by one, the others add up to a number
+_ONE_BY_ONE = 500  # candidates of a map for all of them that count one by one, the others add up to a number
 
-Progress = Callable[[str, int, int], None]
 Target = Literal["fitted", "carried"]
 
 
 @dataclass(frozen=True, eq=False)
 class Summaries:
-    """A shift of the log-odds and what lies behind the longest list, for every user."""
+    """What is stored of each user: how much to expect, a shift of the log-odds, what lies behind the longest list."""
 
-    shift: FloatArray  # (n_users,)
+    expected: FloatArray  # (n_users,) relevant items of a period like the held-out one
+    beyond: FloatArray  # (n_users,) how many of them lie behind the candidates the map is meant for
+    shift: FloatArray  # (n_users,) added to the log-odds of the map
     tail: FloatArray  # (n_users, N_POWERS) power sums of the probabilities behind the longest list
     met: FloatArray  # (n_users,) expected number of relevant items after the shift
 
-    def table(self) -> pl.DataFrame:
-        """As columns, for a file."""
-        sums = {f"tail_{power + 1}": self.tail[:, power] for power in range(self.tail.shape[1])}
-        return pl.DataFrame({"shift": self.shift, "met": self.met, **sums})
+    def arrays(self) -> dict[str, FloatArray]:
+        """By name, for a file."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @classmethod
-    def of_table(cls, table: pl.DataFrame) -> Self:
-        """Back from columns."""
-        names = [name for name in table.columns if name.startswith("tail_")]
-        return cls(table["shift"].to_numpy(), table.select(names).to_numpy(), table["met"].to_numpy())
+
+def expectations(
+    mapped: MappedSource, held_out: Interactions, seen: Interactions | None
+) -> tuple[FloatArray, FloatArray]:
+    """How many relevant items to expect of each user, and how many of them behind the candidates of the map.
+
+    Maps of users know both. For other maps the held-out items are counted, and of a source that knows some scores
+    only, what its listed candidates leave open lies behind them.
+    """
+    source = mapped.source
+    who = mapped.who(np.arange(source.n_users))
+    counted = mapped.map.expected_count(who)
+    expected = np.where(np.isnan(counted), shrunk_counts(held_out.user_degree), counted)
+    beyond = mapped.map.expected_beyond(who)
+    if not np.isnan(beyond).any():
+        return expected, beyond
+    otherwise = np.zeros(source.n_users)
+    if isinstance(source, PartialSource):
+        otherwise = np.maximum(expected - _listed(mapped, source, seen), 0.0)
+    return expected, np.where(np.isnan(beyond), otherwise, beyond)
+
+
+def _listed(mapped: MappedSource, source: PartialSource, seen: Interactions | None) -> FloatArray:
+    """How many relevant items are expected among the known candidates; shape (n_users,)."""
+    total = np.zeros(source.n_users)
+    for users in user_blocks(source):
+        known = source.known_block(users)
+        rows = users[known.rows]
+        log_odds = mapped.log_odds(known.scores[:, None], rows, known.items[:, None])[:, 0]
+        chance = sigmoid(log_odds)
+        if seen is not None:
+            chance[members(known.items[:, None], rows, seen.row_starts, seen.item_rows)[:, 0]] = 0.0
+        total[users] = np.bincount(known.rows, chance, len(users))
+    return total
 
 
 def summarise(
-    source: ScoreSource,
-    maps: PerUserCalibrator | GlobalMap,
+    mapped: MappedSource,
     seen: Interactions | None,
+    expected: tuple[FloatArray, FloatArray],
     *,
     max_size: int,
     expected_relevant: Target | ArrayLike,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Summaries:
     """One pass over all users as they are when lists are made, with the held-out items gone.
 
     Parameters
     ----------
-    source, maps : the scores and what makes probabilities of them
+    mapped : MappedSource
+        The scores and what makes probabilities of them.
     seen : Interactions, optional
         What is not shown again.
+    expected : two arrays of shape (n_users,)
+        What `expectations` found.
     max_size : int
         The longest list; what lies behind it is summarised.
-    expected_relevant : "fitted", "carried", or one number a user or for all
+    expected_relevant : "fitted", "carried", or one number for all users or for each
         "fitted" takes the probabilities as they are. The others scale the odds of each user so that they add up to
         the number of the validation period, or to the given one.
     """
-    n_users = source.n_users
-    target = _targets(expected_relevant, maps, n_users)
+    n_users = mapped.source.n_users
+    target = _targets(expected_relevant, expected[0], n_users)
     shift, tail, met = np.zeros(n_users), np.empty((n_users, N_POWERS)), np.empty(n_users)
-    for block, probabilities, beyond in _blocks(source, maps, seen, max_size):
+    for block, probabilities, beyond in _blocks(mapped, expected[1], seen, max_size):
         wanted = target[block] if target is not None else np.full(len(block), np.nan)
         reachable = _reachable(probabilities, beyond, wanted)
         if not isinstance(expected_relevant, str) and not reachable.all():
@@ -86,63 +118,60 @@ def summarise(
         tail[block] = power_sums(moved, N_POWERS, skip=min(max_size, moved.shape[1]), most=_LIKELIEST)
         tail[block, 0] += beyond * np.exp(shift[block])
         met[block] = moved.sum(axis=1) + beyond * np.exp(shift[block])
-        if progress is not None:
-            progress("summarising users", int(block[-1]) + 1, n_users)
-    return Summaries(shift, tail, met)
+        progress("summarising users", int(block[-1]) + 1, n_users)
+    return Summaries(*expected, shift, tail, met)
 
 
 def _blocks(
-    source: ScoreSource, maps: PerUserCalibrator | GlobalMap, seen: Interactions | None, max_size: int
+    mapped: MappedSource, expected_beyond: FloatArray, seen: Interactions | None, max_size: int
 ) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
     """Blocks of users, the probabilities of their best candidates, and the expected number among the others."""
-    every = maps.top is None
-    width = min(max(max_size, _SURELY if maps.top is None else maps.top), source.n_items)
+    source, top = mapped.source, mapped.map.top
+    width = min(max(max_size, _ONE_BY_ONE if top is None else top), source.n_items)
     for block, scores in block_scores(source, np.arange(source.n_users)):
-        hidden: dict[str, Any] = {}
-        if seen is not None:
-            hidden = {"rows": block, "starts": seen.row_starts, "excluded": seen.item_rows}
-        _, best = top_k(scores, width, **hidden)  # seen entries of `scores` are now -inf
-        probabilities = sigmoid(maps.log_odds(best.astype(np.float64), block))
-        beyond = maps.beyond_[block]
-        if maps.top is not None:  # lists that reach behind the first `top` have a part of it one by one
-            beyond = np.maximum(beyond - probabilities[:, maps.top :].sum(axis=1), 0.0)
-        if every:
-            whole = sigmoid(maps.log_odds(scores.astype(np.float64), block)).sum(axis=1)
+        if seen is None:
+            items, best = top_k(scores, width)
+        else:
+            items, best = top_k(scores, width, rows=block, starts=seen.row_starts, excluded=seen.item_rows)
+        probabilities = sigmoid(mapped.log_odds(best, block, items))
+        beyond = expected_beyond[block]
+        if top is None:  # seen entries of `scores` are -inf now
+            whole = sigmoid(mapped.log_odds(scores, block)).sum(axis=1)
             behind = whole - probabilities.sum(axis=1)
             beyond = beyond + np.where(behind > 1e-9 * whole, behind, 0.0)  # rounding is not something behind the list
+        else:  # lists that reach behind the first `top` have a part of it one by one
+            beyond = np.maximum(beyond - probabilities[:, top:].sum(axis=1), 0.0)
         if not isinstance(source, PartialSource):  # a user all of whose candidates are listed has nothing behind them
             beyond = np.where(np.count_nonzero(np.isfinite(best), axis=1) < width, 0.0, beyond)
             beyond = beyond if width < source.n_items else np.zeros(len(block))
         yield block, probabilities, beyond
 
 
-def _targets(
-    expected_relevant: Target | ArrayLike, maps: PerUserCalibrator | GlobalMap, n_users: int
-) -> FloatArray | None:
+def _targets(expected_relevant: Target | ArrayLike, expected: FloatArray, n_users: int) -> FloatArray | None:
     if isinstance(expected_relevant, str):
         if expected_relevant not in ("fitted", "carried"):
-            raise DataError(f"expected_relevant must be 'fitted', 'carried' or numbers, got {expected_relevant!r}")
-        return None if expected_relevant == "fitted" else maps.expected_relevant_
+            raise SettingError(f"expected_relevant must be 'fitted', 'carried' or numbers, got {expected_relevant!r}")
+        return None if expected_relevant == "fitted" else expected
     given = np.asarray(expected_relevant, dtype=np.float64)
     if not np.all((given > 0) & (given <= MOST_RELEVANT)):  # NaN makes both false
-        raise DataError(
+        raise SettingError(
             f"expected_relevant must be 'fitted', 'carried' or numbers above 0, got {expected_relevant!r:.60}"
         )
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_users):
-        raise DataError(
+        raise SettingError(
             f"expected_relevant must be one number, or one for each of {n_users:,} users, got {given.shape}"
         )
     return np.broadcast_to(given, n_users)
 
 
-def _reachable(probabilities: FloatArray, beyond: FloatArray, wanted: FloatArray) -> Any:
+def _reachable(probabilities: FloatArray, beyond: FloatArray, wanted: FloatArray) -> BoolArray:
     """Which targets scaled odds can meet: above the number of p = 1 and below that of p > 0."""
     certain, possible = (probabilities == 1).sum(axis=1), (probabilities > 0).sum(axis=1)
-    return (wanted > certain) & ((wanted < possible) | ((beyond > 0) & np.isfinite(wanted)))
+    return np.asarray((wanted > certain) & ((wanted < possible) | ((beyond > 0) & np.isfinite(wanted))))
 
 
 def _refuse(user: int, wanted: float, probabilities: FloatArray) -> None:
-    raise DataError(
+    raise SettingError(
         f"expected_relevant={wanted:g} cannot be met by the user in row {user}: scaled odds reach numbers strictly "
         f"between {np.count_nonzero(probabilities == 1)} (items with p = 1) and "
         f"{np.count_nonzero(probabilities)} (items with p > 0); give another number, or 'fitted'"

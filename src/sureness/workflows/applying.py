@@ -14,7 +14,7 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness._types import Estimand, FloatArray
 from sureness.artefacts.packed import JSON
-from sureness.calibration.saving import load
+from sureness.artefacts.saving import load
 from sureness.data.columns import Columns
 from sureness.data.interactions import union
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table

@@ -17,7 +17,7 @@ from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
-from sureness.calibration.choosing import choose, cross_validate
+from sureness.calibration.choosing import choose_calibrator, cross_validate
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.columns import Columns
@@ -158,7 +158,8 @@ def fit(
     chosen_because = comparison = None
     calibrator: Any
     if options.method == "auto":
-        choice = choose([options.unfitted(name) for name in AUTO], pairs.data, by=options.by, progress=progress)
+        candidates = [options.unfitted(name) for name in AUTO]
+        choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
         calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
     elif pairs.segments is not None:
         calibrator = SegmentCalibrator(options.unfitted(options.method)).fit(pairs.data, segments=pairs.segments)
@@ -212,7 +213,7 @@ def _pairs_of_run(path: Path, options: FitOptions, columns: Columns, progress: P
             raise EmptyError(f"{path} has no training log to count popularity in; give one with train")
         propensity = PopularityPropensity().fit(items=train.items.at(train.item_rows).to_numpy())
     data = CalibrationSet.from_source(
-        run.source, held_out, train=train, propensity=propensity, held_out_share=options.held_out_share,
+        run.source, held_out, seen=train, propensity=propensity, held_out_share=options.held_out_share,
         estimand=options.estimand or ("interaction" if propensity is None else "preference"),
         base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
         relative_propensity=propensity is not None,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from sureness._artefacts import MANIFEST
 from sureness._progress import Progress, silent
-from sureness.calibration.base import Calibrator
-from sureness.calibration.catalogue import CALIBRATORS, make_calibrator
-from sureness.calibration.per_user import PER_USER, PerUserCalibrator
-from sureness.calibration.saving import load
+from sureness._registry import find, names
+from sureness.artefacts.inspecting import inspect
+from sureness.artefacts.saving import load
+from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
-from sureness.errors import EmptyError, KindError, SettingError, SurenessWarning
+from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
@@ -30,7 +30,8 @@ from sureness.workflows.inputs import warned_log
 from sureness.workflows.options import Usually
 
 AUTO, USUAL = "auto", "per-user-platt"
-CALIBRATIONS = (*PER_USER, *CALIBRATORS, AUTO)
+_PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
+CALIBRATIONS = (*_PER_USER, *names("calibrator"), AUTO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +118,9 @@ def open_listing(
     progress : Progress
     """
     calibration, columns = calibration or CalibrationOptions(), columns or Columns()
-    if (path / "recommender" / MANIFEST).exists():
+    if path.is_file() and inspect(path).kind == "saved/recommender":
         _refuse_any(path, {**vars(options), **vars(calibration)})
-        return Listing(ConfidentRecommender.load(path), None)
+        return Listing(load(path, ConfidentRecommender), None)
     run = open_run(path)
     given: dict[str, Any] = {part: warned_log(run, log, columns) for part, log in calibration.logs.items()}
     run = replace(run, **given, about={} if "test" in given else run.about)
@@ -156,14 +157,11 @@ def _chosen(run: Run, options: ListOptions, calibration: CalibrationOptions, pro
     return Listing(choice.best, run, choice.reason)
 
 
-def _calibrator(options: CalibrationOptions) -> tuple[PerUserCalibrator | Calibrator, bool]:
+def _calibrator(options: CalibrationOptions) -> tuple[ProbabilityMap, bool]:
     """The calibrator that was asked for, and whether it is fitted already."""
     if options.calibrator is not None:
         if options.calibrate is not None:
             raise SettingError("give calibrator for one that is fitted, or calibrate to fit one, not both")
-        loaded = load(options.calibrator)
-        if not isinstance(loaded, PerUserCalibrator | Calibrator):
-            raise KindError(f"{options.calibrator} has one map per segment, and lists have none; give another one")
-        return loaded, True
+        return load(options.calibrator, ProbabilityMap), True
     name = check_choice(options.calibrate or USUAL, "calibrate", CALIBRATIONS)
-    return PER_USER[name]() if name in PER_USER else make_calibrator(name), False
+    return find("map", name)() if name in _PER_USER else make_calibrator(name), False

@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
-from sureness.calibration.saving import load
+from sureness.artefacts.saving import load
 from sureness.data.columns import Columns
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import ColumnError, SettingError

@@ -133,7 +133,7 @@ def _short(message: str) -> str:
 
 def maps_of(found: Finished) -> dict[tuple[str, str], Calibrator]:
     """The calibrators of a finished cell by method and risk, those without a minimum left out."""
-    from sureness.calibration.saving import load
+    from sureness import load
 
     there = found.table("maps").filter(pl.col("problem").is_null())
     return {

@@ -138,10 +138,10 @@ def set_of(
         assert log is not None
         ratio = logged_ratio(log, threshold) if pairs == AS_LOGGED else int(pairs.removeprefix("negatives-"))
         return CalibrationSet.from_sampled_negatives(
-            source, held_out, negatives_per_positive=ratio, train=train, propensity=omega, as_population=True, seed=seed
+            source, held_out, negatives_per_positive=ratio, seen=train, propensity=omega, as_population=True, seed=seed
         )
     data = CalibrationSet.from_source(
-        source, held_out, train=train, propensity=omega, held_out_share=HELD_OUT_SHARE, estimand="preference"
+        source, held_out, seen=train, propensity=omega, held_out_share=HELD_OUT_SHARE, estimand="preference"
     )
     if pairs == CANDIDATES:
         return data

@@ -39,10 +39,14 @@ class Variant:
     method: Literal["exact", "approximate"] = "exact"
 
 
+def published_map() -> PerUserPlatt:
+    """A map for each user as the dissertation has it: over all candidates, without a prior."""
+    return PerUserPlatt(top=None, unlabelled_positives=False, prior_width=np.inf)
+
+
 VARIANTS = (
     Variant(PERSONAL, PerUserPlatt),
-    Variant("PerK as published", lambda: PerUserPlatt(top=None, hidden=False, prior_width=np.inf), "fitted",
-            "approximate"),
+    Variant("PerK as published", published_map, "fitted", "approximate"),
     Variant("PerK, one map for all", PlattCalibrator, "fitted"),
     Variant("PerK, uncalibrated", SigmoidCalibrator, "fitted"),
 )  # fmt: skip
@@ -118,7 +122,7 @@ def _error_of_all(recommender: ConfidentRecommender, test: Interactions, n_bins:
     sums = np.zeros((n_bins, 3))
     seen = recommender.seen_
     for block, scores in block_scores(recommender.source, np.arange(recommender.source.n_users)):
-        z = recommender.maps_.log_odds(scores.astype(np.float64), block) + recommender.summaries_.shift[block][:, None]
+        z = recommender.mapped_.log_odds(scores, block) + recommender.summaries_.shift[block][:, None]
         p = sigmoid(z)
         candidate = np.ones(p.shape, dtype=bool)
         labels = np.zeros(p.shape, dtype=bool)
@@ -137,7 +141,7 @@ def truncation_study(
 ) -> pl.DataFrame:  # fmt: skip
     """The dissertation's study of M: the utility reached when the sum stops at M relevant items."""
     recommender = ConfidentRecommender(
-        run.source, PerUserPlatt(top=None, hidden=False, prior_width=np.inf), ExpectedUtility(max_size=max_size),
+        run.source, published_map(), ExpectedUtility(max_size=max_size),
         expected_relevant="fitted",
     ).fit(run.train, run.validation)  # type: ignore[arg-type]  # fmt: skip
     lists = recommender.lists(labels=run.test)

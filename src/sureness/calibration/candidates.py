@@ -1,0 +1,104 @@
+"""The candidates of users as weighted points with labels: what maps of users are fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.interactions import Interactions
+from sureness.evaluation.ranking import block_scores, top_blocks
+from sureness.numerics.ranking import members
+from sureness.numerics.row_logistic import bin_scores
+from sureness.sources.base import PartialSource, ScoreSource
+
+_BLOCK_POINTS = 1_000_000  # points of a block of users, each with its features
+_POINTS_PER_BIN = 8  # fewer on average, and bins would save nothing
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateBlock:
+    """Candidates of some users as weighted points, and the scores of the positives among them."""
+
+    users: IntArray  # (n,) rows
+    scores: FloatArray  # (n, points)
+    weight: FloatArray  # (n, points) 0 where there is no candidate
+    positive_rows: IntArray  # place in `users` of each positive, ascending
+    positive_scores: FloatArray
+
+    @cached_property
+    def location(self) -> FloatArray:
+        """The mean score of each user; shape (n,)."""
+        return np.asarray((self.weight * self.scores).sum(axis=1) / np.maximum(self.weight.sum(axis=1), 1e-300))
+
+    @cached_property
+    def scale(self) -> FloatArray:
+        """The standard deviation of each user's scores, 1 where all are the same; shape (n,)."""
+        squares = (self.weight * (self.scores - self.location[:, None]) ** 2).sum(axis=1)
+        spread = np.sqrt(squares / np.maximum(self.weight.sum(axis=1), 1e-300))
+        return np.where(spread > 1e-9 * np.abs(self.location), spread, 1.0)
+
+    @cached_property
+    def standardised(self) -> FloatArray:
+        """Scores in standard deviations from the user's mean; shape (n, points)."""
+        return (self.scores - self.location[:, None]) / self.scale[:, None]
+
+
+def joined(blocks: list[CandidateBlock]) -> CandidateBlock:
+    starts = np.cumsum([0, *(len(block.users) for block in blocks)])
+    return CandidateBlock(
+        np.concatenate([block.users for block in blocks]),
+        np.concatenate([block.scores for block in blocks]),
+        np.concatenate([block.weight for block in blocks]),
+        np.concatenate([block.positive_rows + start for block, start in zip(blocks, starts, strict=False)]),
+        np.concatenate([block.positive_scores for block in blocks]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What a source may show, with labels."""
+
+    source: ScoreSource
+    held_out: Interactions
+    seen: Interactions | None
+    top: int | None
+    n_bins: int
+
+    def reach_beyond(self) -> BoolArray:
+        """Which users have candidates behind the fitted ones; shape (n_users,)."""
+        source = self.source
+        if isinstance(source, PartialSource):  # what is not in the table is unknown
+            return np.ones(source.n_users, dtype=bool)
+        n_seen = 0 if self.seen is None else self.seen.user_degree
+        return np.broadcast_to(source.n_items - n_seen, source.n_users) > (np.inf if self.top is None else self.top)
+
+    def blocks(self, users: IntArray) -> Iterator[CandidateBlock]:
+        """The best candidates of users, or all of them in bins."""
+        n_items = self.source.n_items
+        if self.top is None and n_items > _POINTS_PER_BIN * self.n_bins:
+            return self._binned(users)
+        return self._best(users, n_items if self.top is None else min(self.top, n_items))
+
+    def _best(self, users: IntArray, top: int) -> Iterator[CandidateBlock]:
+        for block, items, scores in top_blocks(self.source, users, top, self.seen, most=_BLOCK_POINTS // top):
+            there = items >= 0
+            hits = members(items, block, self.held_out.row_starts, self.held_out.item_rows) & there
+            rows, places = np.nonzero(hits)
+            known = np.where(there, scores, 0.0).astype(np.float64)
+            yield CandidateBlock(block, known, there.astype(np.float64), rows, known[rows, places])
+
+    def _binned(self, users: IntArray) -> Iterator[CandidateBlock]:
+        hidden = (np.zeros(self.source.n_users + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
+        starts, excluded = hidden if self.seen is None else (self.seen.row_starts, self.seen.item_rows)
+        for block, scores in block_scores(self.source, users, most=_BLOCK_POINTS // self.n_bins):
+            place = np.repeat(np.arange(len(block)), self.held_out.user_degree[block])
+            items = np.concatenate([self.held_out.items_of(user) for user in block] or [excluded])
+            positives = scores[place, items].astype(np.float64)
+            again = members(items[:, None], block[place], starts, excluded)[:, 0]  # also in training: no candidate
+            there = np.isfinite(positives) & ~again
+            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, excluded=excluded)
+            yield CandidateBlock(block, means, counts, place[there], positives[there])

@@ -1,0 +1,150 @@
+"""Several maps in a row: the first one that knows a user or segment answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._progress import Progress, part_of, silent
+from sureness._settings import clone
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.artefacts.packed import Packed, Parts, kind_of
+from sureness.calibration.maps import ProbabilityMap, Segments, Who, check_map, wide
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.errors import NotFittedError, SettingError
+from sureness.sources.base import ScoreSource
+
+
+class MapChain(ProbabilityMap):
+    """Maps that are asked one after the other: that of the user, then that of the segment, then that of all.
+
+    Parameters
+    ----------
+    links : sequence of ProbabilityMap
+        From the most specific to the most general. The last one answers for everybody else.
+
+    Attributes
+    ----------
+    links_ : tuple of ProbabilityMap
+        The fitted maps.
+
+    Examples
+    --------
+    >>> from sureness.calibration.parametric import PlattCalibrator
+    >>> from sureness.calibration.per_segment import SegmentCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> scores, segments = rng.normal(size=4_000), np.repeat(["books", "films"], 2_000)
+    >>> labels = rng.random(4_000) < 1 / (1 + np.exp(np.where(segments == "books", 3, 0) - scores))
+    >>> chain = MapChain.of(
+    ...     SegmentCalibrator().fit(scores, labels, segments=segments), PlattCalibrator().fit(scores, labels)
+    ... )
+    >>> chain.answered_by(chain.who(2, segments=["films", "games"])).tolist()  # a segment, and all
+    [1, 0]
+    """
+
+    def __init__(self, links: Sequence[ProbabilityMap] = ()) -> None:
+        self.links = links
+
+    @classmethod
+    def of(cls, *fitted: ProbabilityMap) -> Self:
+        """A chain of maps that are fitted already; they are used as they are."""
+        chain = cls(fitted)
+        return chain._linked(fitted)
+
+    def fit_source(
+        self,
+        source: ScoreSource,
+        held_out: Interactions,
+        *,
+        seen: Interactions | None = None,
+        segments: Segments | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Fit a copy of every link to the candidates of a recommender."""
+        fitted = [
+            clone(check_map(link)).fit_source(
+                source, held_out, seen=seen, segments=segments,
+                progress=part_of(progress, number, len(self.links), link.answers_for),
+            )
+            for number, link in enumerate(self.links)
+        ]  # fmt: skip
+        return self._linked(fitted)
+
+    def _linked(self, fitted: Sequence[ProbabilityMap]) -> Self:
+        if not fitted:
+            raise SettingError("a chain needs at least one map, got none")
+        for link in fitted:
+            check_map(link).check_fitted()
+        if len({link.estimand_ for link in fitted}) > 1:
+            known = ", ".join(f"{link!r}: {link.estimand_}" for link in fitted)
+            raise SettingError(f"all maps of a chain must estimate the same, got {known}")
+        self.links_ = tuple(fitted)
+        self.top = fitted[0].top
+        self.estimand_, self.horizon_ = fitted[0].estimand_, fitted[0].horizon_
+        return self
+
+    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+        found = [(link.answers_for, link.who(n, users, segments)) for link in self._fitted()]
+        of_users = next((who.users for answers, who in found if answers == "user"), None)
+        of_segments = next((who.segments for answers, who in found if answers == "segment"), None)
+        return Who(n, of_users, of_segments)
+
+    def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        *specific, last = self._fitted()
+        result = last.probability_of(scores, who)
+        for link in reversed(specific):
+            result = np.where(wide(link.knows(who), scores), link.probability_of(scores, who), result)
+        return result
+
+    def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        *specific, last = self._fitted()
+        result = last.log_odds_of(scores, who)
+        for link in reversed(specific):
+            result = np.where(wide(link.knows(who), scores), link.log_odds_of(scores, who), result)
+        return result
+
+    def knows(self, who: Who) -> BoolArray:
+        return np.ones(who.n, dtype=bool)
+
+    def fits(self, users: IdMap) -> bool:
+        return all(link.fits(users) for link in self._fitted())
+
+    def answered_by(self, who: Who) -> IntArray:
+        *specific, last = self._fitted()
+        result = last.answered_by(who)
+        for link in reversed(specific):
+            known = link.knows(who)
+            result = np.where(known, link.answered_by(who), wide(result, known))
+        return result
+
+    def expected_count(self, who: Who) -> FloatArray:
+        return self._first_known([link.expected_count(who) for link in self._fitted()])
+
+    def expected_beyond(self, who: Who) -> FloatArray:
+        return self._first_known([link.expected_beyond(who) for link in self._fitted()])
+
+    @staticmethod
+    def _first_known(found: list[FloatArray]) -> FloatArray:
+        result = found[-1]
+        for values in reversed(found[:-1]):
+            result = np.where(np.isnan(values), result, values)
+        return result
+
+    def _fitted(self) -> tuple[ProbabilityMap, ...]:
+        if not hasattr(self, "links_"):
+            raise NotFittedError(
+                "MapChain is not fitted yet; call fit_source, or make it of fitted maps with MapChain.of"
+            )
+        return self.links_
+
+    def pack(self) -> Packed:
+        links: dict[str, Any] = {f"link{number}": link.pack() for number, link in enumerate(self._fitted())}
+        return Packed(kind=kind_of("map", type(self)), parts=links, about={"estimand": self.estimand_})
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        return cls.of(*(parts[name] for name in packed.parts))

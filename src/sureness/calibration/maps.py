@@ -1,0 +1,222 @@
+"""The question that every map answers: how likely are these scores, for these users and segments?
+
+One calibrator for all pairs, one per segment, one per user, and chains of them are all a `ProbabilityMap`. So a
+recommender, a report or a service asks any of them in the same way, and is told who answered.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._progress import Progress, silent
+from sureness._settings import Configurable
+from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
+from sureness.artefacts.packed import JSON, Savable
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.errors import NotFittedError, SettingError
+from sureness.numerics.checks import check_scores
+from sureness.numerics.logistic import logit
+from sureness.sources.base import ScoreSource
+
+ANSWERS = ("all", "segment", "user")
+"""Who can answer: the map of all pairs, that of a segment, that of a user. `answered_by` gives positions here."""
+
+
+class Who(NamedTuple):
+    """For whom probabilities are asked, one entry per row of scores."""
+
+    n: int  # rows of scores
+    users: IntArray | None = None  # (n,) row of each user in the map, -1: unknown
+    segments: IntArray | None = None  # (n,), or the shape of the scores; number in the map, -1: unknown
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Which period a probability is about: one in which as much happens as in the one that was held out.
+
+    Examples
+    --------
+    >>> Horizon(held_out_share=0.25)
+    Horizon(held_out_share=0.25, period=None)
+    """
+
+    held_out_share: float | None = None  # share of the known positives that was held out; None: unknown
+    period: float | None = None  # length of the period in the unit of the log's times; None: unknown
+
+    def plain(self) -> dict[str, JSON]:
+        """As JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any] | None) -> Self:
+        """Out of `plain`."""
+        return cls(**(plain or {}))
+
+    @classmethod
+    def of_split(cls, held_out: Interactions, seen: Interactions | None) -> Self:
+        """The horizon of what was held out beside what was seen."""
+        return cls() if seen is None else cls(len(held_out) / max(1, len(held_out) + len(seen)))
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segment of every user, or of every item, of a source."""
+
+    names: AnyArray  # (n_users,) or (n_items,) text
+    of: Literal["users", "items"] = "items"
+
+    @classmethod
+    def of_domains(cls, log: Interactions) -> Self:
+        """The domain of every item of a log."""
+        if log.item_domain is None:
+            raise SettingError("the log has no domains to take for segments; give segments=Segments(names)")
+        return cls(log.item_domain.fill_null("").to_numpy())
+
+    def of_pairs(self, user_rows: IntArray, item_rows: IntArray) -> AnyArray:
+        """The segment of each pair, given as rows of the source."""
+        return np.asarray(self.names)[user_rows if self.of == "users" else item_rows]
+
+
+class ProbabilityMap(Configurable, Savable):
+    """Turns scores into probabilities, for whoever is asked about.
+
+    Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which period.
+    """
+
+    answers_for: ClassVar[Literal["all", "segment", "user"]] = "all"
+    """Who has a map of their own here."""
+
+    top: int | None = None
+    """How many of each user's best candidates the map is meant for; None: all of them."""
+
+    estimand_: Estimand
+    horizon_: Horizon
+
+    # --- asked by id ------------------------------------------------------------------------------------------------
+
+    def probability(
+        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: ArrayLike | None = None
+    ) -> FloatArray:
+        """Probabilities of scores, in the same order.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_pairs,)
+        users : array-like of shape (n_pairs,), optional
+            The id of each pair's user; needed by maps that differ between users. Unknown users get the map of all.
+        segments : array-like of shape (n_pairs,), optional
+            The segment of each pair; needed by maps that differ between segments. Unknown ones get the map of all.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+        """
+        checked, who = self._asked(scores, users, segments)
+        return self.probability_of(checked, who)
+
+    def log_odds(
+        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: ArrayLike | None = None
+    ) -> FloatArray:
+        """The same as log-odds, which are infinite where a probability is 0 or 1."""
+        checked, who = self._asked(scores, users, segments)
+        return self.log_odds_of(checked, who)
+
+    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+        """For whom is asked, in this map's own rows."""
+        return Who(n)
+
+    # --- asked by row: what recommenders and services do -------------------------------------------------------------
+
+    @abstractmethod
+    def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        """Probabilities of scores of shape (n,) or (n, n_candidates); 0 where a score is -inf: no candidate."""
+
+    def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        """Log-odds of scores of shape (n,) or (n, n_candidates); -inf where there is no candidate, never NaN."""
+        return logit(self.probability_of(scores, who))
+
+    def knows(self, who: Who) -> BoolArray:
+        """Which rows have a map of their own here; shape (n,), or that of the segments."""
+        return np.ones(who.n, dtype=bool)
+
+    def fits(self, users: IdMap) -> bool:
+        """Whether rows of these users are rows of this map."""
+        return True
+
+    def answered_by(self, who: Who) -> IntArray:
+        """Who answers for each row, as positions in `ANSWERS`; shape (n,), or that of the segments."""
+        return np.where(self.knows(who), ANSWERS.index(self.answers_for), 0)
+
+    def expected_count(self, who: Who) -> FloatArray:
+        """How many relevant items a period like the horizon has for each row; NaN where the map does not know."""
+        return np.full(who.n, np.nan)
+
+    def expected_beyond(self, who: Who) -> FloatArray:
+        """How many of them lie behind the first `top` candidates; NaN where the map does not know."""
+        return np.full(who.n, np.nan)
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fit_source(
+        self,
+        source: ScoreSource,
+        held_out: Interactions,
+        *,
+        seen: Interactions | None = None,
+        segments: Segments | None = None,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from the candidates of a recommender, labelled by what was held out.
+
+        Parameters
+        ----------
+        source : ScoreSource
+        held_out : Interactions
+            The positives; every other candidate is a negative.
+        seen : Interactions, optional
+            The training log, whose pairs are no candidates.
+        segments : Segments, optional
+            Needed by maps that differ between segments.
+        progress : Progress
+        """
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted map to one file; `sureness.load` opens it again."""
+        self.check_fitted()
+        super().save(path)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
+        self.check_fitted()
+        checked = np.empty(0) if np.size(scores) == 0 else check_scores(scores).astype(np.float64, copy=False)
+        return checked, self.who(len(checked), users, segments)
+
+    def check_fitted(self) -> None:
+        """Refuse to answer before `fit`."""
+        if not hasattr(self, "estimand_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
+
+
+def check_map(given: object) -> ProbabilityMap:
+    """A map of any kind; anything else is refused."""
+    if not isinstance(given, ProbabilityMap):
+        raise SettingError(
+            f"a calibrator must be a map such as PerUserPlatt() or PlattCalibrator(), got {given!r}; make_calibrator "
+            "gives one by name"
+        )
+    return given
+
+
+def wide(per_row: AnyArray, scores: AnyArray) -> AnyArray:
+    """Values of rows in a shape that fits scores of shape (n,) or (n, n_candidates)."""
+    return per_row[:, None] if scores.ndim > per_row.ndim else per_row

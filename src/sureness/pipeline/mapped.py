@@ -1,0 +1,56 @@
+"""A source whose scores become probabilities: source, map and segments, asked by rows of users and items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sureness._types import FloatArray, IntArray
+from sureness.calibration.maps import ProbabilityMap, Segments, Who
+from sureness.errors import SettingError
+from sureness.sources.base import ScoreSource
+
+
+@dataclass(frozen=True, eq=False)
+class MappedSource:
+    """Scores of a source, turned into log-odds by a fitted map. Build it with `of`."""
+
+    source: ScoreSource
+    map: ProbabilityMap
+    segments: Segments | None = None
+    numbers: IntArray | None = None  # the number of each user's or item's segment in the map
+
+    @classmethod
+    def of(cls, source: ScoreSource, fitted: ProbabilityMap, segments: Segments | None) -> MappedSource:
+        """Look up the segments once, for all users or items."""
+        if segments is None:
+            return cls(source, fitted)
+        wanted = source.n_users if segments.of == "users" else source.n_items
+        if len(segments.names) != wanted:
+            raise SettingError(
+                f"segments must name the segment of each of the {wanted:,} {segments.of} of the source, "
+                f"got {len(segments.names):,}"
+            )
+        rows = np.full(wanted, -1)  # the users do not matter here
+        found = fitted.who(wanted, users=None if fitted.answers_for != "user" else rows, segments=segments.names)
+        return cls(source, fitted, segments, found.segments)
+
+    def who(self, users: IntArray, items: IntArray | None = None) -> Who:
+        """For rows of users, and the items of each of them, (n, n_candidates); None: all items in order."""
+        if self.numbers is None or self.segments is None:
+            return Who(len(users), users)
+        if self.segments.of == "users":
+            return Who(len(users), users, self.numbers[users])
+        if items is None:
+            return Who(len(users), users, np.broadcast_to(self.numbers, (len(users), len(self.numbers))))
+        return Who(len(users), users, np.where(items >= 0, self.numbers[items], -1))
+
+    def log_odds(self, scores: FloatArray, users: IntArray, items: IntArray | None = None) -> FloatArray:
+        """Log-odds of scores, (n, n_candidates); -inf where there is no candidate."""
+        return self.map.log_odds_of(scores.astype(np.float64), self.who(users, items))
+
+    def answered_by(self, users: IntArray, items: IntArray) -> IntArray:
+        """Who answered for each user's items, as positions in `ANSWERS`; shape (n, n_candidates)."""
+        found = self.map.answered_by(self.who(users, items))
+        return np.broadcast_to(found[:, None] if found.ndim == 1 else found, items.shape)
