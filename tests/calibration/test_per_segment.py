@@ -24,7 +24,7 @@ def test_segments_that_differ_get_their_own_map(base):
     scores, labels, segments, truth = segmented(20_000, 1.5)
     own = sn.SegmentCalibrator(base).fit(scores, labels, segments=segments)
     overall = clone(base).fit(scores, labels)
-    error = np.abs(own.probability(scores, segments) - truth).mean()
+    error = np.abs(own.probability(scores, segments=segments) - truth).mean()
     assert error < 0.2 * np.abs(overall.probability(scores) - truth).mean()
     assert min(own.shares_.values()) > 0.9
 
@@ -38,7 +38,7 @@ def test_small_segments_that_do_not_differ_are_shrunk_to_the_global_map():
 def test_a_segment_never_seen_gets_the_global_map():
     scores, labels, segments, _ = segmented(3_000, 1.0)
     fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
-    assert_allclose(fitted.probability([0.3], ["elsewhere"]), fitted.global_.probability([0.3]))
+    assert_allclose(fitted.probability([0.3], segments=["elsewhere"]), fitted.global_.probability([0.3]))
 
 
 def test_a_segment_with_one_class_gets_the_global_map():
@@ -46,7 +46,7 @@ def test_a_segment_with_one_class_gets_the_global_map():
     segments[:20], labels[:20] = "new", 0
     fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
     assert "new" not in fitted.maps_
-    assert_allclose(fitted.probability([0.3], ["new"]), fitted.global_.probability([0.3]))
+    assert_allclose(fitted.probability([0.3], segments=["new"]), fitted.global_.probability([0.3]))
 
 
 @pytest.mark.parametrize("strength", [0.0, 50.0])
@@ -59,7 +59,7 @@ def test_a_given_strength_is_used(strength):
     own = sn.PlattCalibrator().fit(scores[inside], labels[inside]).probability(scores[inside])
     share = fitted.shares_["domain 0"]
     mixed = share * own + (1 - share) * fitted.global_.probability(scores[inside])
-    assert_allclose(fitted.probability(scores[inside], segments[inside]), mixed, atol=1e-12)
+    assert_allclose(fitted.probability(scores[inside], segments=segments[inside]), mixed, atol=1e-12)
 
 
 def test_the_ranking_inside_a_segment_stays():
@@ -67,14 +67,14 @@ def test_the_ranking_inside_a_segment_stays():
     fitted = sn.SegmentCalibrator(sn.GammaCalibrator()).fit(scores, labels, segments=segments)
     grid = np.linspace(-6, 6, 500)
     for name in np.unique(segments):
-        assert np.diff(fitted.probability(grid, np.full(500, name))).min() >= 0
+        assert np.diff(fitted.probability(grid, segments=np.full(500, name))).min() >= 0
 
 
 def test_the_level_of_the_set_is_that_of_every_segment():
     scores, labels, segments, _ = segmented(6_000, 1.0)
     data = CalibrationSet.from_pairs(scores, labels, base_rate=0.05)
     fitted = sn.SegmentCalibrator().fit(data, segments=segments)
-    assert fitted.probability(scores, segments).mean() == pytest.approx(0.05, abs=0.01)
+    assert fitted.probability(scores, segments=segments).mean() == pytest.approx(0.05, abs=0.01)
 
 
 def test_saving_and_loading_changes_nothing(tmp_path):
@@ -84,7 +84,7 @@ def test_saving_and_loading_changes_nothing(tmp_path):
         fitted.fit(scores, labels, segments=segments).save(tmp_path / "map.json")
         loaded = sn.load(tmp_path / "map.json")
         assert repr(loaded.base) == repr(fitted.base)
-        assert_array_equal(loaded.probability(scores, segments), fitted.probability(scores, segments))
+        assert_array_equal(loaded.probability(scores, segments=segments), fitted.probability(scores, segments=segments))
 
 
 def test_numbers_serve_as_segments_too(tmp_path):
@@ -92,14 +92,17 @@ def test_numbers_serve_as_segments_too(tmp_path):
     numbers = np.array([int(s[-1]) for s in segments])
     fitted = sn.SegmentCalibrator().fit(scores, labels, segments=numbers)
     fitted.save(tmp_path / "map.json")
-    assert_array_equal(sn.load(tmp_path / "map.json").probability(scores, numbers), fitted.probability(scores, numbers))
+    assert_array_equal(
+        sn.load(tmp_path / "map.json").probability(scores, segments=numbers),
+        fitted.probability(scores, segments=numbers),
+    )
 
 
 def test_bad_input_is_named():
     with pytest.raises(sn.DataError, match="segments must have one value for each of the 2 pairs, got 1"):
         sn.SegmentCalibrator().fit([0.0, 1.0], [0, 1], segments=["a"])
     with pytest.raises(sn.NotFittedError):
-        sn.SegmentCalibrator().probability([0.0], ["a"])
+        sn.SegmentCalibrator().probability([0.0], segments=["a"])
     with pytest.raises(sn.DataError, match="strength must not be negative"):
         sn.SegmentCalibrator(strength=-1.0).fit([0.0, 1.0, 0.5, 0.6], [0, 1, 1, 0], segments=["a"] * 4)
 
@@ -111,5 +114,6 @@ def test_segments_may_have_any_name(name, tmp_path):
     fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=segments)
     fitted.save(tmp_path / "map.json")
     assert_array_equal(
-        sn.load(tmp_path / "map.json").probability(scores, segments), fitted.probability(scores, segments)
+        sn.load(tmp_path / "map.json").probability(scores, segments=segments),
+        fitted.probability(scores, segments=segments),
     )

@@ -22,22 +22,22 @@ from sureness.numerics.shrinkage import shrunk_counts
 
 PER_USER = {"platt": sn.PerUserPlatt, "gaussian": sn.PerUserGaussian, "gamma": sn.PerUserGamma}
 KINDS = pytest.mark.parametrize("kind", PER_USER.values(), ids=PER_USER)
-FORMS = pytest.mark.parametrize("hidden", [False, True], ids=["plain", "hidden"])
-WITHIN = {False: 5e-6, True: 2e-5}  # of another solver, in probabilities; the hidden form ends in smaller steps
+FORMS = pytest.mark.parametrize("unlabelled", [False, True], ids=["plain", "unlabelled"])
+WITHIN = {False: 5e-6, True: 2e-5}  # of another solver, in probabilities; the unlabelled form ends in smaller steps
 LEARNED = ("location_", "scale_", "intercept_", "coef_", "n_positive_", "expected_relevant_", "beyond_")
 
 
-def draw(n_users, n_items, *, level=-2.5, slope=1.2, spread=(0.8, 0.3), hidden=False, seed=0, decimals=3):
+def draw(n_users, n_items, *, level=-2.5, slope=1.2, spread=(0.8, 0.3), unlabelled=False, seed=0, decimals=3):
     """Scores, and which items are relevant: users differ in level and slope, drawn from a Gaussian.
 
-    With `hidden` a relevant item is held out with the chance p / (1 + p), and as many again are still to come.
+    With `unlabelled` a relevant item is held out with the chance p / (1 + p), and as many again are still to come.
     """
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(n_users, n_items)).round(decimals)
     levels = rng.normal(level, spread[0], size=(n_users, 1))
     slopes = np.maximum(rng.normal(slope, spread[1], size=(n_users, 1)), 0)
     chance = expit(levels + slopes * scores)
-    return scores, rng.random(scores.shape) < (chance / (1 + chance) if hidden else chance), chance
+    return scores, rng.random(scores.shape) < (chance / (1 + chance) if unlabelled else chance), chance
 
 
 def fit(calibrator, scores, held_out, seen=None):
@@ -65,14 +65,14 @@ def standardised(scores):
     return (scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, keepdims=True)
 
 
-def least_risk(features, positives, *, hidden, mean, width):
+def least_risk(features, positives, *, unlabelled, mean, width):
     """The parameters that minimise the penalised risk, by a general solver."""
 
     def risk(theta):
         z, known = features @ theta, positives @ theta
         away = (theta - mean) / width
         p = expit(z)
-        if hidden:
+        if unlabelled:
             value = np.sum(np.log1p(p)) + np.sum(np.logaddexp(0, -known))
             slope = features.T @ (p * (1 - p) / (1 + p)) - positives.T @ expit(-known)
         else:
@@ -96,21 +96,25 @@ class TestAgainstOtherSolvers:
     @FORMS
     @pytest.mark.parametrize("width", [0.3, 2.0])
     @pytest.mark.parametrize("top", [25, None])
-    def test_every_map_minimises_the_penalised_risk_of_its_user(self, small, hidden, width, top):
+    def test_every_map_minimises_the_penalised_risk_of_its_user(self, small, unlabelled, width, top):
         scores, held_out = small
-        fitted = fit(sn.PerUserPlatt(top=top, unlabelled_positives=hidden, prior_width=width), scores, held_out)
+        fitted = fit(sn.PerUserPlatt(top=top, unlabelled_positives=unlabelled, prior_width=width), scores, held_out)
         best, labels = scores[:, :top], held_out[:, :top]
         z = standardised(best)
         learners = held_out.any(axis=1)
         centre, unit = z[learners].mean(), z[learners].std()
         features = np.stack([np.ones_like(z), (z - centre) / unit], axis=-1)
-        overall = least_risk(features[learners].reshape(-1, 2), features[labels], hidden=hidden, mean=np.zeros(2),
+        overall = least_risk(features[learners].reshape(-1, 2), features[labels], unlabelled=unlabelled, mean=np.zeros(2),
                              width=100.0)  # fmt: skip
         found = probabilities(fitted, best)
-        assert_allclose(fitted.global_.probability(z.ravel()), expit(features @ overall).ravel(), atol=WITHIN[hidden])
+        assert_allclose(
+            fitted.global_.probability(z.ravel()), expit(features @ overall).ravel(), atol=WITHIN[unlabelled]
+        )
         for user in np.flatnonzero(learners):
-            theta = least_risk(features[user], features[user][labels[user]], hidden=hidden, mean=overall, width=width)
-            assert_allclose(found[user], expit(features[user] @ theta), atol=WITHIN[hidden])
+            theta = least_risk(
+                features[user], features[user][labels[user]], unlabelled=unlabelled, mean=overall, width=width
+            )
+            assert_allclose(found[user], expit(features[user] @ theta), atol=WITHIN[unlabelled])
 
     def test_an_infinite_width_leaves_every_user_to_its_own_logistic_regression(self):
         scores, held_out, _ = draw(15, 300, level=-1.5)
@@ -134,7 +138,7 @@ class TestAgainstOtherSolvers:
     )
     def test_the_map_of_all_is_that_of_the_plain_calibrator_of_its_family(self, small, kind, plain):
         scores, held_out = small[0][:-2], small[1][:-2]
-        fitted = fit(kind(top=60, hidden=False, prior_width=0.0), scores, held_out)
+        fitted = fit(kind(top=60, unlabelled_positives=False, prior_width=0.0), scores, held_out)
         z = standardised(scores)
         expected = plain().fit(z.ravel(), held_out.ravel().astype(int)).probability(z.ravel())
         assert_allclose(fitted.global_.probability(z.ravel()), expected, atol=1e-4)
@@ -143,14 +147,14 @@ class TestAgainstOtherSolvers:
 
 class TestShrinking:
     @FORMS
-    def test_the_narrower_the_prior_the_nearer_everyone_is_to_the_map_of_all(self, small, hidden):
+    def test_the_narrower_the_prior_the_nearer_everyone_is_to_the_map_of_all(self, small, unlabelled):
         scores, held_out = small
         rows = np.arange(38)  # the others have the map of all anyway
-        overall = fit(sn.PerUserPlatt(top=60, unlabelled_positives=hidden, prior_width=0.0), scores, held_out)
+        overall = fit(sn.PerUserPlatt(top=60, unlabelled_positives=unlabelled, prior_width=0.0), scores, held_out)
         middle = overall.log_odds_of(scores, everyone(40))[rows]
         distances = []
         for width in (3.0, 1.0, 0.3, 0.1):
-            fitted = fit(sn.PerUserPlatt(top=60, unlabelled_positives=hidden, prior_width=width), scores, held_out)
+            fitted = fit(sn.PerUserPlatt(top=60, unlabelled_positives=unlabelled, prior_width=width), scores, held_out)
             distances.append(np.abs(fitted.log_odds_of(scores, everyone(40))[rows] - middle).mean(axis=1))
         assert np.all(np.diff(np.mean(distances, axis=1)) < 0)
         assert np.mean(np.diff(distances, axis=0) < 0) > 0.95
@@ -171,18 +175,18 @@ class TestShrinking:
         assert 0.1 < few < 0.75 * many
 
     @FORMS
-    def test_users_without_held_out_items_get_exactly_the_map_of_all(self, small, hidden):
+    def test_users_without_held_out_items_get_exactly_the_map_of_all(self, small, unlabelled):
         scores, held_out = small
-        fitted = fit(sn.PerUserPlatt(top=20, unlabelled_positives=hidden), scores, held_out)
+        fitted = fit(sn.PerUserPlatt(top=20, unlabelled_positives=unlabelled), scores, held_out)
         assert fitted.intercept_[-2:].tolist() == [fitted.global_.intercept_] * 2
         assert fitted.coef_[-2:, 0].tolist() == [fitted.global_.coef_[0]] * 2
         assert fitted.n_positive_[-2:].tolist() == [0, 0]
         assert len(set(fitted.intercept_[:-2].tolist())) > 30, "the others have their own"
 
     @FORMS
-    def test_the_width_of_the_prior_is_found_where_it_is_known(self, hidden):
-        scores, held_out, _ = draw(700, 150, spread=(0.8, 0.35), hidden=hidden, seed=3)
-        fitted = fit(sn.PerUserPlatt(top=150, unlabelled_positives=hidden), scores, held_out)
+    def test_the_width_of_the_prior_is_found_where_it_is_known(self, unlabelled):
+        scores, held_out, _ = draw(700, 150, spread=(0.8, 0.35), unlabelled=unlabelled, seed=3)
+        fitted = fit(sn.PerUserPlatt(top=150, unlabelled_positives=unlabelled), scores, held_out)
         level, slope = np.sqrt(np.diag(fitted.prior_.covariance))
         assert level == pytest.approx(0.8, rel=0.2)
         assert slope == pytest.approx(0.35, rel=0.3)
@@ -214,9 +218,9 @@ def remaining(split):
     """Probabilities and next-period labels of all pairs that are not held out, for both forms."""
     scores, held_out, later, _ = split
     found = {}
-    for hidden in (True, False):
-        fitted = fit(sn.PerUserPlatt(top=120, unlabelled_positives=hidden), scores, held_out)
-        found[hidden] = probabilities(fitted, scores)[~held_out]
+    for unlabelled in (True, False):
+        fitted = fit(sn.PerUserPlatt(top=120, unlabelled_positives=unlabelled), scores, held_out)
+        found[unlabelled] = probabilities(fitted, scores)[~held_out]
     return found, later[~held_out]
 
 
@@ -228,9 +232,9 @@ class TestHiddenItems:
         relevant = rng.random(scores.shape) < 2 * chance / (1 + chance)
         held_out = relevant & (rng.random(scores.shape) < 0.5)
         total = {}
-        for hidden in (True, False):
-            fitted = fit(sn.PerUserPlatt(top=top, unlabelled_positives=hidden, prior_width=0.0), scores, held_out)
-            total[hidden] = probabilities(fitted, scores)[~held_out].sum()
+        for unlabelled in (True, False):
+            fitted = fit(sn.PerUserPlatt(top=top, unlabelled_positives=unlabelled, prior_width=0.0), scores, held_out)
+            total[unlabelled] = probabilities(fitted, scores)[~held_out].sum()
         later = (relevant & ~held_out).sum()
         assert total[True] == pytest.approx(later, abs=3 * np.sqrt(later))
         assert total[False] < 0.8 * later
@@ -255,7 +259,7 @@ class TestHiddenItems:
     def test_they_are_near_the_truth(self, split, remaining):
         _, held_out, _, chance = split
         found, _ = remaining
-        error = {hidden: np.abs(p - chance[~held_out]).mean() for hidden, p in found.items()}
+        error = {unlabelled: np.abs(p - chance[~held_out]).mean() for unlabelled, p in found.items()}
         assert error[True] < 0.7 * error[False]
 
     def test_the_plain_form_is_right_about_the_held_out_items_themselves(self, split):
@@ -268,13 +272,13 @@ class TestHiddenItems:
 class TestRangeOfTheFit:
     @KINDS
     @FORMS
-    def test_the_best_candidates_are_all_that_counts(self, kind, hidden):
+    def test_the_best_candidates_are_all_that_counts(self, kind, unlabelled):
         scores, held_out, _ = draw(50, 80, level=-1.0, seed=6)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :30]
         top_scores, top_labels = (np.take_along_axis(values, best, 1) for values in (scores, held_out))
         assert np.all(top_labels.any(axis=1)), "the same users teach the map of all"
-        whole = fit(kind(top=30, hidden=hidden), scores, held_out)
-        cut = fit(kind(top=30, hidden=hidden), top_scores, top_labels)
+        whole = fit(kind(top=30, unlabelled_positives=unlabelled), scores, held_out)
+        cut = fit(kind(top=30, unlabelled_positives=unlabelled), top_scores, top_labels)
         for name in ("location_", "scale_", "intercept_", "coef_", "n_positive_"):
             assert_allclose(getattr(whole, name), getattr(cut, name), rtol=1e-9)
         assert_array_equal(whole.n_positive_, top_labels.sum(axis=1))
@@ -282,12 +286,12 @@ class TestRangeOfTheFit:
 
     @KINDS
     @FORMS
-    def test_bins_are_nearly_as_good_as_every_candidate(self, kind, hidden):
+    def test_bins_are_nearly_as_good_as_every_candidate(self, kind, unlabelled):
         scores, held_out, _ = draw(20, 2_100, level=-4.0, seed=7, decimals=6)
-        every = fit(kind(top=2_100, hidden=hidden, prior_width=0.7), scores, held_out)
-        binned = fit(kind(top=None, hidden=hidden, prior_width=0.7), scores, held_out)
+        every = fit(kind(top=2_100, unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
+        binned = fit(kind(top=None, unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
         assert_allclose(probabilities(binned, scores), probabilities(every, scores), atol=5e-4)
-        coarse = fit(kind(top=None, hidden=hidden, prior_width=0.7, n_bins=8), scores, held_out)
+        coarse = fit(kind(top=None, unlabelled_positives=unlabelled, prior_width=0.7, n_bins=8), scores, held_out)
         assert np.abs(probabilities(coarse, scores) - probabilities(every, scores)).max() > 1e-3
         assert np.all(binned.location_ != every.location_)
 
@@ -311,7 +315,7 @@ class TestRangeOfTheFit:
         assert_allclose(probabilities(found, scores), probabilities(clean, scores), atol=within)
 
     def test_what_lies_behind_the_fitted_candidates_is_what_they_do_not_account_for(self):
-        scores, held_out, _ = draw(300, 200, level=-3.0, hidden=True, seed=9)
+        scores, held_out, _ = draw(300, 200, level=-3.0, unlabelled=True, seed=9)
         fitted = fit(sn.PerUserPlatt(top=40), scores, held_out)
         best = np.argsort(-scores.astype(np.float32), axis=1, kind="stable")[:, :40]
         p = probabilities(fitted, np.take_along_axis(scores, best, 1))
@@ -368,7 +372,7 @@ class TestBlocks:
 @pytest.fixture(scope="module")
 def tables():
     """The same scores as a matrix and as a table of each user's 30 best, with names."""
-    scores, held_out, _ = draw(60, 90, hidden=True, seed=10)
+    scores, held_out, _ = draw(60, 90, unlabelled=True, seed=10)
     scores = scores.astype(np.float32)
     users = np.array([f"u{number:02d}" for number in range(60)])
     items = np.array([f"i{number:02d}" for number in range(90)])
@@ -465,7 +469,7 @@ class TestOddUsers:
     @FORMS
     @settings(max_examples=25)
     @given(data=st.data())
-    def test_no_map_is_ever_infinite_or_decreasing(self, kind, hidden, data):
+    def test_no_map_is_ever_infinite_or_decreasing(self, kind, unlabelled, data):
         n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 20))
         row = st.one_of(
             st.lists(st.floats(-1e6, 1e6, width=32), min_size=n_items, max_size=n_items),
@@ -477,7 +481,7 @@ class TestOddUsers:
         labels = np.reshape(data.draw(st.lists(st.booleans(), **shape)), scores.shape)
         seen = np.reshape(data.draw(st.lists(st.integers(0, 3).map(lambda v: v == 3), **shape)), scores.shape)
         calibrator = kind(
-            top=data.draw(st.sampled_from([None, 2, 200])), hidden=hidden, n_bins=data.draw(st.sampled_from([2, 512])),
+            top=data.draw(st.sampled_from([None, 2, 200])), unlabelled_positives=unlabelled, n_bins=data.draw(st.sampled_from([2, 512])),
             prior_width=data.draw(st.sampled_from(["auto", 0.0, 0.5, np.inf])),
         )  # fmt: skip
         try:
@@ -502,7 +506,7 @@ class TestOddUsers:
     @pytest.mark.parametrize(
         "how", ["all held out", "one held out", "separable", "the worst held out", "one candidate", "huge", "far away"]
     )
-    def test_users_of_one_kind_only(self, kind, hidden, width, how):
+    def test_users_of_one_kind_only(self, kind, unlabelled, width, how):
         scores, held_out, _ = draw(6, 12, level=-0.5, seed=11)
         seen = np.zeros_like(held_out)
         if how == "all held out":
@@ -517,7 +521,7 @@ class TestOddUsers:
             seen[:3, 1:] = True
         else:
             scores = scores * 1e6 if how == "huge" else scores + 1e6
-        fitted = fit(kind(top=12, hidden=hidden, prior_width=width), scores, held_out, seen)
+        fitted = fit(kind(top=12, unlabelled_positives=unlabelled, prior_width=width), scores, held_out, seen)
         p = probabilities(fitted, np.sort(scores, axis=1))
         assert np.all(np.isfinite(fitted.coef_))
         assert np.all((p >= 0) & (p <= 1))
@@ -557,7 +561,7 @@ class TestManners:
     @KINDS
     def test_settings_can_be_read_cloned_and_printed(self, kind, small):
         calibrator = kind(top=25, prior_width=0.5, unlabelled_positives=False)
-        assert repr(calibrator) == f"{kind.__name__}(top=25, hidden=False, prior_width=0.5)"
+        assert repr(calibrator) == f"{kind.__name__}(top=25, unlabelled_positives=False, prior_width=0.5)"
         assert fit(calibrator, *small) is calibrator
         for copied in (clone(calibrator), sklearn.base.clone(calibrator)):
             assert copied.get_params() == calibrator.get_params()

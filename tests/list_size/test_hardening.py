@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.errors import DataError, FileError
+from sureness.errors import DataError
 from sureness.list_size.base import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
-from sureness.pipeline import saving
 
 
 def logs(shape=(60, 30), seed=0):
@@ -158,34 +157,3 @@ def test_no_users_get_no_lists_whatever_their_ids_are():
     named = sn.MatrixSource(np.random.default_rng(4).normal(size=(60, 30)), users=users)
     aligned = [sn.Interactions.from_matrix(log.matrix, users=users) for log in (train, validation)]
     assert sn.ConfidentRecommender(named).fit(*aligned).recommend([]).height == 0
-
-
-class TestSavingOver:
-    def test_an_interrupted_save_leaves_the_old_one(self, fitted, source, tmp_path, monkeypatch):
-        folder = tmp_path / "recommender"
-        fitted.save(folder)
-        before = sn.ConfidentRecommender.load(folder).recommend()
-        train, _, test = logs()
-        newer = sn.ConfidentRecommender(source, sn.PlattCalibrator()).fit(train, test)
-
-        def killed(*_):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(saving, "write_folder", killed)
-        with pytest.raises(KeyboardInterrupt):
-            newer.save(folder)
-        assert sn.ConfidentRecommender.load(folder).recommend().equals(before)
-        assert [file.name for file in tmp_path.iterdir()] == ["recommender"]
-
-    def test_a_saved_one_is_replaced_whole(self, fitted, source, tmp_path):
-        fitted.save(tmp_path / "recommender")
-        train, validation, _ = logs()
-        sn.ConfidentRecommender(source, sn.PlattCalibrator()).fit(train, validation).save(tmp_path / "recommender")
-        assert not (tmp_path / "recommender" / "maps").exists(), "maps of users belong to the older one"
-
-    def test_other_files_are_left_alone(self, fitted, tmp_path):
-        (tmp_path / "notes.txt").write_text("mine")
-        with pytest.raises(FileError, match="other files"):
-            fitted.save(tmp_path)
-        with pytest.raises(FileError, match="it is a file"):
-            fitted.save(tmp_path / "notes.txt")
