@@ -104,8 +104,8 @@ class TestAgainstOtherSolvers:
         learners = held_out.any(axis=1)
         centre, unit = z[learners].mean(), z[learners].std()
         features = np.stack([np.ones_like(z), (z - centre) / unit], axis=-1)
-        overall = least_risk(features[learners].reshape(-1, 2), features[labels], unlabelled=unlabelled, mean=np.zeros(2),
-                             width=100.0)  # fmt: skip
+        pooled = features[learners].reshape(-1, 2)
+        overall = least_risk(pooled, features[labels], unlabelled=unlabelled, mean=np.zeros(2), width=100.0)
         found = probabilities(fitted, best)
         assert_allclose(
             fitted.global_.probability(z.ravel()), expit(features @ overall).ravel(), atol=WITHIN[unlabelled]
@@ -481,7 +481,8 @@ class TestOddUsers:
         labels = np.reshape(data.draw(st.lists(st.booleans(), **shape)), scores.shape)
         seen = np.reshape(data.draw(st.lists(st.integers(0, 3).map(lambda v: v == 3), **shape)), scores.shape)
         calibrator = kind(
-            top=data.draw(st.sampled_from([None, 2, 200])), unlabelled_positives=unlabelled, n_bins=data.draw(st.sampled_from([2, 512])),
+            top=data.draw(st.sampled_from([None, 2, 200])), unlabelled_positives=unlabelled,
+            n_bins=data.draw(st.sampled_from([2, 512])),
             prior_width=data.draw(st.sampled_from(["auto", 0.0, 0.5, np.inf])),
         )  # fmt: skip
         try:
