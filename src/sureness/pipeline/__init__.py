@@ -1,1 +1,14 @@
-"""Source, calibrator and list-size policy as one object that recommends, is saved, and serves."""
+"""A recommender that knows how sure it is: source, map and list-size policy as one object; and runs."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "choosing": ["SIMPLE", "choose_list_sizes", "ways_to_decide"],
+        "mapped": ["MappedSource"],
+        "recommender": ["ConfidentRecommender"],
+        "runs": ["DistilledRuns", "Run", "open_run", "pack_source"],
+        "summaries": ["N_POWERS", "Summaries", "expectations", "summarise"],
+    },
+)

@@ -1,0 +1,72 @@
+# Written by `make stubs` from the table in __init__.py.
+from sureness.calibration.base import Calibrator as Calibrator
+from sureness.calibration.calibration_set import CalibrationSet as CalibrationSet
+from sureness.calibration.catalogue import all_calibrators as all_calibrators
+from sureness.calibration.catalogue import make_calibrator as make_calibrator
+from sureness.calibration.chain import MapChain as MapChain
+from sureness.calibration.choosing import Choice as Choice
+from sureness.calibration.choosing import choose_calibrator as choose_calibrator
+from sureness.calibration.choosing import cross_validate as cross_validate
+from sureness.calibration.families import MonotoneFamily as MonotoneFamily
+from sureness.calibration.families import ScoreRange as ScoreRange
+from sureness.calibration.maps import ANSWERS as ANSWERS
+from sureness.calibration.maps import Horizon as Horizon
+from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
+from sureness.calibration.maps import Segments as Segments
+from sureness.calibration.maps import Who as Who
+from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
+from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
+from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
+from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
+from sureness.calibration.parametric import GammaCalibrator as GammaCalibrator
+from sureness.calibration.parametric import GaussianCalibrator as GaussianCalibrator
+from sureness.calibration.parametric import KanoulasCalibrator as KanoulasCalibrator
+from sureness.calibration.parametric import ManmathaCalibrator as ManmathaCalibrator
+from sureness.calibration.parametric import ParametricCalibrator as ParametricCalibrator
+from sureness.calibration.parametric import PlattCalibrator as PlattCalibrator
+from sureness.calibration.parametric import TemperatureCalibrator as TemperatureCalibrator
+from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibrator
+from sureness.calibration.per_user import PerUserCalibrator as PerUserCalibrator
+from sureness.calibration.per_user import PerUserGamma as PerUserGamma
+from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
+from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
+from sureness.calibration.rescaling import MinMaxCalibrator as MinMaxCalibrator
+from sureness.calibration.rescaling import SigmoidCalibrator as SigmoidCalibrator
+from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
+
+__all__ = [
+    "ANSWERS",
+    "BBQCalibrator",
+    "BetaCalibrator",
+    "CalibrationSet",
+    "Calibrator",
+    "Choice",
+    "GammaCalibrator",
+    "GaussianCalibrator",
+    "HistogramCalibrator",
+    "Horizon",
+    "IsotonicCalibrator",
+    "KanoulasCalibrator",
+    "ManmathaCalibrator",
+    "MapChain",
+    "MinMaxCalibrator",
+    "MonotoneFamily",
+    "ParametricCalibrator",
+    "PerUserCalibrator",
+    "PerUserGamma",
+    "PerUserGaussian",
+    "PerUserPlatt",
+    "PlattCalibrator",
+    "ProbabilityMap",
+    "ScoreRange",
+    "SegmentCalibrator",
+    "Segments",
+    "SigmoidCalibrator",
+    "TemperatureCalibrator",
+    "TopNCalibrator",
+    "Who",
+    "all_calibrators",
+    "choose_calibrator",
+    "cross_validate",
+    "make_calibrator",
+]
