@@ -16,7 +16,7 @@ from benchmarks.timing import Measured, Runs, growth, one_thread, per_epoch, pyt
 from sureness.data import Interactions, Split
 from sureness.evaluation import evaluate_ranking
 from sureness.models.catalogue import make_recommender
-from sureness.models.training import Trainer
+from sureness.models.networks.training import Trainer
 
 _N_FACTORS = 64
 _N_EPOCHS = 3  # timed together, where an epoch is short

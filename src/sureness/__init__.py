@@ -76,7 +76,6 @@ _HOME = {
     "models.neumf": ["NeuMF"],
     "models.recommended": ["recommended"],
     "models.runs": ["load_run"],
-    "models.saving": ["load_model"],
     "models.tuning": ["tune"],
     "models.ubpr": ["UBPR"],
     "numerics.histogram": ["ScoreHistogram"],

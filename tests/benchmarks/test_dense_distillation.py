@@ -15,8 +15,8 @@ from sureness.distillation.learner import Learner
 from sureness.distillation.pools import Lesson, Pool
 from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.models.batches import Batch
 from sureness.models.bpr import BPR, BPRNetwork
+from sureness.models.networks.batches import Batch
 from sureness.numerics.row_ranks import exact_ranks
 
 _SETTINGS = DistillationSettings(

@@ -10,13 +10,13 @@ import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
+from sureness.artefacts.saving import load
 from sureness.data.interactions import Interactions, union
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError
 from sureness.evaluation.ranking import evaluate_ranking
-from sureness.models.saving import load_model
 from sureness.sources.base import MatrixSource
 from sureness.sources.candidates import CandidateSource
 from tests.distillation.worlds import SHORT, fitted, foreign, joined, log_of, model, parts, same, silent, weights
@@ -101,14 +101,14 @@ def test_the_given_recommenders_are_never_changed():
 def test_models_that_are_not_fitted_stay_so():
     teacher, student = model(), model(n_factors=2)
     joined(teacher, student).fit(parts()[0])
-    assert not hasattr(teacher, "network_")
-    assert not hasattr(student, "network_")
+    assert not teacher.is_fitted
+    assert not student.is_fitted
 
 
 def test_a_result_can_be_saved_recommend_and_be_distilled_again(tmp_path):
     both = joined(model(), model(n_factors=2)).fit(*parts())
-    both.student_.save(tmp_path / "student")
-    assert_array_equal(everyone(load_model(tmp_path / "student")), everyone(both.student_))
+    both.student_.save(tmp_path / "student.sureness")
+    assert_array_equal(everyone(load(tmp_path / "student.sureness")), everyone(both.student_))
     assert both.student_.recommend([0, 1], 3).height == 6
     again = joined(both.teacher_, both.student_).fit(*parts())
     assert again.warm_up_ == 0

@@ -37,7 +37,7 @@ def eight(**changes):
 
 def finished(path):
     """How many epochs a checkpoint holds; it must be whole."""
-    return checkpoints._read(path)[1]["number"]
+    return checkpoints.read_checkpoint(path).state["number"]
 
 
 class Stop(Exception):  # noqa: N818
@@ -164,8 +164,8 @@ def test_more_patience_goes_on_after_an_early_stop_or_is_refused(tmp_path):
 
 def test_it_is_written_now_and_then_and_at_the_end(tmp_path, monkeypatch):
     written = []
-    replacing = checkpoints.replacing
-    monkeypatch.setattr(checkpoints, "replacing", lambda path: written.append(path) or replacing(path))
+    write = checkpoints.write_packed
+    monkeypatch.setattr(checkpoints, "write_packed", lambda *content: written.append(content) or write(*content))
     joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "a.ckpt", checkpoint_seconds=1_000.0)
     assert len(written) == 1
     joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "b.ckpt", checkpoint_seconds=0.0)
@@ -325,7 +325,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, m
     whole = joined(*pair(), eight()).fit(*parts())
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(FileError, match=r"No space left on device; the checkpoint written before is whole, and"):
+        with pytest.raises(FileError, match=r"No space left on device; the last checkpoint is complete"):
             joined(*pair(), eight()).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     assert finished(path) == 4
     assert os.listdir(tmp_path) == ["run.ckpt"]
@@ -342,7 +342,7 @@ def test_a_disk_that_really_runs_full_leaves_the_checkpoint_before(tmp_path):
     before, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with pytest.raises(FileError, match="run.ckpt: File too large; the checkpoint written before is whole"):
+        with pytest.raises(FileError, match="run.ckpt: File too large; the last checkpoint is complete"):
             joined(*pair(), eight()).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

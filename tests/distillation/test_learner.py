@@ -12,8 +12,8 @@ from sureness.distillation.labels import labelling
 from sureness.distillation.learner import Learner
 from sureness.distillation.pools import Lesson, Pool, Side, refresh
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.models.batches import Batch
-from sureness.models.training import Trainer
+from sureness.models.networks.batches import Batch
+from sureness.models.networks.training import Trainer
 from sureness.numerics.ranking import members
 from tests.distillation.worlds import fitted, model, parts
 

@@ -18,7 +18,7 @@ from sureness.distillation.pools import Pool, Side, position_weights, refresh
 from sureness.distillation.sampling import SCHEMES
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.evaluation import ranking
-from sureness.models.batches import Batch
+from sureness.models.networks.batches import Batch
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.distillation.worlds import log_of, scores_for
 

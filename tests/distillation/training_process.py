@@ -12,7 +12,7 @@ from sureness.data.interactions import Interactions
 # One server imports torch and the compiled code once, and every process to be killed is forked from it.
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(
-    ["sureness.distillation.bidirectional", "sureness.models.catalogue", "sureness.models._kernels",
+    ["sureness.distillation.bidirectional", "sureness.models.catalogue", "sureness.models.networks._kernels",
      "sureness.numerics._kernels", "sureness.numerics._rank_kernels"]
 )  # fmt: skip
 

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
-from sureness.models import neumf
-from sureness.models.batches import Batch, PairBatches, UserBatches
 from sureness.models.catalogue import make_recommender
-from sureness.models.lightgcn import _normalised_graph, _Smoothing
+from sureness.models.networks import neumf
+from sureness.models.networks.batches import Batch, PairBatches, UserBatches
+from sureness.models.networks.lightgcn import Smoothing, normalised_graph
+from sureness.models.networks.training import Trainer
 from sureness.models.settings import Settings
-from sureness.models.training import Trainer
 from tests.models.worlds import everyone, fitted, simulated
 
 LOG = Interactions.from_matrix(
@@ -171,9 +171,9 @@ def test_smoothing_is_the_mean_of_powers_of_the_graph(layers):
 def test_the_gradient_of_smoothing_is_right(layers):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)
-        graph = _normalised_graph(LOG).to(torch.float64)
+        graph = normalised_graph(LOG).to(torch.float64)
     values = torch.randn(10, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda x: _Smoothing.apply(graph, layers, x), (values,))
+    assert torch.autograd.gradcheck(lambda x: Smoothing.apply(graph, layers, x), (values,))
 
 
 def test_the_loss_of_lightgcn_follows_the_graph_in_both_directions():
@@ -257,9 +257,9 @@ def test_the_loss_of_cdae_is_cross_entropy_of_all_drawn_items():
 # --- NeuMF ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hidden", [(8,), (8, 4), (6, 5, 3)])
-def test_the_score_of_neumf_is_its_formula(hidden):
-    network = built("neumf", hidden=hidden)
+@pytest.mark.parametrize("layer_widths", [(8,), (8, 4), (6, 5, 3)])
+def test_the_score_of_neumf_is_its_formula(layer_widths):
+    network = built("neumf", layer_widths=layer_widths)
     weights = np.hstack([array(network.of_user.weight), array(network.of_item.weight)])
     for user in range(5):
         for item in range(5):

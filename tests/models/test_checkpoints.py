@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.errors import ArtefactError, DataError, FileError
-from sureness.models import checkpoints, training
-from sureness.models.catalogue import RECOMMENDERS, make_recommender
+from sureness.artefacts import records
+from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
+from sureness.models import checkpoints
+from sureness.models.catalogue import make_recommender, model_names
+from sureness.models.networks import training
 from tests.models.training_process import start
 from tests.models.worlds import QUICK, everyone, simulated
 
-every = pytest.mark.parametrize("name", RECOMMENDERS)
+every = pytest.mark.parametrize("name", model_names())
 LONG = QUICK | {"epochs": 40, "validate_every": 3, "patience": 100, "popularity": 0.75}
 
 
@@ -33,7 +35,7 @@ def parts():
 
 def finished(path):
     """How many epochs a checkpoint holds; it must be whole."""
-    return checkpoints._read(path)[1]["progress"]["epoch"]
+    return checkpoints.read_checkpoint(path).state["training"]["epoch"]
 
 
 def same_model(first, second):
@@ -139,8 +141,8 @@ def test_more_patience_goes_on_after_an_early_stop(tmp_path):
 
 def test_it_is_written_now_and_then_and_at_the_end(tmp_path, monkeypatch):
     written = []
-    replacing = checkpoints.replacing
-    monkeypatch.setattr(checkpoints, "replacing", lambda path: written.append(path) or replacing(path))
+    write = checkpoints.write_packed
+    monkeypatch.setattr(checkpoints, "write_packed", lambda *content: written.append(content) or write(*content))
     quick(epochs=5).fit(*parts(), checkpoint=tmp_path / "a.ckpt", checkpoint_seconds=1_000.0)
     assert len(written) == 1
     quick(epochs=5).fit(*parts(), checkpoint=tmp_path / "b.ckpt", checkpoint_seconds=0.0)
@@ -163,8 +165,7 @@ def test_it_is_written_now_and_then_and_at_the_end(tmp_path, monkeypatch):
 )
 def test_a_checkpoint_of_other_settings_is_refused(checkpoint, name, changes, which):
     before = checkpoint.read_bytes()
-    message = rf"run\.ckpt belongs to another run: its {which} differ; remove it to start anew, or give another path"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(CheckpointError, match=which):
         quick(name, **changes).fit(*parts(), checkpoint=checkpoint)
     assert checkpoint.read_bytes() == before
 
@@ -175,7 +176,7 @@ def test_a_checkpoint_of_other_data_is_refused(checkpoint):
     for given, which in (
         ((fewer, validation), "train"), ((train, simulated().test), "validation"), ((train, None), "validation"),
     ):  # fmt: skip
-        with pytest.raises(DataError, match=f"belongs to another run: its {which} differ"):
+        with pytest.raises(CheckpointError, match=which):
             quick().fit(*given, checkpoint=checkpoint)
 
 
@@ -185,7 +186,7 @@ def test_a_checkpoint_of_other_propensities_is_refused(tmp_path):
     quick("ubpr").fit(train, checkpoint=path, **known)
     quick("ubpr").fit(train, checkpoint=path, propensity=known["propensity"].tolist())
     for other in ({"propensity": np.ones(len(train))}, {}):
-        with pytest.raises(DataError, match="belongs to another run: its propensity differ"):
+        with pytest.raises(CheckpointError, match="propensity"):
             quick("ubpr").fit(train, checkpoint=path, **other)
 
 
@@ -199,7 +200,7 @@ def test_device_and_threads_may_differ(checkpoint):
 @pytest.mark.parametrize("size", [0, 10, 32, 200, -1])
 def test_a_cut_checkpoint_is_refused(checkpoint, size):
     checkpoint.write_bytes(checkpoint.read_bytes()[:size])
-    with pytest.raises(ArtefactError, match=r"run\.ckpt is damaged or not a checkpoint; remove it to start anew"):
+    with pytest.raises(ArtefactError, match="remove it"):
         quick().fit(*parts(), checkpoint=checkpoint)
 
 
@@ -209,19 +210,25 @@ def test_a_flipped_bit_anywhere_is_found(checkpoint):
         content = bytearray(whole)
         content[place] ^= 4
         checkpoint.write_bytes(content)
-        with pytest.raises(ArtefactError, match="is damaged or not a checkpoint"):
-            checkpoints._read(checkpoint)
+        with pytest.raises(ArtefactError, match="remove it"):
+            checkpoints.read_checkpoint(checkpoint)
 
 
 def test_a_checkpoint_of_another_version_is_refused(checkpoint, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SCHEMA", 2)
-    with pytest.raises(ArtefactError, match="is a checkpoint of another version; remove it to start anew"):
+    monkeypatch.setattr(records, "SCHEMA", 3)
+    with pytest.raises(VersionError, match="remove it"):
         quick().fit(*parts(), checkpoint=checkpoint)
 
 
 def test_a_folder_is_no_checkpoint(tmp_path):
-    with pytest.raises(FileError, match="cannot read"):
+    with pytest.raises(FileError, match="folder"):
         quick().fit(*parts(), checkpoint=tmp_path)
+
+
+def test_a_saved_model_is_no_checkpoint(tmp_path):
+    quick().fit(*parts()).save(tmp_path / "model.sureness")
+    with pytest.raises(KindError, match="model/bpr"):
+        quick().fit(*parts(), checkpoint=tmp_path / "model.sureness")
 
 
 # --- a full disk ---------------------------------------------------------------------------------------------------
@@ -239,7 +246,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, m
     whole = quick(epochs=6).fit(*parts())
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(FileError, match=r"No space left on device; the checkpoint written before is whole, and"):
+        with pytest.raises(OutputError, match="No space left on device; the last checkpoint is complete"):
             quick(epochs=6).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     assert finished(path) == 3
     assert os.listdir(tmp_path) == ["run.ckpt"]
@@ -251,7 +258,7 @@ def test_a_first_write_that_fails_promises_nothing(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match=r"No space left on device$"):
+    with pytest.raises(OutputError, match=r"No space left on device$"):
         quick().fit(*parts(), checkpoint=tmp_path / "run.ckpt", checkpoint_seconds=0.0)
     assert os.listdir(tmp_path) == []
 
@@ -270,7 +277,7 @@ def test_a_disk_that_really_runs_full_leaves_the_last_good_checkpoint(tmp_path):
         quick(**settings | {"epochs": 2}).fit(*parts(), checkpoint=path)
         size = path.stat().st_size
         (disk / "others").write_bytes(bytes(1_000_000 - size - size // 2))  # room for half of another one
-        with pytest.raises(FileError, match=f"cannot write {path}: No space left on device; the checkpoint written"):
+        with pytest.raises(OutputError, match="No space left on device; the last checkpoint is complete"):
             quick(**settings).fit(*parts(), checkpoint=path)
         assert sorted(os.listdir(disk)) == ["others", "run.ckpt"]
         assert finished(path) == 2

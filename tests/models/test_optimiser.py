@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from torch import nn
 
 from sureness.models.catalogue import make_recommender
-from sureness.models.losses import pairwise_loss
-from sureness.models.network import products, rows_of
-from sureness.models.optimiser import RowAdam
-from sureness.models.training import Trainer
+from sureness.models.networks.losses import pairwise_loss
+from sureness.models.networks.network import products, rows_of
+from sureness.models.networks.optimiser import RowAdam
+from sureness.models.networks.training import Trainer
 from tests.models.worlds import simulated
 
 compiled_or_not = pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "torch"])

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_expit
 
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.catalogue import RECOMMENDERS, make_recommender
-from sureness.models.losses import soft_label_loss
-from sureness.models.training import Trainer, using_threads
+from sureness.models.catalogue import make_recommender, model_names
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.losses import soft_label_loss
+from sureness.models.networks.training import Trainer, using_threads
 from tests.models.worlds import QUICK, everyone, simulated
 
-every = pytest.mark.parametrize("name", RECOMMENDERS)
+every = pytest.mark.parametrize("name", model_names())
 NOTHING = 0.4  # the share of items that are not there, where some are not
 
 
@@ -220,7 +220,7 @@ def fitted(name):
     return make_recommender(name, **QUICK).fit(simulated().train)
 
 
-@pytest.mark.parametrize("name", RECOMMENDERS)
+@pytest.mark.parametrize("name", model_names())
 def test_opinions_are_the_scores_of_the_lists(name):
     """Users repeated and in any order."""
     model = fitted(name)
@@ -230,7 +230,7 @@ def test_opinions_are_the_scores_of_the_lists(name):
     assert_allclose(said, everyone(model)[users[:, None], items], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", RECOMMENDERS)
+@pytest.mark.parametrize("name", model_names())
 def test_opinions_are_what_the_network_scores(name):
     network = fitted(name).network_
     with torch.no_grad():

@@ -12,14 +12,19 @@ from sureness.data.interactions import Interactions
 # One server imports torch and the compiled code once, and every process to be killed is forked from it.
 context = multiprocessing.get_context("forkserver")
 context.set_forkserver_preload(
-    ["sureness.models.catalogue", "sureness.models._kernels", "sureness.numerics._kernels", "tests.models.worlds"]
+    [
+        "sureness.models.catalogue",
+        "sureness.models.networks._kernels",
+        "sureness.numerics._kernels",
+        "tests.models.worlds",
+    ]
 )
 
 
 def train(name: str, settings: dict[str, Any], parts: tuple[Interactions, Interactions], checkpoint: Path) -> None:
     """Fit with a checkpoint after every epoch, and a moment's rest before it so that there is time for a kill."""
-    from sureness.models import training
     from sureness.models.catalogue import make_recommender
+    from sureness.models.networks import training
 
     epoch = training.Trainer.epoch
 

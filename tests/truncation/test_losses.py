@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sureness.truncation.losses import cut_loss, cut_target, relevance_loss, rerank_loss
+from sureness.truncation.networks.losses import cut_loss, cut_target, relevance_loss, rerank_loss
 
 NUMBERS = st.floats(-5, 5)
 

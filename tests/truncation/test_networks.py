@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from sureness.list_size.lists import Lists
-from sureness.truncation.attn_cut import AttnCutNetwork
-from sureness.truncation.encoder import ListDropout, ScoreReader, real_mask
-from sureness.truncation.inputs import Inputs, Labels, ScoreScale, allowed_sizes
-from sureness.truncation.mt_cut import CUT, TASKS, MtCutNetwork
+from sureness.truncation.networks.attn_cut import AttnCutNetwork
+from sureness.truncation.networks.encoder import ListDropout, ScoreReader, real_mask
+from sureness.truncation.networks.inputs import Inputs, Labels, allowed_sizes
+from sureness.truncation.networks.mt_cut import CUT, TASKS, MtCutNetwork
+from sureness.truncation.scaling import ScoreScale
 
 
 def networks():

@@ -8,11 +8,10 @@ import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import DataError, DivergedError, NotFittedError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, at_sizes, utility_at_every_size
 from sureness.truncation.attn_cut import AttnCut
-from sureness.truncation.training import DivergedError
 from tests.truncation.worlds import POLICIES, QUICK, made_up
 
 every = pytest.mark.parametrize("policy_type", POLICIES, ids=lambda kind: kind.__name__)

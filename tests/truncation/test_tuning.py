@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.truncation.mt_cut import MtCut
-from sureness.truncation.tuning import CUTS, GRID, tune_cut
+from sureness.truncation.tuning import GRID, cut_type, tune_cut
 from tests.truncation.worlds import made_up
 
 FIXED = {"n_factors": 4, "epochs": 1}
@@ -34,7 +34,7 @@ def test_a_seed_tries_the_same_settings_and_another_others():
 def test_the_defaults_come_first_and_nothing_comes_twice():
     grid = {"learning_rate": (1e-2, 1e-3), "tau": (0.1, 0.3)}
     settings = tried(search(trials=9, grid=grid))
-    defaults = CUTS["attn-cut"]().get_params()
+    defaults = cut_type("attn-cut")().get_params()
     assert settings[0] == {name: defaults[name] for name in grid}
     drawn = {tuple(some.values()) for some in settings}
     assert drawn >= {(rate, tau) for rate in (1e-2, 1e-3) for tau in (0.1, 0.3)}
@@ -74,7 +74,7 @@ def test_a_trial_that_explodes_comes_last_and_does_not_end_the_search():
     found = search(trials=2, grid={"learning_rate": (1e38,)}, lists=made_up(120))
     assert found.trials["utility"].to_list()[1] == -np.inf
     assert found.policy.learning_rate == 0.001
-    with pytest.raises(DataError, match="diverged in all 1 trials"):
+    with pytest.raises(SettingError, match="diverged in all 1 trials"):
         search(trials=1, learning_rate=1e38, grid={}, lists=made_up(120))
 
 
@@ -86,7 +86,7 @@ def test_progress_counts_over_all_trials():
 
 
 def test_unknown_kinds_and_no_trials_are_refused():
-    with pytest.raises(DataError, match="kind must be one of attn-cut, mt-cut"):
+    with pytest.raises(SettingError, match="attn-cut"):
         tune_cut("bi_cut", made_up(10))
-    with pytest.raises(DataError, match="trials must be at least 1"):
+    with pytest.raises(SettingError, match="trials must be at least 1"):
         search(trials=0)

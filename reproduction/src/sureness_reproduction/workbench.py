@@ -34,9 +34,9 @@ class Finished:
     @cached_property
     def model(self) -> Recommender:
         """The recommender that the cell trained."""
-        from sureness.models.saving import load_model
+        from sureness.artefacts.saving import load
 
-        return load_model(self.folder / "model")
+        return load(self.folder / "model.sureness", Recommender)
 
 
 class DataShelf:
@@ -126,4 +126,4 @@ class Workbench:
 
     def save(self, model: Recommender) -> None:
         """Keep a trained recommender with the cell."""
-        model.save(self.place / "model")
+        model.save(self.place / "model.sureness")

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from sureness.models.saving import load_model
+from sureness.artefacts import load
 from sureness_reproduction.distillation.comparisons import compared, measured
 from sureness_reproduction.distillation.judging import judged
 from sureness_reproduction.distillation.pairs import Pair
@@ -92,7 +92,7 @@ def test_what_was_tried_is_not_trained_again(store, monkeypatch):
     final = store.find(pair.distilled("bd", 0))
     assert final.table("history").equals(single.table("history"))
     for role in ("teacher", "student"):
-        first, second = (load_model(found.folder / role).network_.state_dict() for found in (final, single))
+        first, second = (load(found.folder / f"{role}.sureness").network_.state_dict() for found in (final, single))
         assert all((first[name] == second[name]).all() for name in first)
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from rich.progress import Progress
 
 from sureness._artefacts import MANIFEST
+from sureness._settings import clone
 from sureness.artefacts.files import replacing
 from sureness.cli._console import steps_of
 from sureness.cli._judging import LEAVE_ONE_OUT, judged_run
@@ -42,10 +43,16 @@ class Asked:
         """What must not change between a command and the one that goes on from its checkpoints."""
         if self.kind is not None:
             return self.kind
-        from sureness.models.runs import model_folder
+        from sureness.models.runs import model_file, source_folder
 
-        place = model_folder(self.text) if model_folder(self.text).is_dir() else Path(self.text)
-        return hashlib.sha256((place / MANIFEST).read_bytes()).hexdigest()[:16]
+        places = [
+            model_file(self.text),
+            source_folder(self.text) / MANIFEST,
+            Path(self.text),
+            Path(self.text) / MANIFEST,
+        ]
+        place = next(place for place in places if place.is_file())
+        return hashlib.sha256(place.read_bytes()).hexdigest()[:16]
 
     def opened(self, log: Prepared, device: str) -> ScoreSource:
         """The model to start from: fitted, if it comes from a folder."""
@@ -63,17 +70,17 @@ class Asked:
 
 def asked_model(role: str, text: str, setting: list[str], device: str, seed: int, output: Path) -> Asked:
     """What --teacher or --student says: a kind with its size and settings, or a folder."""
-    from sureness.models.catalogue import RECOMMENDERS
+    from sureness.models.catalogue import model_names
 
     name, colon, size = text.partition(":")
-    if name.lower() in RECOMMENDERS:
+    if name.lower() in model_names():
         if colon and not size.isdecimal():
             raise DataError(f"the length of --{role} must be a whole number as in {name}:50, got {text!r}")
         factors = int(size) if colon else None
         return Asked(role, text, name.lower(), model_settings(name.lower(), factors, setting, device, seed))
-    if not Path(text).is_dir():
+    if not Path(text).exists():
         raise DataError(
-            f"--{role} must be a recommender such as bpr:50 (there are {', '.join(RECOMMENDERS)}) or the folder of a "
+            f"--{role} must be a recommender such as bpr:50 (there are {', '.join(model_names())}) or the folder of a "
             f"run, a model or a source, got {text!r}"
         )
     if setting:
@@ -264,20 +271,20 @@ class Work:
 
     def _write(self, role: str, model: Any, distilled: dict[str, Any]) -> None:
         """One run, as `sureness train` writes it."""
-        from sureness.models.runs import model_folder, save_split
+        from sureness.models.runs import model_file, save_split, source_folder
         from sureness.sources.saving import save_source
 
         folder = self.output / role
         save_split(self.log.split, folder, self.log.about | {"distilled": distilled})
-        model.save(model_folder(folder)) if hasattr(model, "fit") else save_source(model, model_folder(folder))
+        model.save(model_file(folder)) if hasattr(model, "fit") else save_source(model, source_folder(folder))
 
 
 def _fitted(model: ScoreSource) -> bool:
     from sureness.models.base import Recommender
 
-    return not isinstance(model, Recommender) or hasattr(model, "network_")
+    return not isinstance(model, Recommender) or model.is_fitted
 
 
 def _untrained(model: Any, train: Interactions) -> Any:
     """A model as if it were fitted, its embeddings as drawn."""
-    return type(model)(model.settings)._with(model.build(train), train.users, train.items)
+    return clone(model).fitted_with(model.build(train), train.users, train.items)

@@ -66,9 +66,9 @@ def prepared(
 
 def model_settings(name: str, factors: int | None, texts: list[str], device: str, seed: int) -> dict[str, Any]:
     """The settings of a recommender out of words."""
-    from sureness.models.catalogue import RECOMMENDERS
+    from sureness.models.catalogue import model_type
 
-    defaults = {field.name: field.default for field in fields(RECOMMENDERS[name].settings_type)}
+    defaults = {field.name: field.default for field in fields(model_type(name))}
     settings = {"seed": seed, "device": device} | typed_settings(name, texts, defaults)
     return settings | ({} if factors is None else {"n_factors": factors})
 

@@ -83,12 +83,13 @@ def _chosen(
     name: str, log: Prepared, given: dict[str, Any], trials: int, output: Path, bar: Progress
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings to train with: the given ones over those of a search or those known to be good; and the search."""
-    from sureness.models.tuning import SPACES, tune
+    from sureness.models.catalogue import model_type
+    from sureness.models.tuning import tune
 
     good = log.good_settings(name, given)
     if not trials:
         return good, {}
-    start = {key: value for key, value in good.items() if key in SPACES[name] and key not in given}
+    start = {key: value for key, value in good.items() if key in model_type(name).search_space and key not in given}
     fixed = {key: value for key, value in good.items() if key not in start}
     found = tune(name, log.split, trials, start=start, record=output / "trials.json", progress=steps_of(bar), **fixed)
     return found.best, {"trials": found.trials.to_dicts()}
@@ -98,7 +99,7 @@ def _trained(
     name: str, log: Prepared, settings: dict[str, Any], output: Path, seconds: float, bar: Progress
 ) -> dict[str, Any]:
     from sureness.models.catalogue import make_recommender
-    from sureness.models.runs import load_run, model_folder, save_split
+    from sureness.models.runs import load_run, model_file, save_split
 
     recommender = make_recommender(name, **settings)
     checkpoint = output / "checkpoint"
@@ -107,7 +108,7 @@ def _trained(
         log.split.train, log.validation, checkpoint=checkpoint, checkpoint_seconds=seconds, progress=steps_of(bar)
     )
     save_split(log.split, output, log.about)
-    recommender.save(model_folder(output))
+    recommender.save(model_file(output))
     checkpoint.unlink(missing_ok=True)
     result: dict[str, Any] = {
         "output": str(output), "model": repr(recommender), "parameters": recommender.n_parameters, "resumed": resumed,

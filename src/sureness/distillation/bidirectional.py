@@ -7,15 +7,15 @@ from typing import Any, Self
 
 import polars as pl
 
-from sureness._settings import Configurable
+from sureness._settings import Configurable, clone
 from sureness.data.interactions import Interactions
 from sureness.distillation.foreign import ForeignSource
 from sureness.distillation.joint import JointTraining, Pupil, Report
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError
-from sureness.models.base import HISTORY, Recommender, checked_validation
+from sureness.models.base import Recommender, checked_validation
 from sureness.models.checkpoints import MAY_DIFFER, CheckpointFile, fingerprint
-from sureness.models.network import Network
+from sureness.models.networks.network import Network
 from sureness.sources.base import ScoreSource
 
 _JOINT = {"epoch": pl.Int64, "model": pl.String, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
@@ -137,7 +137,7 @@ def _pupil(name: str, given: ScoreSource, train: Interactions, direction: Direct
             raise DataError(f"the {name} must be a recommender of sureness to learn, got {type(given).__name__}; keep "
                             f"it fixed with {name}_learns=False")  # fmt: skip
         return Pupil(name, ForeignSource.of(given, train), train, direction, learns=False, warm=True)
-    fitted = hasattr(given, "network_")
+    fitted = given.is_fitted
     same = fitted and given.users.same_as(train.users) and given.items.same_as(train.items)
     if fitted and not same:
         if learns:
@@ -156,8 +156,4 @@ def _pupil(name: str, given: ScoreSource, train: Interactions, direction: Direct
 def _result(given: ScoreSource, pupil: Pupil) -> ScoreSource:
     if pupil.learner is None or not isinstance(given, Recommender) or not isinstance(pupil.model, Network):
         return given
-    result = type(given)(given.settings)
-    result.history_ = pl.DataFrame(pupil.progress.history, schema=HISTORY)
-    result.best_epoch_ = pupil.progress.best_epoch
-    result.best_metric_ = pupil.progress.best if pupil.progress.best >= 0 else None
-    return result._with(pupil.model, pupil.train.users, pupil.train.items)
+    return clone(given).fitted_with(pupil.model, pupil.train.users, pupil.train.items, pupil.progress)

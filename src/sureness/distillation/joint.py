@@ -21,11 +21,12 @@ from sureness.distillation.pools import Side, refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.distillation.starts import truncated
 from sureness.errors import DataError
-from sureness.models.bpr import BPRNetwork
-from sureness.models.checkpoints import CheckpointFile, Progress
-from sureness.models.network import Network
-from sureness.models.training import advanced, cloned, copied, judged_users, seeded, using_threads, validated
-from sureness.models.ubpr import UBPRNetwork
+from sureness.models.checkpoints import CheckpointFile
+from sureness.models.networks.bpr import BPRNetwork
+from sureness.models.networks.network import Network
+from sureness.models.networks.training import advanced, cloned, copied, judged_users, seeded, using_threads, validated
+from sureness.models.networks.ubpr import UBPRNetwork
+from sureness.models.state import TrainingState
 from sureness.sources.base import ScoreSource
 
 Report = Callable[[str, int, int], None]
@@ -46,7 +47,7 @@ class Pupil:
         self.voice = model  # what the other model hears
         self.learns = learns and isinstance(model, Network)
         self.warm = warm  # whether it was fitted before, and needs no warm-up
-        self.progress = Progress()
+        self.progress = TrainingState()
         self.stopped = False
         self.learner = Learner(model, train, direction) if self.learns and isinstance(model, Network) else None
         self.best: dict[str, Tensor] = copied(model) if isinstance(model, Network) else {}
@@ -325,7 +326,7 @@ class JointTraining:
         network.eval()
         pupil.learner.optimiser.restore(parts[f"{pupil.name}_optimiser"], told["steps"])
         pupil.best = {name: tensor.to(network.device) for name, tensor in parts[f"{pupil.name}_best"].items()}
-        pupil.progress, pupil.stopped = Progress(**told["progress"]), told["stopped"]
+        pupil.progress, pupil.stopped = TrainingState(**told["progress"]), told["stopped"]
 
 
 def _source(network: Network, train: Interactions) -> ScoreSource:

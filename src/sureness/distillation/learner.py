@@ -9,9 +9,9 @@ from sureness.data.interactions import Interactions
 from sureness.distillation.labels import Guide, Labelling
 from sureness.distillation.pools import Lesson, Pool
 from sureness.distillation.settings import Direction
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.network import Network
-from sureness.models.training import Trainer
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.network import Network
+from sureness.models.networks.training import Trainer
 from sureness.numerics.ranking import members
 
 

@@ -13,7 +13,7 @@ from sureness.data.interactions import Interactions, union
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.evaluation.ranking import block_scores, blocks_of
-from sureness.models.batches import Batch
+from sureness.models.networks.batches import Batch
 from sureness.numerics.ranking import top_k
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, product_ranks, sketched_ranks
 from sureness.sources.base import FactorSource, ScoreSource

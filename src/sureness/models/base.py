@@ -1,74 +1,110 @@
-"""A recommender as people use it: settings in, ``fit``, then a source of scores."""
+"""A model as people use it: settings in, ``fit``, then a source of scores. Nothing here imports torch by itself."""
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import wraps
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
+import numpy as np
 import polars as pl
-import torch
 from numpy.typing import ArrayLike
 
+from sureness._progress import Progress, silent
+from sureness._registry import name_of
 from sureness._settings import Configurable
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, revived_settings
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError, NotFittedError
-from sureness.models.checkpoints import Checkpoint
-from sureness.models.network import Network
-from sureness.models.settings import Settings
-from sureness.models.training import Report, seeded, train_network
+from sureness.errors import DamagedError, DataError, EmptyError, NotFittedError
+from sureness.models.needs import need_torch
+from sureness.models.settings import Settings, Space, check_names
+from sureness.models.state import HISTORY, TrainingState
 from sureness.sources.base import ScoreSource
 
-HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
+if TYPE_CHECKING:
+    from sureness.models.networks.network import Network
+
+N = TypeVar("N", bound="Network")
 
 
-class Recommender(Configurable):
+class Recommender(Configurable, Savable, Settings):
     """Learns from interactions and scores every pair; a fitted one is a ScoreSource with ids.
 
-    Parameters
+    A kind of model is one class over its frozen settings, ``class BPR(Recommender, BPRSettings)``: the settings are
+    its parameters, with their types and defaults. It names its torch network, which is imported when it is needed.
+
+    Attributes
     ----------
-    settings : Settings, optional
-        Frozen settings of this kind of recommender.
-    **changes
-        Single settings by name.
+    history_ : polars.DataFrame
+        Epoch, loss, validation metric and seconds; one row per epoch.
+    best_epoch_ : int
+    best_metric_ : float or None
+        On the validation set, None without one.
+    users, items : IdMap
+        Ids of the rows and columns.
     """
 
-    settings_type: ClassVar[type[Settings]] = Settings
-    network_type: ClassVar[type[Network]] = Network
+    needs: ClassVar[tuple[str, ...]] = ("models",)  # extras without which a saved model cannot be opened
+    search_space: ClassVar[Space] = {}  # what `tune` chooses from
 
-    network_: Network
     source_: ScoreSource
     users: IdMap
     items: IdMap
-    history_: pl.DataFrame  # one row an epoch, columns as in HISTORY
+    history_: pl.DataFrame
     best_epoch_: int
-    best_metric_: float | None  # on the validation set, where there was one
+    best_metric_: float | None
+    _n_parameters: int
+    _network: Network | None = None
+    _arrays: Mapping[str, AnyArray] | None = None  # of a model from a file, until its network is needed
 
-    def __init__(self, settings: Settings | None = None, **changes: Any) -> None:
-        if settings is not None and not isinstance(settings, self.settings_type):
-            raise DataError(f"{type(self).__name__} takes {self.settings_type.__name__}, got {type(settings).__name__}")
-        given = {} if settings is None else asdict(settings)
-        self.settings: Settings = self.settings_type.of(given | changes)
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _naming_settings(cls.settings_type().__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def network_type(cls) -> type[Network]:
+        """The class of its network; imports torch."""
+        raise NotImplementedError
+
+    @classmethod
+    def settings_type(cls) -> type[Settings]:
+        """The class of its settings."""
+        return next(kind for kind in cls.__mro__ if issubclass(kind, Settings) and "__dataclass_params__" in vars(kind))
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings as a frozen object."""
+        return self.settings_type()(**self.get_params())
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
-        return type(self).__name__.lower()
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {field.name: getattr(self.settings, field.name) for field in fields(self.settings)}
+        """The name under which it is registered, such as "bpr"."""
+        return name_of("model", type(self)) or type(self).__name__.lower()
 
     def set_params(self, **settings: Any) -> Self:
-        self.settings = self.settings_type.of(asdict(self.settings) | settings)
+        """Change settings; what was learned stays until the next fit. A new `device` moves a fitted network."""
+        changed = self.settings_type()(**self._checked(settings))
+        if self._network is not None and changed.device != self.device:
+            self._move(changed.device)
+        for field in fields(changed):
+            object.__setattr__(self, field.name, getattr(changed, field.name))
         return self
 
-    def __repr__(self) -> str:
-        default = asdict(self.settings_type())
-        changed = [f"{name}={value!r}" for name, value in asdict(self.settings).items() if value != default[name]]
-        return f"{type(self).__name__}({', '.join(changed)})"
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        known = self.get_params()
+        check_names(type(self).__name__, list(known), settings)
+        return known | settings
+
+    def __eq__(self, other: object) -> bool:  # two models with equal settings are still two models
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
@@ -79,8 +115,7 @@ class Recommender(Configurable):
         *,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_seconds: float = 10.0,
-        progress: Report | None = None,
-        **knowledge: ArrayLike,
+        progress: Progress = silent,
     ) -> Self:
         """Learn from a log.
 
@@ -91,39 +126,70 @@ class Recommender(Configurable):
             Training stops when the metric on these stops rising, and the best epoch is kept. Without it, all epochs
             are run.
         checkpoint : path, optional
-            A file to go on from: written at most every `checkpoint_seconds`, whole at any moment.
-        progress : callable, optional
-            Called with a text, the steps done and the steps there are.
-        **knowledge
-            What a kind of recommender knows besides, such as ``propensity`` of UBPR.
+            Interrupted training resumes from this file when `fit` is called again. It is written at most every
+            `checkpoint_seconds`, and complete at any moment.
+        checkpoint_seconds : float
+        progress : Progress, optional
+            Called with a text, the steps done and the steps in total.
         """
+        return self._learn(
+            lambda: self.build(train), train, validation, checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds, progress=progress,
+        )  # fmt: skip
+
+    def _learn(
+        self, build: Callable[[], Network], train: Interactions, validation: Interactions | None, *,
+        checkpoint: str | PathLike[str] | None, checkpoint_seconds: float, progress: Progress,
+        given: Mapping[str, ArrayLike] | None = None,
+    ) -> Self:  # fmt: skip
+        """Train the network that `build` makes; `given` is what it knows besides the log and its settings."""
+        need_torch(f"fitting {type(self).__name__}")
+        from sureness.models.checkpoints import Checkpoint, run_identity
+        from sureness.models.networks.training import train_network
+
         validation = checked_validation(train, validation)
-        network = self.build(train, **knowledge)
-        saved = None
+        network, saved = build(), None
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, self.name, self.settings, train, validation, checkpoint_seconds, knowledge)
-        told = train_network(network, train, validation, checkpoint=saved, report=progress)
-        self.history_ = pl.DataFrame(told.history, schema=HISTORY)
-        self.best_epoch_ = told.best_epoch
-        self.best_metric_ = told.best if told.best >= 0 else None
-        return self._with(network, train.users, train.items)
+            identity = run_identity(self.name, self.settings, train, validation, given or {})
+            saved = Checkpoint(checkpoint, identity, checkpoint_seconds)
+        state = train_network(network, train, validation, checkpoint=saved, progress=progress)
+        return self.fitted_with(network, train.users, train.items, state)
 
-    def build(self, train: Interactions, **knowledge: ArrayLike) -> Network:
-        """A new network for a log, its first embeddings drawn with the seed."""
-        known = list(inspect.signature(self.network_type).parameters)[2:]
-        if others := [name for name in knowledge if name not in known]:
-            taken = ", ".join(known) or "nothing else"
-            raise DataError(f"{type(self).__name__} has no use for {others[0]!r}; it takes {taken}")
-        with seeded(self.settings.seed):
-            network = self.network_type(train, self.settings, **knowledge)
-        return network.to(check_device(self.settings.device))
+    def build(self, train: Interactions) -> Network:
+        """A new network for a log; its initial embeddings follow from the seed."""
+        return self._built(lambda: self.network_type()(train, self.settings))
 
-    def _with(self, network: Network, users: IdMap, items: IdMap) -> Self:
-        self.network_, self.users, self.items = network, users, items
+    def _built(self, build: Callable[[], N]) -> N:
+        from sureness.models.networks.network import check_device
+        from sureness.models.networks.training import seeded
+
+        with seeded(self.seed):
+            network = build()
+        return network.to(check_device(self.device))
+
+    def fitted_with(self, network: Network, users: IdMap, items: IdMap, state: TrainingState | None = None) -> Self:
+        """Take over a network that was trained elsewhere, and what is known of its training."""
+        known = TrainingState() if state is None else state
+        self.history_, self.best_epoch_, self.best_metric_ = known.table, known.best_epoch, known.best_metric
+        self._network, self._arrays, self.users, self.items = network, None, users, items
+        self._n_parameters = sum(parameter.numel() for parameter in network.parameters())
         self.source_ = network.source(users, items)
         return self
 
     # -- scoring ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learned anything yet."""
+        return hasattr(self, "source_")
+
+    @property
+    def network_(self) -> Network:
+        """The torch network; that of a model from a file is built when it is first asked for."""
+        if self._fitted()._network is None:
+            need_torch(f"the network of {type(self).__name__}")
+            self._network, self._arrays = self._rebuilt(), None
+        return cast("Network", self._network)
 
     @property
     def n_users(self) -> int:
@@ -136,28 +202,81 @@ class Recommender(Configurable):
     @property
     def n_parameters(self) -> int:
         """How many numbers were learned."""
-        return sum(parameter.numel() for parameter in self._fitted().network_.parameters())
+        return self._fitted()._n_parameters
 
     def score_block(self, users: IntArray) -> FloatArray:
         """Scores of all items for rows of users; float32 of shape (len(users), n_items)."""
         return self._fitted().source_.score_block(users)
 
     def recommend(self, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
-        """The best items of users, given by their ids: user_id, rank, item_id, score; items in `seen` left out."""
+        """The best items of users, given by their ids: user_id, rank, item_id, score; items in `seen` are left out."""
         from sureness.evaluation.ranking import best_items
 
         return best_items(self._fitted(), users, n, seen=seen)
 
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the model as a folder: safetensors, ids and a manifest."""
-        from sureness.models.saving import save_model
-
-        save_model(self._fitted(), folder)
-
     def _fitted(self) -> Self:
-        if not hasattr(self, "network_"):
+        if not self.is_fitted:
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
         return self
+
+    def _move(self, device: str) -> None:
+        from sureness.models.networks.network import check_device
+
+        self._network = self.network_.to(check_device(device))
+        self.source_ = self._network.source(self.users, self.items)
+
+    # -- saving -----------------------------------------------------------------------------------------------------
+
+    def pack(self) -> Packed:
+        """Settings, how training went, the tensors of the network, and the ids."""
+        arrays = self._fitted()._arrays
+        return Packed(
+            kind=kind_of("model", type(self)),
+            settings=cast(dict[str, JSON], self.settings.plain()),
+            state={
+                "best_epoch": self.best_epoch_, "best_metric": self.best_metric_, "n_parameters": self.n_parameters,
+                "history": {column.name: column.to_list() for column in self.history_},
+            },
+            arrays=self.network_.arrays() if arrays is None else arrays,
+            parts={"users": self.users.pack(), "items": self.items.pack()},
+            about={"n_users": self.n_users, "n_items": self.n_items, "best_metric": self.best_metric_},
+            needs=self.needs,
+        )  # fmt: skip
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        """Put a model together; it is on the CPU, whatever device it was trained on."""
+        model = cls.of(revived_settings(packed) | {"device": "cpu"})
+        state: Mapping[str, Any] = packed.state
+        model.best_epoch_, model.best_metric_ = state["best_epoch"], state["best_metric"]
+        model._n_parameters = state["n_parameters"]
+        model.history_ = pl.DataFrame(state["history"], schema=HISTORY)
+        model._arrays, model.users, model.items = packed.arrays, parts["users"], parts["items"]
+        model.source_ = model._opened()
+        return model
+
+    def _opened(self) -> ScoreSource:
+        """The scores of a model whose arrays are at hand."""
+        self._network, self._arrays = self._rebuilt(), None
+        return self._network.source(self.users, self.items)
+
+    def _rebuilt(self) -> Network:
+        import torch
+
+        arrays = self._arrays or {}
+        network = self.build(self.log_of(arrays, self.users, self.items))
+        try:
+            network.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
+        except RuntimeError as error:
+            raise DamagedError(
+                f"the saved {self.name} has other arrays than its settings say; save it again"
+            ) from error
+        return network.eval()
+
+    @staticmethod
+    def log_of(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> Interactions:
+        """The log that a saved network is built for; most networks only need to know how many users and items."""
+        return Interactions(users, items, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 def checked_validation(train: Interactions, validation: Interactions | None) -> Interactions | None:
@@ -167,21 +286,21 @@ def checked_validation(train: Interactions, validation: Interactions | None) -> 
             raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
                             ".from_table or .read")  # fmt: skip
     if not len(train):
-        raise DataError("expected at least one interaction to learn from, got none")
+        raise EmptyError("expected at least one interaction to learn from, got none")
     if validation is None:
         return None
     validation = validation.aligned(train.users, train.items)
     if not len(validation):
-        raise DataError("validation has no pair of a known user and a known item; give None to run all epochs")
+        raise EmptyError("validation has no pair of a known user and a known item; give None to run all epochs")
     return validation
 
 
-def check_device(device: str) -> torch.device:
-    """A device that is there."""
-    try:
-        found = torch.device(device)
-    except RuntimeError as error:
-        raise DataError(f"device must be cpu or cuda, got {device!r}") from error
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise DataError("device is cuda, but torch finds no GPU here; use device='cpu'")
-    return found
+def _naming_settings(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a settings class, which answers a misspelt name with those there are."""
+
+    @wraps(init)
+    def checked(self: Recommender, *args: Any, **settings: Any) -> None:
+        check_names(type(self).__name__, [field.name for field in fields(self)], settings)
+        init(self, *args, **settings)
+
+    return checked

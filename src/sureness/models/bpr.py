@@ -1,19 +1,15 @@
-"""BPR: each user prefers what was seen to what was not (Rendle et al., 2009)."""
+"""BPR: each user prefers items with interactions to items without (Rendle et al., 2009)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from torch import Tensor
+from sureness.models.factors import FactorRecommender
+from sureness.models.settings import POPULARITY, PULLS, RATES, Settings, Space
 
-from sureness.models.base import Recommender
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.fused import fused_pairwise_step
-from sureness.models.losses import embedding_penalty, pairwise_loss
-from sureness.models.network import FactorNetwork, items_against, products, rows_of
-from sureness.models.optimiser import RowAdam
-from sureness.models.settings import Settings
+if TYPE_CHECKING:
+    from sureness.models.networks.bpr import BPRNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,24 +17,8 @@ class BPRSettings(Settings):
     """Settings of BPR."""
 
 
-class BPRNetwork(FactorNetwork):
-    """Products of embeddings, trained on pairs of a positive and a drawn item."""
-
-    has_fused_step: ClassVar[bool] = True
-
-    def loss(self, batch: Batch) -> Tensor:
-        users, positives, negatives = items_against(batch, self)
-        user = rows_of(self.user_factors, users)  # (B, d)
-        liked, others = rows_of(self.item_factors, positives), rows_of(self.item_factors, negatives)  # (B, 1|n, d)
-        loss = pairwise_loss(products(user, liked), products(user, others))
-        return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
-
-    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, soft=soft)
-
-
-class BPR(Recommender):
-    """Bayesian personalised ranking with factors.
+class BPR(FactorRecommender, BPRSettings):
+    """Bayesian personalised ranking with factors; `Settings` explains the parameters.
 
     Examples
     --------
@@ -51,5 +31,12 @@ class BPR(Recommender):
     (2, 60)
     """
 
-    settings_type = BPRSettings
-    network_type = BPRNetwork
+    search_space: ClassVar[Space] = {
+        "learning_rate": RATES, "l2": PULLS, "batch_size": (256, 1024, 4096), "popularity": POPULARITY,
+    }  # fmt: skip
+
+    @classmethod
+    def network_type(cls) -> type[BPRNetwork]:
+        from sureness.models.networks.bpr import BPRNetwork
+
+        return BPRNetwork

@@ -1,32 +1,44 @@
-"""All recommenders by the name the command line uses."""
+"""All models by their registered names."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from sureness.errors import DataError
+from sureness._registry import find, names
 from sureness.models.base import Recommender
-from sureness.models.bpr import BPR
-from sureness.models.cdae import CDAE
-from sureness.models.cml import CML
-from sureness.models.lightgcn import LightGCN
-from sureness.models.neumf import NeuMF
-from sureness.models.ubpr import UBPR
+from sureness.models.settings import Setting
 
-RECOMMENDERS: dict[str, type[Recommender]] = {
-    kind.__name__.lower(): kind for kind in (BPR, UBPR, NeuMF, CML, LightGCN, CDAE)
-}
+_ALIASES = {"ncf": "neumf"}  # as Kweon (2024) calls it
 
 
-def make_recommender(name: str, **settings: Any) -> Recommender:
-    """A recommender by name.
+def model_names() -> tuple[str, ...]:
+    """The names of all models, those of other packages included.
+
+    Examples
+    --------
+    >>> model_names()[:3]
+    ('bpr', 'ubpr', 'neumf')
+    """
+    return names("model")
+
+
+def model_type(name: str) -> type[Recommender]:
+    """The class of a model by its name.
+
+    Examples
+    --------
+    >>> model_type("bpr").__name__
+    'BPR'
+    """
+    return cast(type[Recommender], find("model", _ALIASES.get(name.lower(), name.lower())))
+
+
+def make_recommender(name: str, **settings: Setting) -> Recommender:
+    """A model by its name.
 
     Examples
     --------
     >>> make_recommender("bpr", n_factors=8)
     BPR(n_factors=8)
     """
-    kind = RECOMMENDERS.get("neumf" if name.lower() == "ncf" else name.lower())
-    if kind is None:
-        raise DataError(f"there is no recommender {name!r}; there are {', '.join(RECOMMENDERS)}")
-    return kind(**settings)
+    return model_type(name)(**cast(dict[str, Any], settings))

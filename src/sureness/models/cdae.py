@@ -1,23 +1,22 @@
-"""CDAE: a user's history, partly hidden, is asked for whole (Wu et al., 2016)."""
+"""CDAE: reconstruct a user's whole history from a part of it (Wu et al., 2016)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
-from sureness._types import IntArray
+from sureness._types import AnyArray
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.models.base import Recommender
-from sureness.models.batches import Batch, UserBatches
-from sureness.models.losses import embedding_penalty
-from sureness.models.network import Network, new_table, rows_of
-from sureness.models.settings import Settings
+from sureness.models.settings import POPULARITY, RATES, Settings, Space
+
+if TYPE_CHECKING:
+    from sureness.models.networks.cdae import CDAENetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,90 +27,39 @@ class CDAESettings(Settings):
     learning_rate: float = 0.001
     l2: float = 1e-4
     start_scale: float = 0.2  # histories are averages, so small embeddings would be smaller still
-    dropout: float = 0.5  # share of the history that is hidden while training
+    dropout: float = 0.5  # share of the history that is dropped while training
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_number("0 or more", "dropout")
         if self.dropout >= 1:
-            raise DataError(f"dropout must be 0 or more and below 1, got {self.dropout!r}")
+            raise SettingError(f"dropout must be 0 or more and below 1, got {self.dropout!r}")
 
 
-class CDAENetwork(Network):
-    """History and user through two layers to a hidden vector, two layers back to a score for each item.
+class CDAE(Recommender, CDAESettings):
+    """Collaborative denoising auto-encoder.
 
-    Both outer layers are tables of items, of which a batch touches only its own rows.
+    Parameters that are not listed are those of `Settings`.
+
+    Parameters
+    ----------
+    dropout : float
+        Share of the history that is dropped while training.
     """
 
-    settings: CDAESettings
+    search_space: ClassVar[Space] = {
+        "learning_rate": RATES, "l2": (0.0, 1e-4, 1e-3, 1e-2), "batch_size": (1024, 4096), "dropout": (0.3, 0.5, 0.7),
+        "popularity": POPULARITY,
+    }  # fmt: skip
 
-    def __init__(self, train: Interactions, settings: CDAESettings) -> None:
-        super().__init__(train, settings)
-        size, scale = settings.n_factors, settings.start_scale
-        self.users_in = new_table(self.n_users, size, scale)
-        self.items_in, self.items_out = new_table(self.n_items, size, scale), new_table(self.n_items, size, scale)
-        self.item_level = new_table(self.n_items, 1, 1e-6)
-        self.first_bias = nn.Parameter(torch.zeros(size))
-        self.encoder, self.decoder = nn.Linear(size, size), nn.Linear(size, size)
-        self.register_buffer("history_starts", torch.from_numpy(train.row_starts.astype(np.int64)))
-        self.register_buffer("history_items", torch.from_numpy(train.item_rows.astype(np.int64)))
-        self.history_starts: Tensor
-        self.history_items: Tensor
+    @classmethod
+    def network_type(cls) -> type[CDAENetwork]:
+        from sureness.models.networks.cdae import CDAENetwork
 
-    def batches(self, train: Interactions) -> UserBatches:
-        return UserBatches(train, self.settings)
+        return CDAENetwork
 
-    def hidden(self, users: Tensor, user_rows: Tensor | None = None) -> Tensor:
-        """What the last layer sees of each user; dropout hides part of the history while training."""
-        items, owners, lengths = self._histories(users)
-        weight = lengths.clamp(min=1).to(self.items_in.dtype).rsqrt()[owners]
-        if self.training:
-            weight = weight * functional.dropout(torch.ones_like(weight), self.settings.dropout)
-        history = functional.embedding_bag(
-            items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weight
-        )
-        user = rows_of(self.users_in, users) if user_rows is None else user_rows
-        first = torch.tanh(history + user + self.first_bias)
-        return torch.tanh(self.decoder(torch.tanh(self.encoder(first))))
-
-    def _histories(self, users: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All items of users one after the other, the place of each one's user, and how many each user has."""
-        starts = self.history_starts[users]
-        lengths = self.history_starts[users + 1] - starts
-        owners = torch.arange(len(users), device=users.device).repeat_interleave(lengths)
-        places = torch.arange(len(owners), device=users.device) + (starts - (lengths.cumsum(0) - lengths))[owners]
-        return self.history_items[places], owners, lengths
-
-    def score(self, users: Tensor, items: Tensor) -> Tensor:
-        some, owners = torch.unique_consecutive(
-            users, return_inverse=True
-        )  # in training, pairs of a user stand together
-        return self._score(self.hidden(some)[owners], rows_of(self.items_out, items), rows_of(self.item_level, items))
-
-    def _score(self, hidden: Tensor, outputs: Tensor, levels: Tensor) -> Tensor:
-        return (hidden[:, None] * outputs).sum(dim=-1) + levels.squeeze(-1)
-
-    def score_block(self, users: Tensor) -> Tensor:
-        return self.hidden(users) @ self.items_out.T + self.item_level[:, 0]
-
-    def loss(self, batch: Batch) -> Tensor:
-        some, place = _runs(batch.users)
-        users, items = self.tensor(some), self.tensor(np.column_stack([batch.positives, batch.negatives]))
-        user, outputs = rows_of(self.users_in, users), rows_of(self.items_out, items)
-        owners = self.tensor(place)  # of each positive, its user among those of the batch
-        scores = self._score(self.hidden(users, user)[owners], outputs, rows_of(self.item_level, items))
-        loss = functional.softplus(-scores[:, 0]) + functional.softplus(scores[:, 1:]).sum(dim=1)
-        return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), user[owners])
-
-
-def _runs(users: IntArray) -> tuple[IntArray, IntArray]:
-    """Users of a batch once each, in order, and the place of each pair's user among them."""
-    new = np.concatenate([[True], users[1:] != users[:-1]])
-    return users[new], np.cumsum(new) - 1
-
-
-class CDAE(Recommender):
-    """Collaborative denoising auto-encoder."""
-
-    settings_type: ClassVar[type[Settings]] = CDAESettings
-    network_type = CDAENetwork
+    @staticmethod
+    def log_of(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> Interactions:
+        """The histories, which are among what is saved: scores are computed from them."""
+        lengths = np.diff(arrays["history_starts"])
+        return Interactions(users, items, np.repeat(np.arange(len(users)), lengths), arrays["history_items"])

@@ -1,4 +1,4 @@
-"""Training that survives: one file that is always whole, from which a run goes on to the same end."""
+"""Training that survives being killed: one file, always complete, from which a run resumes and ends the same."""
 
 from __future__ import annotations
 
@@ -6,42 +6,45 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from torch import Tensor
 
-from sureness.artefacts.files import replacing
+from sureness.artefacts.packed import JSON, Packed, revived
+from sureness.artefacts.saving import read_packed, write_packed
 from sureness.data.interactions import Interactions
-from sureness.errors import ArtefactError, DataError, FileError
-from sureness.models.network import Network
-from sureness.models.optimiser import RowAdam
+from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
 from sureness.models.settings import Settings
+from sureness.models.state import TrainingState
 
-FORMAT, SCHEMA = "sureness-checkpoint", 1
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sureness.models.networks.network import Network
+    from sureness.models.networks.optimiser import RowAdam
+
+KIND = "checkpoint"
 MAY_DIFFER = ("epochs", "patience", "device", "threads")
-
-
-@dataclass
-class Progress:
-    """How far training is; everything but the tensors."""
-
-    epoch: int = 0  # finished ones
-    best: float = -1.0  # the best validation metric
-    best_epoch: int = 0
-    failures: int = 0  # validations since then
-    seconds: float = 0.0  # spent in all runs together
-    history: list[dict[str, float | None]] = field(default_factory=list)  # epoch, loss, metric, seconds
+"""Settings that may change when training resumes: they do not change what an epoch computes."""
 
 
 class CheckpointFile:
-    """One file with tensors and what belongs to them, whole at any moment; that of another run is refused."""
+    """One file with tensors and plain values, complete at any moment; the file of another run is refused.
 
-    def __init__(self, path: str | PathLike[str], identity: dict[str, Any], every_seconds: float = 10.0) -> None:
+    Parameters
+    ----------
+    path : path
+    identity : dict
+        What must not differ between the run that wrote the file and the one that resumes from it.
+    every_seconds : float
+        The least time between two writes.
+    """
+
+    def __init__(self, path: str | PathLike[str], identity: dict[str, JSON], every_seconds: float = 10.0) -> None:
         self.path, self.identity, self.every_seconds = Path(path), identity, every_seconds
         self._last = time.monotonic()
 
@@ -50,36 +53,32 @@ class CheckpointFile:
         """Whether it is time to write again."""
         return time.monotonic() - self._last >= self.every_seconds
 
-    def write(self, parts: Mapping[str, Mapping[str, Tensor]], body: Mapping[str, Any]) -> None:
-        """Write; the old file stays until the new one is whole."""
-        from safetensors.torch import save
-
-        tensors = {f"{part}.{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
-        whole_body = json.dumps({"identity": self.identity, **body})
-        described = {"format": FORMAT, "schema": str(SCHEMA), "body": whole_body}
-        whole = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, described)
+    def write(self, parts: Mapping[str, Mapping[str, Tensor]], body: Mapping[str, object]) -> None:
+        """Write; the old file stays until the new one is complete."""
+        packed = {
+            part: Packed(kind=KIND, arrays={name: tensor.detach().cpu().numpy() for name, tensor in named.items()})
+            for part, named in parts.items()
+        }
+        state = cast(dict[str, JSON], {"identity": self.identity, **body})
         try:
-            with replacing(self.path) as temporary:
-                temporary.write_bytes(hashlib.sha256(whole).digest() + whole)
+            write_packed(Packed(kind=KIND, state=state, parts=packed), self.path, "file")
         except FileError as error:
-            kept = (
-                "; the checkpoint written before is whole, and the same call goes on from it"
-                if self.path.exists()
-                else ""
-            )
-            raise FileError(f"{error}{kept}") from error
+            kept = "; the last checkpoint is complete, and the same call resumes from it" if self.path.exists() else ""
+            raise OutputError(f"{error}{kept}") from error
         self._last = time.monotonic()
 
     def read(self, parts: Sequence[str]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
-        """The tensors of each part by name, and what belongs to them; None if there is no file yet."""
+        """The tensors of each part by name, and the plain values; None if there is no file yet."""
         if not self.path.exists():
             return None
-        tensors, body = _read(self.path)
+        import torch
+
+        packed = read_checkpoint(self.path)
+        body: dict[str, Any] = revived(packed.state)
         self._refuse_others(body["identity"])
         found: dict[str, dict[str, Tensor]] = {part: {} for part in parts}
-        for name, tensor in tensors.items():
-            part, _, rest = name.partition(".")
-            found[part][rest] = tensor
+        for part, held in packed.parts.items():
+            found[part] = {name: torch.tensor(array) for name, array in held.arrays.items()}
         return found, body
 
     def _refuse_others(self, found: dict[str, Any]) -> None:
@@ -91,46 +90,39 @@ class CheckpointFile:
             if isinstance(mine, dict):
                 differing = [key for key in mine if mine[key] != (found.get(what) or {}).get(key)]
                 which = f"{what} ({', '.join(differing) or 'others'})"
-            raise DataError(
+            raise CheckpointError(
                 f"the checkpoint {self.path} belongs to another run: its {which} differ; "
                 "remove it to start anew, or give another path"
             )
 
 
 class Checkpoint:
-    """The file of one run. Nothing is drawn that does not follow from seed and epoch, so no random state is kept.
+    """The file of one run of one network.
+
+    Everything random follows from the seed and the number of the epoch, so no random state is stored.
 
     Parameters
     ----------
     path : path
-    settings : Settings
-    train, validation : Interactions
-        A checkpoint of other settings or other data is refused.
+    identity : dict
+        As `run_identity` gives it; a checkpoint of another run is refused.
     every_seconds : float
         The least time between two writes.
-    knowledge : mapping, optional
-        What the recommender was told besides, such as propensities; it must be the same too.
     """
 
-    def __init__(
-        self, path: str | PathLike[str], name: str, settings: Settings, train: Interactions,
-        validation: Interactions | None, every_seconds: float = 10.0, knowledge: Mapping[str, ArrayLike] | None = None,
-    ) -> None:  # fmt: skip
-        identity = run_identity(name, settings, train, validation)
-        for key, values in (knowledge or {}).items():
-            identity[key] = hashlib.sha256(np.asarray(values, dtype=np.float64).tobytes()).hexdigest()[:16]
+    def __init__(self, path: str | PathLike[str], identity: dict[str, JSON], every_seconds: float = 10.0) -> None:
         self.file = CheckpointFile(path, identity, every_seconds)
 
     def save(
-        self, network: Network, optimiser: RowAdam, best: dict[str, Tensor], progress: Progress, *, now: bool = False
+        self, network: Network, optimiser: RowAdam, best: dict[str, Tensor], state: TrainingState, *, now: bool = False
     ) -> None:
-        """Write, if it is time; the old file stays until the new one is whole."""
+        """Write, if it is time; the old file stays until the new one is complete."""
         if now or self.file.due:
             parts = {"network": network.state_dict(), "best": best, "optimiser": optimiser.state()}
-            self.file.write(parts, {"progress": asdict(progress), "steps": optimiser.steps})
+            self.file.write(parts, {"training": asdict(state), "steps": optimiser.steps})
 
-    def load(self, network: Network, optimiser: RowAdam) -> tuple[dict[str, Tensor], Progress] | None:
-        """Put network and optimiser where they were; None if there is no file yet."""
+    def load(self, network: Network, optimiser: RowAdam) -> tuple[dict[str, Tensor], TrainingState] | None:
+        """Put network and optimiser back where they were; None if there is no file yet."""
         found = self.file.read(("network", "best", "optimiser"))
         if found is None:
             return None
@@ -138,43 +130,53 @@ class Checkpoint:
         network.load_state_dict(parts["network"])
         optimiser.restore(parts["optimiser"], body["steps"])
         best = {name: tensor.to(network.device) for name, tensor in parts["best"].items()}
-        return best, Progress(**body["progress"])
+        return best, TrainingState(**body["training"])
 
 
-def run_identity(name: str, settings: Settings, train: Interactions, validation: Interactions | None) -> dict[str, Any]:
-    """What must not differ between a run and the one that goes on from its checkpoint."""
-    return {
+def run_identity(
+    name: str, settings: Settings, train: Interactions, validation: Interactions | None,
+    given: Mapping[str, ArrayLike] | None = None,
+) -> dict[str, JSON]:  # fmt: skip
+    """What must not differ between a run and the one that resumes from its checkpoint.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    settings : Settings
+    train, validation : Interactions
+    given : mapping from name to array, optional
+        What the model was given besides, such as propensities.
+    """
+    identity: dict[str, JSON] = {
         "model": name,
         "settings": {key: value for key, value in settings.plain().items() if key not in MAY_DIFFER},
         "train": fingerprint(train),
         "validation": None if validation is None else fingerprint(validation),
     }
+    for key, values in (given or {}).items():
+        identity[key] = hashlib.sha256(np.asarray(values, dtype=np.float64).tobytes()).hexdigest()[:16]
+    return identity
 
 
 def fingerprint(log: Interactions) -> str:
-    """A short word that changes when any pair changes."""
+    """A short text that changes when any pair changes."""
     digest = hashlib.sha256(json.dumps(log.shape).encode())
     for rows in (log.user_rows, log.item_rows):
         digest.update(np.ascontiguousarray(rows, dtype=np.int64).tobytes())
     return digest.hexdigest()[:16]
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
+def read_checkpoint(path: Path) -> Packed:
+    """What a checkpoint holds, if it is complete and of this version."""
+    if path.is_dir():
+        raise FileError(f"cannot read {path}: it is a folder; give the name of a file")
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
-    checksum, whole = content[:32], content[32:]
-    if hashlib.sha256(whole).digest() != checksum:
-        raise ArtefactError(f"{path} is damaged or not a checkpoint; remove it to start anew")
-    try:
-        length = int.from_bytes(whole[:8], "little")
-        described = json.loads(whole[8 : 8 + length])["__metadata__"]
-        if described["format"] != FORMAT or described["schema"] != str(SCHEMA):
-            raise ArtefactError(f"{path} is a checkpoint of another version; remove it to start anew")
-        return load(whole), json.loads(described["body"])
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise ArtefactError(f"{path} cannot be understood ({error!r}); remove it to start anew") from error
+        packed = read_packed(path)
+    except VersionError as error:
+        raise VersionError(f"{path} is a checkpoint of another version; remove it to start anew") from error
+    except ArtefactError as error:
+        raise type(error)(f"{path} is damaged or not a checkpoint; remove it to start anew") from error
+    if packed.kind != KIND:
+        raise KindError(f"{path} holds a {packed.kind}, not a checkpoint; give another path")
+    return packed

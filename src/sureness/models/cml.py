@@ -1,21 +1,21 @@
-"""CML: users near the items they like (Hsieh et al., 2017)."""
+"""CML: users lie near the items they like (Hsieh et al., 2017)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from sureness._types import AnyArray
 from sureness.data.ids import IdMap
-from sureness.models.base import Recommender
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.losses import embedding_penalty, margin_loss
-from sureness.models.network import FactorNetwork, Network, as_numpy, items_against, rows_of
-from sureness.models.settings import Settings
-from sureness.sources.base import FactorSource, ScoreSource
+from sureness.models.factors import FactorRecommender
+from sureness.models.settings import POPULARITY, RATES, Settings, Space
+from sureness.sources.base import FactorSource
+
+if TYPE_CHECKING:
+    from sureness.models.networks.cml import CMLNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,47 +31,36 @@ class CMLSettings(Settings):
         self.require_number("above 0", "margin", "radius")
 
 
-class CMLNetwork(FactorNetwork):
-    """Embeddings in a ball; the score is minus the squared distance, so that higher is better."""
-
-    settings: CMLSettings
-
-    def score(self, users: Tensor, items: Tensor) -> Tensor:
-        return -_squared_distance(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
-
-    opinions = Network.opinions  # not the products of a factor model
-
-    def loss(self, batch: Batch) -> Tensor:
-        users, positives, negatives = items_against(batch, self)
-        user = rows_of(self.user_factors, users)
-        liked, others = rows_of(self.item_factors, positives), rows_of(self.item_factors, negatives)
-        loss = margin_loss(_squared_distance(user, liked), _squared_distance(user, others), self.settings.margin)
-        return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
-
-    @torch.no_grad()
-    def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
-        others = batch.negatives if soft is None else np.column_stack([batch.negatives, soft.items])
-        touched = np.unique(np.concatenate([batch.positives, others.ravel()]))
-        touched = touched[touched >= 0]
-        for table, rows in ((self.user_factors, np.unique(batch.users)), (self.item_factors, touched)):
-            some = self.tensor(rows)
-            table[some] = torch.renorm(table[some], p=2, dim=0, maxnorm=self.settings.radius)
-
-    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
-        user, item = as_numpy(self.user_factors), as_numpy(self.item_factors)
-        return FactorSource(
-            2 * user, item, user_bias=-np.square(user).sum(axis=1), item_bias=-np.square(item).sum(axis=1),
-            users=users, items=items,
-        )  # fmt: skip
+def distance_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:
+    """Scores as minus the squared distance of two embeddings: a product with biases for users and items."""
+    user, item = arrays["user_factors"], arrays["item_factors"]
+    return FactorSource(
+        2 * user, item, user_bias=-np.square(user).sum(axis=1), item_bias=-np.square(item).sum(axis=1),
+        users=users, items=items,
+    )  # fmt: skip
 
 
-def _squared_distance(users: Tensor, items: Tensor) -> Tensor:
-    """Of users (B, d) to their items (B, n, d); shape (B, n)."""
-    return (users.unsqueeze(1) - items).square().sum(dim=-1)
+class CML(FactorRecommender, CMLSettings):
+    """Collaborative metric learning.
 
+    Parameters that are not listed are those of `Settings`.
 
-class CML(Recommender):
-    """Collaborative metric learning."""
+    Parameters
+    ----------
+    margin : float
+        How much nearer a liked item must be than another one, in squared distance.
+    radius : float
+        Of the ball that all embeddings stay in.
+    """
 
-    settings_type: ClassVar[type[Settings]] = CMLSettings
-    network_type = CMLNetwork
+    search_space: ClassVar[Space] = {
+        "learning_rate": RATES, "margin": (0.2, 0.5, 1.0, 2.0), "batch_size": (512, 2048), "negatives": (1, 4),
+        "popularity": POPULARITY, "radius": (1.0, 2.0),
+    }  # fmt: skip
+    source_of = staticmethod(distance_source)
+
+    @classmethod
+    def network_type(cls) -> type[CMLNetwork]:
+        from sureness.models.networks.cml import CMLNetwork
+
+        return CMLNetwork

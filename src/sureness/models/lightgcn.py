@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-import torch
-from scipy.sparse import bmat, csr_matrix
-from torch import Tensor
-
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray
 from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
-from sureness.models.base import Recommender
-from sureness.models.batches import Batch
-from sureness.models.losses import embedding_penalty, pairwise_loss
-from sureness.models.network import Network, as_numpy, items_against, new_table, products
-from sureness.models.settings import Settings
-from sureness.sources.base import FactorSource, ScoreSource
+from sureness.models.factors import FactorRecommender
+from sureness.models.settings import POPULARITY, Settings, Space
+from sureness.sources.base import FactorSource
+
+if TYPE_CHECKING:
+    from sureness.models.networks.lightgcn import LightGCNNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class LightGCNSettings(Settings):
     """Settings of LightGCN."""
 
-    layers: int = 2  # how far an embedding looks along the graph
+    layers: int = 2  # how many steps along the graph an embedding averages over
     l2: float = 1e-4
     batch_size: int = 4096  # every step walks the whole graph, so few large steps are cheaper
     learning_rate: float = 0.01
@@ -37,90 +31,31 @@ class LightGCNSettings(Settings):
         self.require_whole(1, "layers")
 
 
-class _Smoothing(torch.autograd.Function):
-    """The mean of A^0 X ... A^L X; A is symmetric, so the gradient is smoothed in the same way."""
-
-    @staticmethod
-    def forward(context: Any, graph: Tensor, layers: int, values: Tensor) -> Tensor:
-        context.graph, context.layers = graph, layers
-        return _smoothed(graph, layers, values)
-
-    @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, _smoothed(context.graph, context.layers, gradients[0])
+def smoothed_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:
+    """Scores as products of smoothed embeddings, which stand in one table: users first, then items."""
+    smooth = arrays["smooth"]
+    return FactorSource(smooth[: len(users)], smooth[len(users) :], users=users, items=items)
 
 
-def _smoothed(graph: Tensor, layers: int, values: Tensor) -> Tensor:
-    total, current = values.clone(), values
-    for _ in range(layers):
-        current = graph @ current
-        total += current
-    return total / (layers + 1)
+class LightGCN(FactorRecommender, LightGCNSettings):
+    """Light graph convolution.
 
+    Parameters that are not listed are those of `Settings`.
 
-class LightGCNNetwork(Network):
-    """One table for users and items, smoothed over the normalised graph; the score is a product of smoothed rows."""
+    Parameters
+    ----------
+    layers : int
+        How many steps along the graph an embedding averages over.
+    """
 
-    settings: LightGCNSettings
+    search_space: ClassVar[Space] = {
+        "learning_rate": (0.002, 0.005, 0.01, 0.02), "l2": (1e-5, 1e-4, 1e-3, 1e-2), "batch_size": (2048, 8192),
+        "layers": (1, 2, 3), "popularity": POPULARITY,
+    }  # fmt: skip
+    source_of = staticmethod(smoothed_source)
 
-    def __init__(self, train: Interactions, settings: LightGCNSettings) -> None:
-        super().__init__(train, settings)
-        self.factors = new_table(self.n_users + self.n_items, settings.n_factors, settings.start_scale)
-        self.register_buffer("smooth", torch.zeros_like(self.factors))
-        self.register_buffer("graph", _normalised_graph(train), persistent=False)
-        self.graph: Tensor
-        self.smooth: Tensor
+    @classmethod
+    def network_type(cls) -> type[LightGCNNetwork]:
+        from sureness.models.networks.lightgcn import LightGCNNetwork
 
-    def score(self, users: Tensor, items: Tensor) -> Tensor:
-        """While training from the embeddings as they are, afterwards from what `settle` kept: no graph is saved."""
-        return self._score(self._smoothed() if self.training else self.smooth, users, items)
-
-    def _smoothed(self) -> Tensor:
-        smoothed: Tensor = _Smoothing.apply(self.graph, self.settings.layers, self.factors)  # type: ignore[no-untyped-call]
-        return smoothed
-
-    def _score(self, smooth: Tensor, users: Tensor, items: Tensor) -> Tensor:
-        return products(smooth[users], smooth[self.n_users + items])
-
-    def loss(self, batch: Batch) -> Tensor:
-        users, positives, negatives = items_against(batch, self)
-        items = torch.cat([positives, negatives], dim=1)
-        scores = self._score(self._smoothed(), users, items)
-        pull = embedding_penalty(self.factors[users][:, None], self.factors[self.n_users + positives],
-                                 self.factors[self.n_users + negatives])  # fmt: skip
-        return pairwise_loss(scores[:, :1], scores[:, 1:]) + self.settings.l2 * pull
-
-    @torch.no_grad()
-    def settle(self) -> None:
-        self.smooth.copy_(self._smoothed())
-
-    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
-        smooth = as_numpy(self.smooth)
-        return FactorSource(smooth[: self.n_users], smooth[self.n_users :], users=users, items=items)
-
-
-def _normalised_graph(train: Interactions) -> Tensor:
-    """Edges of users and items, divided by the roots of both degrees, as compressed rows of 32-bit numbers."""
-    of_users, of_items = _inverse_root(train.user_degree), _inverse_root(train.item_degree)
-    values = (of_users[train.user_rows] * of_items[train.item_rows]).astype(np.float32)
-    edges = csr_matrix((values, train.item_rows, train.row_starts), shape=train.shape)
-    blocks: Any = [[None, edges], [edges.T, None]]
-    graph = csr_matrix(bmat(blocks))
-    graph.sort_indices()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)  # torch calls the format a beta
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(graph.indptr.astype(np.int32)), torch.from_numpy(graph.indices.astype(np.int32)),
-            torch.from_numpy(graph.data), graph.shape,
-        )  # fmt: skip
-
-
-def _inverse_root(degree: IntArray) -> FloatArray:
-    return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
-
-
-class LightGCN(Recommender):
-    """Light graph convolution."""
-
-    settings_type: ClassVar[type[Settings]] = LightGCNSettings
-    network_type = LightGCNNetwork
+        return LightGCNNetwork

@@ -1,16 +1,16 @@
-"""The best settings found for the shipped data sets, so that a newcomer's first run is a good one.
+"""The best settings found for the supported data sets, so that a first run is a good one.
 
 Each was chosen on the validation set by a search with `tune` (docs/recommenders.md says how many settings were tried).
-Where a data set or a model is missing, the defaults were the best of the search, or nobody has searched yet.
+Where a data set or a model is missing, the defaults were the best of the search, or no search has been run yet.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from sureness.models.settings import Setting
 
-_COAT = {"validate_every": 1, "patience": 30}
+_COAT: dict[str, Setting] = {"validate_every": 1, "patience": 30}
 
-RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {
+RECOMMENDED: dict[tuple[str, str], dict[str, Setting]] = {
     ("citeulike-bd", "bpr"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.75, "metric": "hit@50"},
     ("coat", "bpr"): {"learning_rate": 0.0005, "l2": 0.1, "batch_size": 256, "popularity": 0.5, **_COAT},
     ("coat", "ubpr"): {"learning_rate": 0.01, "l2": 0.05, "propensity_power": 0.25, **_COAT},
@@ -25,8 +25,8 @@ RECOMMENDED: dict[tuple[str, str], dict[str, Any]] = {
 }  # fmt: skip
 
 
-def recommended(data: str, model: str) -> dict[str, Any]:
-    """Settings for a data set and a recommender; none where nothing better than the defaults is known.
+def recommended(data: str, model: str) -> dict[str, Setting]:
+    """Settings for a data set and a model; none where nothing better than the defaults is known.
 
     Examples
     --------

@@ -21,7 +21,13 @@ from sureness.data.tables import readable, write_table
 from sureness.errors import ArtefactError, FileError
 from sureness.sources.base import ScoreSource, id_maps
 
-_MODEL, _SPLIT, _ABOUT, _PARTS = "model", "split", "run.json", ("train", "validation", "test")
+_MODEL, _SOURCE, _SPLIT, _ABOUT, _PARTS = (
+    "model.sureness",
+    "model",
+    "split",
+    "run.json",
+    ("train", "validation", "test"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +51,7 @@ def check_folder(folder: str | PathLike[str]) -> None:
     place = Path(folder)
     if place.is_file():
         raise FileError(f"cannot write {place}: it is a file; give the name of a folder")
-    refuse_others(place / _MODEL)
+    refuse_others(place / _SOURCE)
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=place):
@@ -62,34 +68,40 @@ def save_split(split: Split, folder: str | PathLike[str], about: Mapping[str, An
         temporary.write_text(json.dumps(dict(about), indent=1) + "\n", encoding="utf-8")
 
 
-def model_folder(folder: str | PathLike[str]) -> Path:
+def model_file(folder: str | PathLike[str]) -> Path:
     """Where the model of a run is."""
     return Path(folder) / _MODEL
+
+
+def source_folder(folder: str | PathLike[str]) -> Path:
+    """Where the source of a run is, if it is not a model."""
+    return Path(folder) / _SOURCE
 
 
 def load_run(folder: str | PathLike[str]) -> Run:
     """Read a run of `sureness train`, or a saved model or source alone."""
     place = Path(folder)
-    if not (place / _MODEL).is_dir():
+    if not (place / _MODEL).is_file() and not (place / _SOURCE).is_dir():
         return Run(open_source(place))
-    source = open_source(place / _MODEL)
+    source = open_source(place / _MODEL if (place / _MODEL).is_file() else place / _SOURCE)
     users, items = id_maps(source)
     parts = {name: _part(place / _SPLIT / f"{name}.parquet", users, items) for name in _PARTS}
     return Run(source, **parts, about=_about(place / _ABOUT))
 
 
 def open_source(folder: str | PathLike[str]) -> ScoreSource:
-    """Read whatever scores: a trained model, or a source written by `save_source`."""
+    """Read a trained model, or a source written by `save_source`."""
     place = Path(folder)
+    if place.is_file() or (place / _MODEL).is_file():
+        from sureness.artefacts.saving import load
+        from sureness.models.base import Recommender
+
+        return load(place if place.is_file() else place / _MODEL, Recommender)
     kind = _format(place)
     if kind == "sureness-source":
         from sureness.sources.saving import load_source
 
         return load_source(place)
-    if kind == "sureness-model":
-        from sureness.models.saving import load_model
-
-        return load_model(place)
     raise ArtefactError(f"{place} holds neither a model nor a source (format {kind!r}); train or save one first")
 
 

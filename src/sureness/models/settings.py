@@ -1,35 +1,47 @@
-"""What every recommender can be told, frozen once it is made."""
+"""The settings that every model has; frozen once they are made."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.metrics.ranking import parse_measure
+
+Setting = bool | int | float | str | Sequence[int]
+"""The value of a setting."""
+
+Space = Mapping[str, tuple[Setting, ...]]
+"""What a search chooses from: the values of each setting."""
+
+RATES = (0.0005, 0.001, 0.002, 0.005, 0.01)
+PULLS = (0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
+POPULARITY = (0.0, 0.5, 0.75)
+"""Values of `learning_rate`, `l2` and `popularity` that the search spaces of several models share."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Size and training of a recommender."""
+    """Size and training of a model."""
 
     n_factors: int = 64  # length of the embeddings
     learning_rate: float = 0.002  # of Adam
-    l2: float = 0.01  # pull of every embedding that a pair touches towards zero, for each pair
-    batch_size: int = 1024  # positives a step
-    negatives: int = 1  # drawn for each positive
+    l2: float = 0.01  # pull towards zero on each embedding that a pair uses, per pair
+    batch_size: int = 1024  # positives per step
+    negatives: int = 1  # items drawn against each positive
     popularity: float = 0.0  # negatives are drawn in proportion to popularity to this power; 0: uniformly
-    start_scale: float = 0.05  # standard deviation of the first embeddings
+    start_scale: float = 0.05  # standard deviation of the initial embeddings
     epochs: int = 200  # at most
-    patience: int = 5  # validations without a better one before training stops
+    patience: int = 5  # validations without improvement before training stops
     validate_every: int = 5  # epochs between validations
-    validation_users: int = 5_000  # judged at most, drawn once; the final numbers judge everyone
+    validation_users: int = 5_000  # users per validation at most, drawn once; final evaluations use all users
     metric: str = "ndcg@50"  # by which the best epoch is chosen
     seed: int = 0
     device: str = "cpu"  # or "cuda"
-    threads: int = 1  # of torch on the CPU: small batches gain nothing from more, and a busy machine loses
+    threads: int = 1  # of torch on the CPU; small batches gain nothing from more, and a busy machine gets slower
 
     def __post_init__(self) -> None:
         parse_measure(self.metric)
@@ -40,15 +52,15 @@ class Settings:
         self.require_number("0 or more", "l2", "popularity")
 
     def require_whole(self, least: int, *names: str) -> None:
-        """Refuse settings that are not whole numbers of at least so much; those of numpy become plain ones."""
+        """Refuse settings that are not whole numbers of at least `least`; numpy numbers become Python numbers."""
         for name in names:
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise DataError(f"{name} must be a whole number of at least {least}, got {value!r}")
+                raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
             object.__setattr__(self, name, int(value))
 
     def require_number(self, how: Literal["above 0", "0 or more"], *names: str) -> None:
-        """Refuse settings that are not finite numbers of this kind; those of numpy become plain ones."""
+        """Refuse settings that are not finite numbers of this sign; numpy numbers become Python numbers."""
         for name in names:
             value = getattr(self, name)
             if (
@@ -57,21 +69,28 @@ class Settings:
                 or value < 0
                 or (value == 0 and how == "above 0")
             ):
-                raise DataError(f"{name} must be {how}, got {value!r}")
+                raise SettingError(f"{name} must be {how}, got {value!r}")
             object.__setattr__(self, name, float(value))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Setting]:
         """The settings as JSON knows them."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> Self:
-        """Settings by name, an unknown name refused."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(settings) - known)
-        if unknown:
-            raise DataError(f"there is no setting {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
-        }
-        return cls(**values)
+    def of(cls, settings: Mapping[str, Setting]) -> Self:
+        """Settings by name; an unknown name is refused.
+
+        Examples
+        --------
+        >>> Settings.of({"n_factors": 8}).n_factors
+        8
+        """
+        check_names(cls.__name__, [field.name for field in fields(cls)], settings)
+        return cls(**cast(dict[str, Any], settings))
+
+
+def check_names(owner: str, known: Sequence[str], names: Iterable[str]) -> None:
+    """Refuse settings that `owner` does not have."""
+    for name in names:
+        if name not in known:
+            raise SettingError(f"{owner} has no setting {name!r}; it has {', '.join(sorted(known))}")

@@ -3,96 +3,86 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from os import PathLike
+from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-import torch
-from scipy.sparse import csr_matrix
-from torch import Tensor
+from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray
+from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
-from sureness.models.base import Recommender
-from sureness.models.batches import Batch, PairBatches, SoftItems
-from sureness.models.bpr import BPRNetwork
-from sureness.models.fused import fused_pairwise_step
-from sureness.models.losses import embedding_penalty, unbiased_pairwise_loss
-from sureness.models.network import items_against, products, rows_of
-from sureness.models.optimiser import RowAdam
-from sureness.models.settings import Settings
-from sureness.numerics.checks import check_propensity
-from sureness.propensity.models import PopularityPropensity
+from sureness.errors import SettingError
+from sureness.models.factors import FactorRecommender
+from sureness.models.settings import POPULARITY, PULLS, RATES, Settings, Space
+
+if TYPE_CHECKING:
+    from sureness.models.networks.ubpr import UBPRNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
 class UBPRSettings(Settings):
     """Settings of UBPR."""
 
-    propensity_power: float = 0.5  # of popularity, where no propensities are given
+    propensity_power: float = 0.5  # propensity = popularity to this power, where no propensities are given
     propensity_clip: float = 0.1  # the smallest propensity
-    seen_negatives: bool = (
-        False  # draw against any item and weigh seen ones by 1 - 1/omega: without bias, with more noise
-    )
+    seen_negatives: bool = False  # draw any item and weight observed ones by 1 - 1/omega: unbiased, but noisier
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_number("0 or more", "propensity_power")
         self.require_number("above 0", "propensity_clip")
         if self.propensity_clip > 1:
-            raise DataError(f"propensity_clip must be at most 1, got {self.propensity_clip!r}")
+            raise SettingError(f"propensity_clip must be at most 1, got {self.propensity_clip!r}")
 
 
-class UBPRNetwork(BPRNetwork):
-    """BPR whose pairs weigh (1 / omega_i) (1 - Y_j / omega_j)."""
+class UBPR(FactorRecommender, UBPRSettings):
+    """Unbiased BPR: positives that were unlikely to be seen weigh more.
 
-    has_fused_step: ClassVar[bool] = True
-    settings: UBPRSettings
+    Parameters that are not listed are those of `Settings`.
 
-    def __init__(self, train: Interactions, settings: UBPRSettings, propensity: FloatArray | None = None) -> None:
-        super().__init__(train, settings)
-        if propensity is None:
-            popularity = PopularityPropensity(power=settings.propensity_power, clip=settings.propensity_clip)
-            propensity = popularity.fit(items=train.item_rows).propensity(None, train.item_rows)
-        known = check_propensity(propensity, len(train))
-        clipped = np.maximum(np.asarray(known, dtype=np.float32), np.float32(settings.propensity_clip))
-        self.observed = csr_matrix((clipped, train.item_rows, train.row_starts), shape=train.shape)
+    Parameters
+    ----------
+    propensity_power : float
+        Where no propensities are given, they are popularity to this power.
+    propensity_clip : float
+        Smaller propensities are raised to this one.
+    seen_negatives : bool
+        Draw against any item and weight observed ones by 1 - 1/propensity, which is unbiased but noisier.
+    """
 
-    def batches(self, train: Interactions) -> PairBatches:
-        return PairBatches(train, self.settings, include_seen=self.settings.seen_negatives)
+    search_space: ClassVar[Space] = {
+        "learning_rate": RATES, "l2": (*PULLS, 0.3), "batch_size": (256, 1024, 4096), "popularity": POPULARITY,
+        "propensity_power": (0.25, 0.5), "propensity_clip": (0.1, 0.3),
+    }  # fmt: skip
 
-    def loss(self, batch: Batch) -> Tensor:
-        users, positives, negatives = items_against(batch, self)
-        user = rows_of(self.user_factors, users)
-        liked, others = rows_of(self.item_factors, positives), rows_of(self.item_factors, negatives)
-        omega = torch.from_numpy(self.observed.data[batch.places])[:, None].to(self.device)
-        of_negatives = torch.from_numpy(self._propensity_of_negatives(batch)).to(self.device)
-        observed = (of_negatives > 0).to(omega.dtype)
-        loss = unbiased_pairwise_loss(
-            products(user, liked),
-            products(user, others),
-            omega,
-            observed,
-            torch.where(of_negatives > 0, of_negatives, 1.0),
-        )
-        return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
+    @classmethod
+    def network_type(cls) -> type[UBPRNetwork]:
+        from sureness.models.networks.ubpr import UBPRNetwork
 
-    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        omega = self._propensity_of_negatives(batch)
-        against = 1.0 - np.divide(1.0, omega, out=np.zeros_like(omega), where=omega > 0)
-        weights = (against / self.observed.data[batch.places][:, None]).astype(np.float32)
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, weights, soft)
+        return UBPRNetwork
 
-    def _propensity_of_negatives(self, batch: Batch) -> FloatArray:
-        """Propensities of the drawn items that were observed, 0 of the others; shape (B, n)."""
-        if not self.settings.seen_negatives:
-            return np.zeros(batch.negatives.shape, dtype=np.float32)
-        users = np.repeat(batch.users, batch.negatives.shape[1])
-        return np.asarray(self.observed[users, batch.negatives.ravel()]).reshape(batch.negatives.shape)
+    def fit(
+        self,
+        train: Interactions,
+        validation: Interactions | None = None,
+        *,
+        propensity: ArrayLike | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_seconds: float = 10.0,
+        progress: Progress = silent,
+    ) -> Self:
+        """Learn from a log; arguments that are not listed are those of `Recommender.fit`.
 
+        Parameters
+        ----------
+        propensity : array of shape (n,), optional
+            How likely each training pair was to be observed, in the order of `train`.
+        """
+        given = {} if propensity is None else {"propensity": propensity}
+        return self._learn(
+            lambda: self.build(train, propensity), train, validation, checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds, progress=progress, given=given,
+        )  # fmt: skip
 
-class UBPR(Recommender):
-    """Unbiased BPR: rarely seen positives weigh more. ``fit`` takes `propensity=`, one value for each training pair."""
-
-    settings_type = UBPRSettings
-    network_type = UBPRNetwork
+    def build(self, train: Interactions, propensity: ArrayLike | None = None) -> UBPRNetwork:
+        settings = UBPRSettings(**self.get_params())
+        return self._built(lambda: self.network_type()(train, settings, propensity))

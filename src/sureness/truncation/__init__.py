@@ -1,1 +1,14 @@
-"""Scores become list sizes by learning where to cut: AttnCut and MtCut, competitors of `list_size` (needs torch)."""
+"""Scores become list sizes by learning where to cut: AttnCut and MtCut, baselines of `list_size` (extra `models`)."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "attn_cut": ["AttnCut"],
+        "base": ["CutPolicy"],
+        "mt_cut": ["MtCut"],
+        "scaling": ["ScoreScale"],
+        "tuning": ["CutTuning", "GRID", "tune_cut"],
+    },
+)

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from torch import Tensor, nn
+from typing import TYPE_CHECKING
 
 from sureness.truncation.base import CutPolicy
-from sureness.truncation.encoder import Attention, ScoreReader, real_mask
-from sureness.truncation.inputs import Inputs, Labels
-from sureness.truncation.losses import cut_loss
-from sureness.truncation.network import CutNetwork
 
-
-class AttnCutNetwork(CutNetwork):
-    """Logit of size k = w · attention(Bi-LSTM(scores)) at rank k."""
-
-    def __init__(self, size: int, layers: int, heads: int, dropout: float) -> None:
-        super().__init__()
-        self.reader = ScoreReader(size, dropout)
-        self.attention = Attention(size, layers, heads, dropout)
-        self.output = nn.Linear(size, 1)
-
-    def forward(self, inputs: Inputs) -> Tensor:
-        states = self.reader(inputs.scores, inputs.lengths)  # (n, K, size)
-        states = self.attention(states, real_mask(inputs.scores, inputs.lengths))
-        logits: Tensor = self.output(states)
-        return logits.squeeze(-1)
-
-    def loss(self, inputs: Inputs, labels: Labels) -> Tensor:
-        return cut_loss(self(inputs), labels.target, inputs.allowed)
+if TYPE_CHECKING:
+    from sureness.truncation.networks.attn_cut import AttnCutNetwork
 
 
 class AttnCut(CutPolicy):
@@ -54,7 +32,7 @@ class AttnCut(CutPolicy):
     learning_rate, weight_decay : float
         Of Adam; the decay is added to the gradient.
     batch_size : int
-        Lists a step.
+        Lists per step.
     epochs : int
         At most.
     patience : int
@@ -87,7 +65,7 @@ class AttnCut(CutPolicy):
     array([1, 5])
     """
 
-    kind: ClassVar[str] = "attn-cut"
+    def new_network(self) -> AttnCutNetwork:
+        from sureness.truncation.networks.attn_cut import AttnCutNetwork
 
-    def _new_network(self) -> CutNetwork:
         return AttnCutNetwork(self.n_factors, self.layers, self.heads, self.dropout)

@@ -1,29 +1,36 @@
-"""What AttnCut and MtCut have in common: settings, fitting with users held out, choosing, learned values as arrays."""
+"""What AttnCut and MtCut share: settings, fitting with held-out users, choosing sizes, saving. Imports torch late."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
-import torch
-from torch import Tensor
 
-from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import DataError, NotFittedError
+from sureness._progress import Progress, silent
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.artefacts.packed import Packed
+from sureness.errors import EmptyError, NotFittedError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_at_every_size
-from sureness.models.network import as_numpy
-from sureness.models.training import Report, seeded, using_threads
-from sureness.truncation.inputs import Inputs, Labels, ScoreScale, checked_scores, real_ranks
-from sureness.truncation.losses import cut_target
-from sureness.truncation.network import CutNetwork
-from sureness.truncation.training import HISTORY, Schedule, train_cut
+from sureness.models.needs import need_torch
+from sureness.truncation.scaling import ScoreScale, checked_scores, real_ranks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sureness.truncation.networks.inputs import Inputs, Labels
+    from sureness.truncation.networks.network import CutNetwork
+    from sureness.truncation.networks.training import Schedule
+
+HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "utility": pl.Float64, "seconds": pl.Float64}
+"""The columns of a training history; one row per epoch."""
 
 
 class CutPolicy(ListSizePolicy):
@@ -37,7 +44,7 @@ class CutPolicy(ListSizePolicy):
     network_: CutNetwork
     scale_: ScoreScale
     width_: int  # ranks that were learned from; sizes beyond are never chosen
-    history_: pl.DataFrame  # one row an epoch, columns as in HISTORY
+    history_: pl.DataFrame  # one row per epoch, columns as in HISTORY
     best_epoch_: int
     best_utility_: float
 
@@ -55,12 +62,12 @@ class CutPolicy(ListSizePolicy):
         self.selection_share, self.seed, self.threads = selection_share, seed, threads
 
     @abstractmethod
-    def _new_network(self) -> CutNetwork:
-        """A network of this kind, its weights drawn by torch."""
+    def new_network(self) -> CutNetwork:
+        """A network with random weights; imports torch."""
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
-    def fit(self, lists: Lists, *, progress: Report | None = None) -> Self:
+    def fit(self, lists: Lists, *, progress: Progress = silent) -> Self:
         """Learn from lists with `scores`, `hits` and `n_relevant`, those of the validation period.
 
         Users without a relevant item are left out: normalised utilities are 0 for them at every size.
@@ -68,32 +75,40 @@ class CutPolicy(ListSizePolicy):
         Parameters
         ----------
         lists : Lists
-        progress : callable, optional
-            Called after each epoch with a text, the epochs done and the epochs there are.
+        progress : Progress, optional
+            Called after each epoch with a text, the epochs done and the epochs in total.
         """
+        need_torch(f"fitting {type(self).__name__}")
+        from sureness.truncation.networks.training import train_cut
+
         self.check()
         learned, held_out = self._split(lists)
         width = min(self.max_size, lists.width)
         checked_scores(lists, width, self)
         scale = ScoreScale.of(checked_scores(learned, width, self))
-        with seeded(self.seed):
-            network = self._new_network()
+        network = self._drawn_network()
         inputs, judged = (self._inputs(some, scale, width) for some in (learned, held_out))
         gained = self._utilities(held_out, width)
         trained = train_cut(
             network, inputs, self._labels(learned, inputs.allowed),
             judge=lambda: float(at_sizes(gained, network.sizes(judged)).mean()),
-            schedule=self._schedule(), report=progress,
+            schedule=self._schedule(), progress=progress,
         )  # fmt: skip
         self.network_, self.scale_, self.width_ = network, scale, width
         self.history_, self.best_epoch_, self.best_utility_ = trained
         return self
 
+    def _drawn_network(self) -> CutNetwork:
+        from sureness.models.networks.training import seeded
+
+        with seeded(self.seed):
+            return self.new_network()
+
     def _split(self, lists: Lists) -> tuple[Lists, Lists]:
         """Users to learn from and users to choose the epoch by, drawn with the seed."""
         usable = np.flatnonzero((lists.needed("n_relevant", self) > 0) & (lists.lengths > 0))
         if len(usable) < 2:
-            raise DataError(
+            raise EmptyError(
                 f"{self!r} needs at least 2 users with candidates and a relevant item, one to learn from and one to "
                 f"choose the epoch by, got {len(usable)} of {lists.n_users:,}; give labels of a longer period"
             )
@@ -102,15 +117,24 @@ class CutPolicy(ListSizePolicy):
         return lists.take(np.sort(drawn[n_held_out:])), lists.take(np.sort(drawn[:n_held_out]))
 
     def _schedule(self) -> Schedule:
+        from sureness.truncation.networks.training import Schedule
+
         return Schedule(
             learning_rate=self.learning_rate, weight_decay=self.weight_decay, batch_size=self.batch_size,
             epochs=self.epochs, patience=self.patience, seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
     def _inputs(self, lists: Lists, scale: ScoreScale, width: int) -> Inputs:
+        from sureness.truncation.networks.inputs import Inputs
+
         return Inputs.of(lists, scale, width=width, min_size=self.min_size, by=self)
 
     def _labels(self, lists: Lists, allowed: Tensor) -> Labels:
+        import torch
+
+        from sureness.truncation.networks.inputs import Labels
+        from sureness.truncation.networks.losses import cut_target
+
         width = allowed.shape[1]
         target = cut_target(torch.from_numpy(self._utilities(lists, width)), allowed, self.tau)
         return Labels(target.float(), torch.from_numpy(self._hits(lists, width)).float())
@@ -124,6 +148,8 @@ class CutPolicy(ListSizePolicy):
     # -- choosing ---------------------------------------------------------------------------------------------------
 
     def _sizes(self, lists: Lists) -> IntArray:
+        from sureness.models.networks.training import using_threads
+
         network = self._fitted().network_
         if not (lists.lengths > 0).any():
             return np.zeros(lists.n_users, dtype=np.int64)
@@ -132,25 +158,37 @@ class CutPolicy(ListSizePolicy):
         with using_threads(self.threads):
             return network.sizes(self._inputs(lists, self.scale_, width))
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learned anything yet."""
+        return hasattr(self, "network_")
+
     def _fitted(self) -> Self:
-        if not hasattr(self, "network_"):
+        if not self.is_fitted:
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
         return self
 
     # -- learned values ---------------------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        fitted = self._fitted()
+    def pack(self) -> Packed:
+        return replace(super().pack(), needs=("models",) if self.is_fitted else ())
+
+    def state(self) -> dict[str, AnyArray | int | float]:
+        if not self.is_fitted:
+            return {}
+        from sureness.models.networks.network import as_numpy
+
         return {
-            "width": fitted.width_, "score_mean": fitted.scale_.mean, "score_deviation": fitted.scale_.deviation,
-            "best_epoch": fitted.best_epoch_, "best_utility": fitted.best_utility_,
-            **{f"history.{column.name}": column.to_numpy() for column in fitted.history_},
-            **{f"network.{name}": as_numpy(tensor) for name, tensor in fitted.network_.state_dict().items()},
+            "width": self.width_, "score_mean": self.scale_.mean, "score_deviation": self.scale_.deviation,
+            "best_epoch": self.best_epoch_, "best_utility": self.best_utility_,
+            **{f"history.{column.name}": column.to_numpy() for column in self.history_},
+            **{f"network.{name}": as_numpy(tensor) for name, tensor in self.network_.state_dict().items()},
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        with seeded(self.seed):
-            network = self._new_network()
+        import torch
+
+        network = self._drawn_network()
         network.load_state_dict({name: torch.tensor(array) for name, array in _part(state, "network").items()})
         network.eval()
         self.network_, self.width_ = network, int(state["width"])
@@ -173,15 +211,15 @@ class CutPolicy(ListSizePolicy):
         self._require("dropout", Real, lambda value: 0 <= value < 1, "a number from 0 to below 1")
         self._require("selection_share", Real, lambda value: 0 < value < 1, "a number strictly between 0 and 1")
         if self.n_factors % 2 or self.n_factors % self.heads:
-            raise DataError(
+            raise SettingError(
                 f"n_factors must be even and a multiple of heads, got n_factors={self.n_factors} and heads={self.heads}"
             )
 
     def _require(self, name: str, kind: Any, holds: Callable[[Any], bool], how: str) -> None:
         value = getattr(self, name)
         if not isinstance(value, kind) or isinstance(value, bool) or not (math.isfinite(value) and holds(value)):
-            raise DataError(f"{name} must be {how}, got {value!r}")
-        if isinstance(value, np.generic):  # torch takes plain numbers only
+            raise SettingError(f"{name} must be {how}, got {value!r}")
+        if isinstance(value, np.generic):  # torch takes Python numbers only
             setattr(self, name, value.item())
 
 

@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING
 
 from sureness.metrics.utility import Utility
 from sureness.truncation.base import CutPolicy
-from sureness.truncation.encoder import Attention, ScoreReader, real_mask
-from sureness.truncation.inputs import Inputs, Labels
-from sureness.truncation.losses import cut_loss, relevance_loss, rerank_loss
-from sureness.truncation.network import CutNetwork
 
-TASKS = ("cut", "relevance", "rerank")
-CUT = TASKS.index("cut")
-
-
-class MtCutNetwork(CutNetwork):
-    """Bi-LSTM, experts, and for each task a gate that mixes the experts and a tower that reads the mixture."""
-
-    def __init__(
-        self, size: int, layers: int, heads: int, dropout: float, experts: int, relevance_weight: float,
-        rerank_weight: float,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.relevance_weight, self.rerank_weight = relevance_weight, rerank_weight
-        self.reader = ScoreReader(size, dropout)
-        self.experts = nn.ModuleList(Attention(size, layers, heads, dropout) for _ in range(experts))
-        self.gates = nn.Linear(size, experts * len(TASKS))
-        self.towers = nn.Linear(size, len(TASKS))
-
-    def forward(self, inputs: Inputs) -> Tensor:
-        return self.outputs(inputs)[CUT]
-
-    def outputs(self, inputs: Inputs) -> tuple[Tensor, ...]:
-        """What each task says of every rank, in the order of `TASKS`; each (n, K)."""
-        states, real = self.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
-        # A tower is linear, so it may read every expert before they are mixed: the same, without mixing whole states.
-        read = torch.stack([self.towers(expert(states, real)) for expert in self.experts], dim=1)  # (n, experts, K, 3)
-        return (read * self.mixing(states, real)[:, :, None, :]).sum(dim=1).unbind(dim=-1)
-
-    def mixing(self, states: Tensor, real: Tensor) -> Tensor:
-        """How much each task listens to each expert, from the mean state of a list; shape (n, experts, 3)."""
-        mean = states.sum(dim=1) / real.sum(dim=1, keepdim=True)  # states behind the end of a list are 0
-        return torch.softmax(self.gates(mean).view(len(states), -1, len(TASKS)), dim=1)
-
-    def loss(self, inputs: Inputs, labels: Labels) -> Tensor:
-        (cut, relevance, rerank), real = self.outputs(inputs), real_mask(inputs.scores, inputs.lengths)
-        return (
-            cut_loss(cut, labels.target, inputs.allowed)
-            + self.relevance_weight * relevance_loss(relevance, labels.hits, real)
-            + self.rerank_weight * rerank_loss(rerank, labels.hits, real)
-        )
+if TYPE_CHECKING:
+    from sureness.truncation.networks.mt_cut import MtCutNetwork
 
 
 class MtCut(CutPolicy):
@@ -75,7 +30,6 @@ class MtCut(CutPolicy):
     MtCut(utility='ndcg', max_size=20, experts=2)
     """
 
-    kind: ClassVar[str] = "mt-cut"
     _whole = (*CutPolicy._whole, "experts")
     _weights = (*CutPolicy._weights, "relevance_weight", "rerank_weight")
 
@@ -93,7 +47,9 @@ class MtCut(CutPolicy):
         )  # fmt: skip
         self.experts, self.relevance_weight, self.rerank_weight = experts, relevance_weight, rerank_weight
 
-    def _new_network(self) -> CutNetwork:
+    def new_network(self) -> MtCutNetwork:
+        from sureness.truncation.networks.mt_cut import MtCutNetwork
+
         return MtCutNetwork(
             self.n_factors, self.layers, self.heads, self.dropout, self.experts, self.relevance_weight,
             self.rerank_weight,

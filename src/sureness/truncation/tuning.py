@@ -1,36 +1,32 @@
-"""A small seeded search over the text's grids, judged by the users held out for selection."""
+"""A small seeded search over the grids of Kweon (2024), compared on users held out for selection."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
-from sureness.errors import DataError
+from sureness._progress import Progress, part_of, silent
+from sureness._registry import find
+from sureness.errors import DivergedError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility
-from sureness.models.training import Report
-from sureness.numerics.checks import check_choice
-from sureness.truncation.attn_cut import AttnCut
+from sureness.models.needs import need_torch
+from sureness.models.settings import Setting, Space
 from sureness.truncation.base import CutPolicy
-from sureness.truncation.mt_cut import MtCut
-from sureness.truncation.training import DivergedError
 
-CUTS: dict[str, type[CutPolicy]] = {kind.kind: kind for kind in (AttnCut, MtCut)}
-
-GRID: dict[str, tuple[Any, ...]] = {
+GRID: Space = {
     "learning_rate": (1e-2, 1e-3, 1e-4),
     "weight_decay": (0.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9),
     "layers": (1, 2),
     "heads": (1, 2),
     "tau": (0.1, 0.3, 0.95, 3.0),
 }
-"""What the search chooses from. The text does not say which tau it tried; the public code that it used has 0.95."""
+"""What the search chooses from. Kweon (2024) does not say which tau was tried; its public code has 0.95."""
 
 
 class CutTuning(NamedTuple):
@@ -47,11 +43,11 @@ def tune_cut(
     trials: int = 8,
     *,
     seed: int = 0,
-    grid: Mapping[str, tuple[Any, ...]] | None = None,
-    progress: Report | None = None,
-    **settings: Any,
+    grid: Space | None = None,
+    progress: Progress = silent,
+    **settings: Setting,
 ) -> CutTuning:
-    """Try the defaults, then settings drawn from the grid, and keep what the users held out gain most from.
+    """Try the defaults, then settings drawn from the grid, and keep those with the best utility for held-out users.
 
     Parameters
     ----------
@@ -65,7 +61,7 @@ def tune_cut(
         Of the draw and of every trial.
     grid : mapping from setting to values, optional
         By default `GRID`.
-    progress : callable, optional
+    progress : Progress, optional
     **settings
         Settings that are not searched.
 
@@ -79,13 +75,15 @@ def tune_cut(
     (2, True)
     """
     if trials < 1:
-        raise DataError(f"trials must be at least 1, got {trials}")
-    cut, fixed = CUTS[check_choice(kind, "kind", tuple(CUTS))], settings | {"seed": seed}
+        raise SettingError(f"trials must be at least 1, got {trials}")
+    cut, fixed = cut_type(kind), cast(dict[str, Any], settings | {"seed": seed})
+    need_torch(f"tuning {cut.__name__}")
     best, rows = None, []
     drawn = _drawn(cut, {name: values for name, values in (grid or GRID).items() if name not in fixed}, trials, seed)
     for number, some in enumerate(drawn, start=1):
         policy = cut(utility, **fixed, **some)
-        row = {"trial": number, **_tried(policy, lists, number, len(drawn), progress), "settings": json.dumps(some)}
+        report = part_of(progress, number - 1, len(drawn), f"trial {number} of {len(drawn)}")
+        row = {"trial": number, **_tried(policy, lists, report), "settings": json.dumps(some)}
         rows.append(row)
         if math.isfinite(row["utility"]) and (best is None or policy.best_utility_ > best.best_utility_):
             best = policy
@@ -94,20 +92,30 @@ def tune_cut(
     return CutTuning(best, pl.DataFrame(rows).sort("utility", descending=True, maintain_order=True))
 
 
-def _tried(policy: CutPolicy, lists: Lists, number: int, trials: int, progress: Report | None) -> dict[str, Any]:
-    def told(text: str, done: int, total: int) -> None:
-        if progress is not None:
-            progress(f"trial {number} of {trials}: {text}", (number - 1) * total + done, trials * total)
+def cut_type(kind: str) -> type[CutPolicy]:
+    """The class of a learned policy by its registered name.
 
+    Examples
+    --------
+    >>> cut_type("mt-cut").__name__
+    'MtCut'
+    """
+    found = find("policy", kind)
+    if not (isinstance(found, type) and issubclass(found, CutPolicy)):
+        raise SettingError(f"kind must be attn-cut, mt-cut or another registered CutPolicy, got {kind!r}")
+    return found
+
+
+def _tried(policy: CutPolicy, lists: Lists, progress: Progress) -> dict[str, Any]:
     try:
-        policy.fit(lists, progress=told)
+        policy.fit(lists, progress=progress)
     except DivergedError:
-        return {"utility": -math.inf, "epoch": 0, "seconds": 0.0}  # the worst there is; the search goes on
+        return {"utility": -math.inf, "epoch": 0, "seconds": 0.0}  # worse than any utility; the search goes on
     seconds = float(policy.history_["seconds"].sum())
     return {"utility": policy.best_utility_, "epoch": policy.best_epoch_, "seconds": seconds}
 
 
-def _drawn(cut: type[CutPolicy], grid: Mapping[str, tuple[Any, ...]], trials: int, seed: int) -> list[dict[str, Any]]:
+def _drawn(cut: type[CutPolicy], grid: Space, trials: int, seed: int) -> list[dict[str, Any]]:
     """The defaults, then other points of the grid in random order."""
     defaults = cut().get_params()
     first = {name: defaults[name] for name in grid}

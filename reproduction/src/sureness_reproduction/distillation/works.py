@@ -172,9 +172,10 @@ def spread_over(method: str, changes: Settings) -> dict[str, Any]:
 
 def learned(found: Finished) -> dict[str, Any]:
     """The models that learned in a distillation, by their role."""
-    from sureness.models.saving import load_model
+    from sureness.artefacts.saving import load
 
-    return {role: load_model(found.folder / role) for role in ROLES if (found.folder / role).exists()}
+    files = {role: found.folder / f"{role}.sureness" for role in ROLES}
+    return {role: load(file) for role, file in files.items() if file.exists()}
 
 
 def _first_models(*, changes: Settings, **about: Any) -> Iterable[Cell]:
@@ -248,5 +249,5 @@ def distilled(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unp
         models = {role: getattr(both, f"{role}_") for role in ROLES if learns[role]}
     for role, fitted in models.items():
         if isinstance(fitted, Recommender):
-            fitted.save(bench.place / role)
+            fitted.save(bench.place / f"{role}.sureness")
     return {"history": history, "about": pl.DataFrame({"changes": [json.dumps(changes)]})}

@@ -86,7 +86,7 @@ def cut_sizes(
     trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any],
 ) -> Tables:  # fmt: skip
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
-    from sureness.truncation.tuning import CUTS
+    from sureness.truncation.tuning import cut_type
 
     settings = dict(schedule)
     if trials > 1:
@@ -94,7 +94,7 @@ def cut_sizes(
                          chosen_on=chosen_on)  # fmt: skip
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
     run = opened(bench, data, model, recipe, seed)
-    policy = CUTS[kind](utility, max_size=max_size, seed=seed, **settings)
+    policy = cut_type(kind)(utility, max_size=max_size, seed=seed, **settings)
     policy.fit(ranked(run.source, run.train, max_size, run.validation))
     lists = ranked(run.source, run.seen(), max_size)
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

@@ -81,7 +81,7 @@ def split_of(bench: Workbench, data: str, seed: int) -> Split:
 
 def opened(bench: Workbench, data: str, model: str, recipe: Recipe, seed: int) -> Run:
     """A trained recommender with the parts of its split; the test part only for work that judges."""
-    source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model")
+    source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model.sureness")
     split = split_of(bench, data, seed)
     known = _kept(source) if model == "neumf" else source
     return Run(known, split.train, split.validation, split.test if bench.judges else None)

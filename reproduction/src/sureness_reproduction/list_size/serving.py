@@ -40,7 +40,7 @@ def serving_measured(bench: Workbench, *, data: str, model: str, recipe: Recipe,
     assert run.validation is not None
     recommender = ConfidentRecommender(run.source, policy=ExpectedUtility("ndcg", max_size=MAX_SIZE))
     recommender.fit(run.train, run.validation)
-    recommender.source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model")
+    recommender.source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model.sureness")
     rows = np.arange(min(_MOST_USERS, recommender.source.n_users))
     users = id_maps(recommender.source)[0].at(rows)
 

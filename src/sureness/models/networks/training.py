@@ -12,17 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sureness._progress import Progress, silent
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DivergedError, EmptyError
 from sureness.evaluation.ranking import evaluate_ranking
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.checkpoints import Checkpoint, Progress
-from sureness.models.losses import soft_label_loss
-from sureness.models.network import Network
-from sureness.models.optimiser import RowAdam
-
-Report = Callable[[str, int, int], None]
+from sureness.models.checkpoints import Checkpoint
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.losses import soft_label_loss
+from sureness.models.networks.network import Network
+from sureness.models.networks.optimiser import RowAdam
+from sureness.models.state import TrainingState
 
 _REPORT_SECONDS = 0.2
 
@@ -37,7 +37,7 @@ class Trainer:
         self.batches = network.batches(train)
         self.fused = network.has_fused_step and network.device.type == "cpu"
         if not self.batches.n_batches:
-            raise DataError("there is nothing to learn from: no user has both a seen and an unseen item")
+            raise EmptyError("there is nothing to learn from: no user has both a seen and an unseen item")
 
     def epoch(self, number: int, on_batch: Callable[[int], None] | None = None) -> float:
         """One pass over the log; returns the mean loss."""
@@ -50,7 +50,7 @@ class Trainer:
         return self.checked(total / self.batches.n_batches, number)
 
     def steps(self, number: int) -> Iterator[float]:
-        """The steps of one epoch, each made when its loss is asked for."""
+        """The losses of the steps of one epoch; a step is made when its loss is read."""
         rng = np.random.default_rng([self.settings.seed, number])
         self.network.train()
         for batch in self.batches.epoch(rng):
@@ -58,7 +58,7 @@ class Trainer:
         self.network.eval()
 
     def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
-        """One step on one batch, and on another model's opinions where there are some; returns its mean loss."""
+        """One step on one batch, and on the soft labels of another model if there are any; returns its mean loss."""
         if self.fused:
             loss = self.network.fused_step(batch, self.optimiser, soft)
         else:
@@ -83,7 +83,7 @@ class Trainer:
     def checked(self, loss: float, number: int) -> float:
         """The loss of an epoch, if training did not diverge."""
         if not math.isfinite(loss):
-            raise DataError(
+            raise DivergedError(
                 f"training diverged: the loss of epoch {number} is {loss}; lower the learning rate "
                 f"({self.settings.learning_rate}) or start smaller (start_scale={self.settings.start_scale})"
             )
@@ -96,46 +96,46 @@ def train_network(
     validation: Interactions | None,
     *,
     checkpoint: Checkpoint | None = None,
-    report: Report | None = None,
-) -> Progress:
+    progress: Progress = silent,
+) -> TrainingState:
     """Train until the validation metric stops rising, and leave the network at its best epoch.
 
-    Without validation all epochs are run and the last one stays. Killed and called again with the same checkpoint, it
-    goes on to the same end.
+    Without validation all epochs are run and the last one stays. Killed and called again with the same checkpoint,
+    training resumes and ends the same.
     """
     trainer = Trainer(network, train)
     settings = network.settings
-    progress, best = Progress(), copied(network)
+    state, best = TrainingState(), copied(network)
     if checkpoint is not None and (found := checkpoint.load(network, trainer.optimiser)) is not None:
-        best, progress = found
+        best, state = found
     judged = None if validation is None else judged_users(validation, settings.validation_users, settings.seed)
-    shown = _Shown(report, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
-    while progress.epoch < settings.epochs and not (validation and progress.failures >= settings.patience):
+    shown = _Shown(progress, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
+    while state.epoch < settings.epochs and not (validation and state.failures >= settings.patience):
         started = time.perf_counter()
-        number = progress.epoch + 1
-        shown.epoch(progress)
+        number = state.epoch + 1
+        shown.epoch(state)
         loss = trainer.epoch(number, shown.batch)
         metric = None
         if validation is not None and (number % settings.validate_every == 0 or number == settings.epochs):
             metric = validated(network, train, validation, judged)
-        better = metric is None if validation is None else metric is not None and metric > progress.best
+        better = metric is None if validation is None else metric is not None and metric > state.best
         if better:
             best = copied(network)
-        progress = advanced(progress, loss, metric, better, time.perf_counter() - started)
+        state = advanced(state, loss, metric, better, time.perf_counter() - started)
         if checkpoint is not None:
-            checkpoint.save(network, trainer.optimiser, best, progress)
+            checkpoint.save(network, trainer.optimiser, best, state)
     if checkpoint is not None:
-        checkpoint.save(network, trainer.optimiser, best, progress, now=True)
+        checkpoint.save(network, trainer.optimiser, best, state, now=True)
     network.load_state_dict(best)
     network.eval()
     network.settle()
-    shown.end(progress)
-    return progress
+    shown.end(state)
+    return state
 
 
 @contextmanager
 def seeded(*seed: int) -> Iterator[None]:
-    """Torch's random numbers follow from these, and are left as they were found."""
+    """Torch's random numbers follow from `seed` inside, and its random state is restored afterwards."""
     with torch.random.fork_rng():
         torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
         yield
@@ -143,7 +143,7 @@ def seeded(*seed: int) -> Iterator[None]:
 
 @contextmanager
 def using_threads(n_threads: int) -> Iterator[None]:
-    """Torch works with so many threads, and afterwards with as many as before."""
+    """Torch uses this many threads inside, and as many as before afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(n_threads)
     try:
@@ -153,43 +153,44 @@ def using_threads(n_threads: int) -> Iterator[None]:
 
 
 class _Shown:
-    """What is told of the training, not too often."""
+    """Reports progress, at most every `_REPORT_SECONDS`."""
 
-    def __init__(self, report: Report | None, n_batches: int, epochs: int, metric: str | None) -> None:
-        self.report, self.n_batches, self.epochs, self.metric = report, n_batches, epochs, metric
+    def __init__(self, progress: Progress, n_batches: int, epochs: int, metric: str | None) -> None:
+        self.progress, self.n_batches, self.epochs, self.metric = progress, n_batches, epochs, metric
         self.text, self.done, self.last = "", 0, 0.0
 
-    def epoch(self, progress: Progress) -> None:
-        self.text, self.done = self._told(progress), progress.epoch * self.n_batches
+    def epoch(self, state: TrainingState) -> None:
+        self.text, self.done = self._text(state), state.epoch * self.n_batches
 
     def batch(self, n: int) -> None:
-        if self.report is not None and time.monotonic() - self.last > _REPORT_SECONDS:
+        if time.monotonic() - self.last > _REPORT_SECONDS:
             self.last = time.monotonic()
-            self.report(self.text, self.done + n, self.epochs * self.n_batches)
+            self.progress(self.text, self.done + n, self.epochs * self.n_batches)
 
-    def end(self, progress: Progress) -> None:
-        if self.report is not None:
-            self.report(self._told(progress), self.epochs * self.n_batches, self.epochs * self.n_batches)
+    def end(self, state: TrainingState) -> None:
+        self.progress(self._text(state), self.epochs * self.n_batches, self.epochs * self.n_batches)
 
-    def _told(self, progress: Progress) -> str:
-        if not progress.history:
+    def _text(self, state: TrainingState) -> str:
+        if not state.history:
             return "training"
-        text = f"epoch {progress.epoch} loss {progress.history[-1]['loss']:.4f}"
-        return text + (f" {self.metric} {progress.best:.4f} at {progress.best_epoch}" if progress.best >= 0 else "")
+        text = f"epoch {state.epoch} loss {state.history[-1]['loss']:.4f}"
+        return text + (f" {self.metric} {state.best:.4f} at {state.best_epoch}" if state.best >= 0 else "")
 
 
-def advanced(progress: Progress, loss: float, metric: float | None, better: bool, seconds: float) -> Progress:
-    number = progress.epoch + 1
+def advanced(state: TrainingState, loss: float, metric: float | None, better: bool, seconds: float) -> TrainingState:
+    """The state after one more epoch."""
+    number = state.epoch + 1
     row = {"epoch": number, "loss": loss, "metric": metric, "seconds": seconds}
     return replace(
-        progress, epoch=number, seconds=progress.seconds + seconds, history=[*progress.history, row],
-        best=progress.best if metric is None or not better else metric,
-        best_epoch=number if better else progress.best_epoch,
-        failures=0 if better else progress.failures + (metric is not None),
+        state, epoch=number, seconds=state.seconds + seconds, history=[*state.history, row],
+        best=state.best if metric is None or not better else metric,
+        best_epoch=number if better else state.best_epoch,
+        failures=0 if better else state.failures + (metric is not None),
     )  # fmt: skip
 
 
 def validated(network: Network, train: Interactions, validation: Interactions, users: IntArray | None) -> float:
+    """The validation metric of a network as it is."""
     network.settle()
     source = network.source(train.users, train.items)
     return evaluate_ranking(source, validation, seen=train, metrics=[network.settings.metric], users=users)[
@@ -198,6 +199,7 @@ def validated(network: Network, train: Interactions, validation: Interactions, u
 
 
 def judged_users(validation: Interactions, most: int, seed: int) -> IntArray:
+    """The users that validations are based on: all that have a pair, or `most` of them drawn with the seed."""
     some = np.flatnonzero(validation.user_degree)
     if len(some) <= most:
         return some
@@ -205,8 +207,10 @@ def judged_users(validation: Interactions, most: int, seed: int) -> IntArray:
 
 
 def copied(network: Network) -> dict[str, Tensor]:
+    """A copy of the tensors of a network."""
     return cloned(network.state_dict())
 
 
 def cloned(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A copy of tensors."""
     return {name: tensor.detach().clone() for name, tensor in state.items()}

@@ -1,4 +1,4 @@
-"""What training asks of an architecture."""
+"""What training expects of a network."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from sureness._types import IntArray
-from sureness.truncation.inputs import Inputs, Labels
+from sureness.truncation.networks.inputs import Inputs, Labels
 
 _BLOCK = 512  # lists that are read at a time when nothing is learned
 
 
 class CutNetwork(nn.Module):
-    """Reads lists and gives one logit a size."""
+    """Reads lists and gives one logit per size."""
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Logits of the sizes 1 to K; shape (n, K)."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.models.batches import Batch, SoftItems
-from sureness.models.optimiser import RowAdam
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.optimiser import RowAdam
 
 _UNWEIGHTED: FloatArray = np.empty((0, 0), dtype=np.float32)
 
@@ -33,7 +33,7 @@ def fused_pairwise_step(
     soft : SoftItems, optional
         Another model's opinions, whose loss is added; it is part of what is returned.
     """
-    from sureness.models import _kernels  # loads the compiler, which scoring does not need
+    from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
     optimiser.steps += 1
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)

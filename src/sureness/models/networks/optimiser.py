@@ -73,7 +73,7 @@ class RowAdam:
 
     def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
         """Move the first `count` touched rows of a table by what its buffer holds, times `scale`."""
-        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         buffer = self.buffers[name]
         rows = buffer.touched[:count]
@@ -86,7 +86,7 @@ class RowAdam:
         )  # fmt: skip
 
     def _move_compiled(self, name: str, gradient: Tensor) -> None:
-        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         buffer = self.buffer(name)
         rows, values = gradient._indices()[0].numpy(), gradient._values().numpy()

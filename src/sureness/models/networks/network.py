@@ -1,28 +1,30 @@
-"""What the training loop asks of an architecture."""
+"""What the training loop expects of a network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.models.batches import Batch, Batches, PairBatches, SoftItems
-from sureness.models.optimiser import RowAdam
+from sureness.errors import SettingError
+from sureness.models.factors import product_source
+from sureness.models.networks.batches import Batch, Batches, PairBatches, SoftItems
+from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.torch_model import TorchSource
 
 
 class Network(nn.Module):
-    """Scores pairs and knows its loss; an architecture overrides `score` and `loss`, and what it can do faster."""
+    """Scores pairs and knows its loss; a model overrides `score` and `loss`, and what it can do faster."""
 
     settings: Settings
     has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
@@ -50,7 +52,7 @@ class Network(nn.Module):
         raise NotImplementedError
 
     def batches(self, train: Interactions) -> Batches:
-        """How an epoch is cut."""
+        """The batches of an epoch."""
         return PairBatches(train, self.settings)
 
     def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
@@ -58,10 +60,10 @@ class Network(nn.Module):
         raise NotImplementedError
 
     def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
-        """What must hold after every step, such as embeddings inside the unit ball."""
+        """Called after every step, to keep embeddings inside a ball for example."""
 
     def settle(self) -> None:
-        """Called before scoring: compute what scores are read from."""
+        """Called before scoring, to compute what scores are read from."""
 
     def source(self, users: IdMap, items: IdMap) -> ScoreSource:
         """The scores as a source."""
@@ -69,9 +71,13 @@ class Network(nn.Module):
             self.score_block, self.n_users, self.n_items, users=users, items=items, device=str(self.device)
         )
 
+    def arrays(self) -> dict[str, AnyArray]:
+        """Its tensors as arrays, which is what is saved."""
+        return {name: as_numpy(tensor) for name, tensor in self.state_dict().items()}
+
     @torch.no_grad()
     def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
-        """Scores of items (B, n) as the model stands, without dropout; those below 0 count as item 0."""
+        """Scores of items (B, n) with the current weights, without dropout; items below 0 count as item 0."""
         training = self.training
         self.eval()
         scores = self.score(self.tensor(users), self.tensor(np.maximum(items, 0)))
@@ -97,15 +103,15 @@ class FactorNetwork(Network):
     def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
         if self.device.type != "cpu":
             return super().opinions(users, items)
-        from sureness.models import _kernels  # loads the compiler, which scoring does not need
+        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         scores = np.empty(items.shape, dtype=np.float32)
         tables = self.user_factors.detach().numpy(), self.item_factors.detach().numpy()
         _kernels.row_products(*tables, users, items, scores)
         return scores
 
-    def source(self, users: IdMap, items: IdMap) -> ScoreSource:
-        return FactorSource(as_numpy(self.user_factors), as_numpy(self.item_factors), users=users, items=items)
+    def source(self, users: IdMap, items: IdMap) -> FactorSource:
+        return product_source(self.arrays(), users, items)
 
 
 def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:
@@ -123,8 +129,8 @@ def products(users: Tensor, items: Tensor) -> Tensor:
     return (users.unsqueeze(1) * items).sum(dim=-1)
 
 
-def as_numpy(tensor: Tensor) -> Any:
-    """A tensor as a float32 array of its own."""
+def as_numpy(tensor: Tensor) -> AnyArray:
+    """A tensor as an array with memory of its own."""
     return tensor.detach().cpu().numpy().copy()
 
 
@@ -139,3 +145,14 @@ def chain(sizes: Sequence[int]) -> nn.Sequential:
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers)
+
+
+def check_device(device: str) -> torch.device:
+    """A device that is there."""
+    try:
+        found = torch.device(device)
+    except RuntimeError as error:
+        raise SettingError(f"device must be cpu or cuda, got {device!r}") from error
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise SettingError("device is cuda, but torch finds no GPU here; use device='cpu'")
+    return found

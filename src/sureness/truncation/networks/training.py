@@ -1,4 +1,4 @@
-"""Training a network on lists until the users held out gain no more."""
+"""Train a network on lists until its utility for held-out users stops rising."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ import numpy as np
 import polars as pl
 import torch
 
-from sureness.errors import DataError
-from sureness.models.training import Report, seeded, using_threads
-from sureness.truncation.inputs import Inputs, Labels
-from sureness.truncation.network import CutNetwork
-
-HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "utility": pl.Float64, "seconds": pl.Float64}
-
-
-class DivergedError(DataError):
-    """The loss is no number any more."""
+from sureness._progress import Progress, silent
+from sureness.errors import DivergedError
+from sureness.models.networks.training import seeded, using_threads
+from sureness.truncation.base import HISTORY
+from sureness.truncation.networks.inputs import Inputs, Labels
+from sureness.truncation.networks.network import CutNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +27,7 @@ class Schedule:
 
     learning_rate: float  # of Adam
     weight_decay: float  # added to the gradient
-    batch_size: int  # lists a step
+    batch_size: int  # lists per step
     epochs: int  # at most
     patience: int  # epochs without a better utility before training stops
     seed: int  # of dropout and of the order of the lists
@@ -39,9 +35,9 @@ class Schedule:
 
 
 class Trained(NamedTuple):
-    """What training tells; the network itself is left at its best epoch."""
+    """The course of training; the network itself is left at its best epoch."""
 
-    history: pl.DataFrame  # one row an epoch, columns as in HISTORY
+    history: pl.DataFrame  # one row per epoch, columns as in HISTORY
     best_epoch: int
     best_utility: float
 
@@ -53,9 +49,9 @@ def train_cut(
     *,
     judge: Callable[[], float],
     schedule: Schedule,
-    report: Report | None = None,
+    progress: Progress = silent,
 ) -> Trained:
-    """Train until `judge` finds the network no better for some epochs, and leave it at its best.
+    """Train until `judge` has found no improvement for `patience` epochs, and leave the network at its best.
 
     An epoch is a function of the network, the seed and the number of the epoch alone.
     """
@@ -73,9 +69,8 @@ def train_cut(
                 best_epoch, best_utility, best_weights = epoch, utility, deepcopy(network.state_dict())
             seconds = time.perf_counter() - started
             history.append({"epoch": epoch, "loss": loss, "utility": utility, "seconds": seconds})
-            if report is not None:
-                text = f"epoch {epoch} loss {loss:.4f} utility {best_utility:.4f} at {best_epoch}"
-                report(text, epoch, schedule.epochs)
+            text = f"epoch {epoch} loss {loss:.4f} utility {best_utility:.4f} at {best_epoch}"
+            progress(text, epoch, schedule.epochs)
             if epoch - best_epoch >= schedule.patience:
                 break
     network.load_state_dict(best_weights)

@@ -1,0 +1,29 @@
+"""The network of BPR."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.fused import fused_pairwise_step
+from sureness.models.networks.losses import embedding_penalty, pairwise_loss
+from sureness.models.networks.network import FactorNetwork, items_against, products, rows_of
+from sureness.models.networks.optimiser import RowAdam
+
+
+class BPRNetwork(FactorNetwork):
+    """Products of embeddings, trained on pairs of a positive and a drawn item."""
+
+    has_fused_step: ClassVar[bool] = True
+
+    def loss(self, batch: Batch) -> Tensor:
+        users, positives, negatives = items_against(batch, self)
+        user = rows_of(self.user_factors, users)  # (B, d)
+        liked, others = rows_of(self.item_factors, positives), rows_of(self.item_factors, negatives)  # (B, 1|n, d)
+        loss = pairwise_loss(products(user, liked), products(user, others))
+        return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
+
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
+        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, soft=soft)

@@ -1,0 +1,88 @@
+"""The network of CDAE."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sureness._types import IntArray
+from sureness.data.interactions import Interactions
+from sureness.models.cdae import CDAESettings
+from sureness.models.networks.batches import Batch, UserBatches
+from sureness.models.networks.losses import embedding_penalty
+from sureness.models.networks.network import Network, new_table, rows_of
+
+
+class CDAENetwork(Network):
+    """History and user through two layers to a hidden vector, two layers back to a score for each item.
+
+    Both outer layers are tables of items, of which a batch touches only its own rows.
+    """
+
+    settings: CDAESettings
+
+    def __init__(self, train: Interactions, settings: CDAESettings) -> None:
+        super().__init__(train, settings)
+        size, scale = settings.n_factors, settings.start_scale
+        self.users_in = new_table(self.n_users, size, scale)
+        self.items_in, self.items_out = new_table(self.n_items, size, scale), new_table(self.n_items, size, scale)
+        self.item_level = new_table(self.n_items, 1, 1e-6)
+        self.first_bias = nn.Parameter(torch.zeros(size))
+        self.encoder, self.decoder = nn.Linear(size, size), nn.Linear(size, size)
+        self.register_buffer("history_starts", torch.from_numpy(train.row_starts.astype(np.int64)))
+        self.register_buffer("history_items", torch.from_numpy(train.item_rows.astype(np.int64)))
+        self.history_starts: Tensor
+        self.history_items: Tensor
+
+    def batches(self, train: Interactions) -> UserBatches:
+        return UserBatches(train, self.settings)
+
+    def hidden(self, users: Tensor, user_rows: Tensor | None = None) -> Tensor:
+        """What the last layer sees of each user; dropout hides part of the history while training."""
+        items, owners, lengths = self._histories(users)
+        weight = lengths.clamp(min=1).to(self.items_in.dtype).rsqrt()[owners]
+        if self.training:
+            weight = weight * functional.dropout(torch.ones_like(weight), self.settings.dropout)
+        history = functional.embedding_bag(
+            items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weight
+        )
+        user = rows_of(self.users_in, users) if user_rows is None else user_rows
+        first = torch.tanh(history + user + self.first_bias)
+        return torch.tanh(self.decoder(torch.tanh(self.encoder(first))))
+
+    def _histories(self, users: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """All items of users one after the other, the place of each one's user, and how many each user has."""
+        starts = self.history_starts[users]
+        lengths = self.history_starts[users + 1] - starts
+        owners = torch.arange(len(users), device=users.device).repeat_interleave(lengths)
+        places = torch.arange(len(owners), device=users.device) + (starts - (lengths.cumsum(0) - lengths))[owners]
+        return self.history_items[places], owners, lengths
+
+    def score(self, users: Tensor, items: Tensor) -> Tensor:
+        some, owners = torch.unique_consecutive(
+            users, return_inverse=True
+        )  # in training, pairs of a user stand together
+        return self._score(self.hidden(some)[owners], rows_of(self.items_out, items), rows_of(self.item_level, items))
+
+    def _score(self, hidden: Tensor, outputs: Tensor, levels: Tensor) -> Tensor:
+        return (hidden[:, None] * outputs).sum(dim=-1) + levels.squeeze(-1)
+
+    def score_block(self, users: Tensor) -> Tensor:
+        return self.hidden(users) @ self.items_out.T + self.item_level[:, 0]
+
+    def loss(self, batch: Batch) -> Tensor:
+        some, place = _runs(batch.users)
+        users, items = self.tensor(some), self.tensor(np.column_stack([batch.positives, batch.negatives]))
+        user, outputs = rows_of(self.users_in, users), rows_of(self.items_out, items)
+        owners = self.tensor(place)  # of each positive, its user among those of the batch
+        scores = self._score(self.hidden(users, user)[owners], outputs, rows_of(self.item_level, items))
+        loss = functional.softplus(-scores[:, 0]) + functional.softplus(scores[:, 1:]).sum(dim=1)
+        return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), user[owners])
+
+
+def _runs(users: IntArray) -> tuple[IntArray, IntArray]:
+    """Users of a batch once each, in order, and the place of each pair's user among them."""
+    new = np.concatenate([[True], users[1:] != users[:-1]])
+    return users[new], np.cumsum(new) - 1
