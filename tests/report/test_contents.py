@@ -97,7 +97,7 @@ def test_groups_are_complete_and_ordered_by_size(contents, material):
 
 
 def test_cases_are_the_extreme_users_and_no_user_comes_twice(contents, material):
-    top = top_candidates(material.pairs, material.candidates, material.calibrators["platt"])
+    top = top_candidates(material.pairs, material.calibrators["platt"], candidates=material.candidates)
     head = top.filter(pl.col("rank") <= 5).group_by("user_id").agg(pl.col("probability").mean())
     assert [case.kind for case in contents.cases] == ["Sure", "Mixed", "Ask first", "Ask first"]
     assert int(contents.cases[0].user) == head.sort("probability")["user_id"][-1]
@@ -188,7 +188,7 @@ def test_unusable_background_is_refused(material, error, word, background):
 def test_unusable_calibrators_and_tables_are_refused(material):
     with pytest.raises(EmptyError):
         gather_contents(material.pairs, {})
-    with pytest.raises(SettingError, match="'a'"):
+    with pytest.raises(SettingError, match="'platt'"):
         gather_contents(material.pairs, {"a": "platt"})
     with pytest.raises(NotFittedError):
         gather_contents(material.pairs, {"minmax": MinMaxCalibrator()})

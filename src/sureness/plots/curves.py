@@ -1,4 +1,4 @@
-"""Fitted maps: the probability that each calibrator gives to every score."""
+"""Fitted maps: the probability of every score by each calibrator."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray
-from sureness.calibration.base import Calibrator
-from sureness.errors import DataError
+from sureness.calibration.maps import ProbabilityMap, Who
+from sureness.errors import EmptyError
 from sureness.numerics.checks import check_scores, check_weight
 from sureness.plots.style import (
     BLUE,
@@ -39,19 +39,21 @@ class FittedCurves:
 
     grid: FloatArray  # (n_points,)
     probabilities: dict[str, FloatArray]  # name -> (n_points,); the first is the main one
-    fitted_range: tuple[float, float]  # scores that the main calibrator was fitted on
+    fitted_range: tuple[float, float] | None  # scores that the main calibrator was fitted on; None: unknown
     edges: FloatArray  # (n_bins + 1,)
     weight: FloatArray  # (n_bins,) weight of the scores in every bin
 
 
 def prepare_fitted_curves(
-    calibrators: Mapping[str, Calibrator],
+    calibrators: Mapping[str, ProbabilityMap],
     scores: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     n_points: int = 400,
 ) -> FittedCurves:
     """Evaluate fitted calibrators over the middle 99.9% of the scores.
+
+    A map that differs between users or segments is evaluated for an unknown user and segment.
 
     Examples
     --------
@@ -62,14 +64,16 @@ def prepare_fitted_curves(
     (array([0. , 0.5, 1. ]), (0.0, 2.0))
     """
     if not calibrators:
-        raise DataError("fitted curves need at least one calibrator, got none; give a dictionary of name: calibrator")
+        raise EmptyError("fitted curves need at least one calibrator, got none; give a dictionary of name: calibrator")
     checked = check_scores(scores).astype(np.float64)
     edges = spread_edges(checked, _N_BINS)
     grid = np.linspace(edges[0], edges[-1], n_points)
+    unknown = np.full(n_points, -1)
+    anyone = Who(n_points, users=unknown, segments=unknown)
     return FittedCurves(
         grid=grid,
-        probabilities={name: calibrator.probability(grid) for name, calibrator in calibrators.items()},
-        fitted_range=next(iter(calibrators.values())).score_range_,
+        probabilities={name: calibrator.probability_of(grid, anyone) for name, calibrator in calibrators.items()},
+        fitted_range=getattr(next(iter(calibrators.values())), "score_range_", None),
         edges=edges,
         weight=weights_in_bins(checked, check_weight(sample_weight, len(checked)), edges),
     )
@@ -86,8 +90,9 @@ def draw_fitted_curves(curves: FittedCurves, *, ax: Axes | None = None) -> Axes:
     'probability'
     """
     with drawing(ax, (4.6, 4.0)) as drawn:
-        low, high = np.clip(curves.fitted_range, curves.grid[0], curves.grid[-1])
-        drawn.axvspan(low, high, color=LIGHT_BLUE, alpha=0.16, linewidth=0, label="fitted range")
+        if curves.fitted_range is not None:
+            low, high = np.clip(curves.fitted_range, curves.grid[0], curves.grid[-1])
+            drawn.axvspan(low, high, color=LIGHT_BLUE, alpha=0.16, linewidth=0, label="fitted range")
         for place, (name, probability) in enumerate(curves.probabilities.items()):
             _draw_curve(drawn, place, name, curves.grid, probability)
         drawn.set(xlim=(curves.grid[0], curves.grid[-1]), ylim=(0, 1), ylabel="probability")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
-from sureness.calibration.base import Calibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots.tables import require_columns, with_ids_of
 from sureness.report.methods import TOP_N
@@ -42,17 +43,31 @@ class Case:
     items: tuple[CaseItem, ...]
 
 
-def top_candidates(pairs: ScoredPairs, candidates: pl.DataFrame | None, main: Calibrator) -> pl.DataFrame | None:
+def top_candidates(
+    pairs: ScoredPairs,
+    main: ProbabilityMap,
+    *,
+    candidates: pl.DataFrame | None = None,
+    segments: ArrayLike | None = None,
+) -> pl.DataFrame | None:
     """Each user's top items with probability and, if known, label; None if users or items are unknown."""
+    columns = ["user_id", "item_id", "score"]
     if candidates is None:
         if pairs.users is None or pairs.items is None:
             return None
         candidates = _table(pairs).drop("label")
-    require_columns(candidates, ("user_id", "item_id", "score"), "the candidates")
+        if segments is not None:
+            candidates = candidates.with_columns(segment=pl.Series(np.asarray(segments)))
+    if segments is not None:
+        columns.append("segment")
+    require_columns(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
-    top = candidates.select("user_id", "item_id", "score").with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
-    top = top.with_columns(probability=pl.Series(main.probability(top["score"].to_numpy())))
-    return _with_labels(top, pairs).sort("user_id", "rank")
+    top = candidates.select(columns).with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
+    probability = main.probability(
+        top["score"].to_numpy(), users=top["user_id"].to_numpy(),
+        segments=None if segments is None else top["segment"].to_numpy(),
+    )  # fmt: skip
+    return _with_labels(top.with_columns(probability=pl.Series(probability)), pairs).sort("user_id", "rank")
 
 
 def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[Case, ...]:

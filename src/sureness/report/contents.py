@@ -9,9 +9,9 @@ from typing import Literal
 
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
-from sureness.calibration.base import Calibrator
+from sureness.calibration.maps import ProbabilityMap, check_map
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import EmptyError, SettingError
+from sureness.errors import EmptyError
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
@@ -61,7 +61,7 @@ class Contents:
 
 def gather_contents(
     pairs: ScoredPairs,
-    calibrators: Mapping[str, Calibrator],
+    calibrators: Mapping[str, ProbabilityMap],
     *,
     background: Background = NO_BACKGROUND,
     additions: Additions = NO_ADDITIONS,
@@ -79,13 +79,17 @@ def gather_contents(
     (0.1667, ['cases', 'degree', 'groups'])
     """
     _check(calibrators)
-    probabilities = {name: calibrator.probability(pairs.scores) for name, calibrator in calibrators.items()}
+    segments = background.segments
+    probabilities = {
+        name: calibrator.probability(pairs.scores, users=pairs.users, segments=segments)
+        for name, calibrator in calibrators.items()
+    }
     name, main = next(iter(calibrators.items()))
     methods = judge_methods(pairs, calibrators, probabilities, n_resamples=n_resamples, progress=progress)
     before = uncalibrated(methods)
     n_users = None if pairs.users is None else group_codes(pairs.users)[1]
     shown = _shown(methods, before)
-    top = top_candidates(pairs, background.candidates, main)
+    top = top_candidates(pairs, main, candidates=background.candidates, segments=segments)
     groups, degrees = background.groups, background.user_degree
     return Contents(
         title=additions.title or "How sure is the recommender?",
@@ -113,15 +117,11 @@ def gather_contents(
     )
 
 
-def _check(calibrators: Mapping[str, Calibrator]) -> None:
+def _check(calibrators: Mapping[str, ProbabilityMap]) -> None:
     if not calibrators:
         raise EmptyError("a report needs at least one fitted calibrator, got none; give {name: calibrator}")
-    for name, calibrator in calibrators.items():
-        if not isinstance(calibrator, Calibrator):
-            raise SettingError(
-                f"every method of a report maps scores alone to probabilities, got {type(calibrator).__name__} as "
-                f"{name!r}; give a fitted Calibrator such as GaussianCalibrator"
-            )
+    for calibrator in calibrators.values():
+        check_map(calibrator)
 
 
 def _shown(methods: tuple[Method, ...], before: Method | None) -> list[str]:

@@ -48,13 +48,16 @@ class Background:
         Number of training interactions of each user.
     groups : array-like of shape (n_pairs,)
         A group for every pair, such as its domain; the main calibrator is judged on each.
-    candidates : DataFrame with user_id, item_id, score
+    segments : array-like of shape (n_pairs,)
+        The segment of every pair; needed by maps that differ between segments.
+    candidates : DataFrame with user_id, item_id, score and, with segments, segment
         Where the users' top items are taken from; by default the judged pairs.
     """
 
     items: pl.DataFrame | None = None
     user_degree: pl.DataFrame | None = None
     groups: ArrayLike | None = None
+    segments: ArrayLike | None = None
     candidates: pl.DataFrame | None = None
 
 

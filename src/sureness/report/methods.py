@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.calibration.base import Calibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
@@ -78,7 +78,7 @@ class GroupRow:
 
 def judge_methods(
     pairs: ScoredPairs,
-    calibrators: Mapping[str, Calibrator],
+    calibrators: Mapping[str, ProbabilityMap],
     probabilities: Mapping[str, FloatArray],
     *,
     n_resamples: int,
@@ -135,13 +135,23 @@ def _values(pairs: ScoredPairs, p: FloatArray, top: BoolArray | None) -> dict[st
     return values | {title: measured(measure, pairs, p) for title, measure in _LOSSES.items()}
 
 
-def _kind(calibrator: Calibrator) -> str:
+def _kind(calibrator: ProbabilityMap) -> str:
     return "rescaled" if isinstance(calibrator, MinMaxCalibrator | SigmoidCalibrator) else calibrator.estimand_
 
 
-def _facts(calibrator: Calibrator) -> tuple[tuple[str, str], ...]:
-    low, high = calibrator.score_range_
-    facts = [("fitted on", f"{count(calibrator.n_pairs_)} pairs"), ("scores from", f"{low:.4g} to {high:.4g}")]
+def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:
+    """What the map says about itself; maps per user or segment have no single range or set of parameters."""
+    facts = []
+    n_pairs: int | None = getattr(calibrator, "n_pairs_", None)
+    if n_pairs is not None:
+        facts.append(("fitted on", f"{count(n_pairs)} pairs"))
+    fitted_range: tuple[float, float] | None = getattr(calibrator, "score_range_", None)
+    if fitted_range is not None:
+        facts.append(("scores from", f"{fitted_range[0]:.4g} to {fitted_range[1]:.4g}"))
+    if calibrator.answers_for != "all":
+        facts.append(("maps", f"one per {calibrator.answers_for}"))
+    if calibrator.top is not None:
+        facts.append(("meant for", f"each user's best {count(calibrator.top)} candidates"))
     natural: dict[str, float] = getattr(calibrator, "natural_parameters_", {})
     return (*facts, *((name, f"{value:.6g}") for name, value in natural.items()))
 

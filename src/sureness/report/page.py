@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sureness import __version__
 from sureness._progress import Progress, silent
 from sureness.artefacts.files import replacing
-from sureness.calibration.base import Calibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
 from sureness.plots.saving import FONTS
@@ -45,7 +45,7 @@ class ReportSummary:
 def write_report(
     path: str | os.PathLike[str],
     pairs: ScoredPairs,
-    calibrators: Mapping[str, Calibrator],
+    calibrators: Mapping[str, ProbabilityMap],
     *,
     background: Background = NO_BACKGROUND,
     additions: Additions = NO_ADDITIONS,
@@ -62,8 +62,9 @@ def write_report(
     pairs : ScoredPairs
         Labelled pairs that no calibrator was fitted on. With users, intervals resample users; with items too, the page
         shows single users.
-    calibrators : mapping of name to fitted Calibrator
-        The first is the main one.
+    calibrators : mapping of name to fitted map
+        Calibrators for all pairs, per segment or per user, or chains of them. The first is the main one. Maps per user
+        need pairs with users, maps per segment need `segments` in the background.
     background : Background
         What is known about users and items: titles, degrees, groups, candidates.
     additions : Additions
