@@ -24,7 +24,7 @@ from sureness.workflows.listing import ListOptions, open_listing
 from sureness.workflows.options import Usually
 from sureness.workflows.plain import plain
 
-_NAMES = ("score", "label", "user_id", "item_id", "weight")
+_NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def report(
     table : path
         Pairs with score and label that no calibrator was fitted on.
     calibrators : sequence of paths
-        Saved calibrators; the first is the main one.
+        Saved maps: for all pairs, per segment (name the segment column) or per user; the first is the main one.
     output : path
     options : ReportOptions, optional
     columns : Columns, optional
@@ -86,7 +86,10 @@ def report(
     if options.utility is not None and options.lists is None:
         raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
     fitted = _load_all([Path(path) for path in calibrators])
-    rows, notes = _judged_rows(Path(table), columns, options.most_rows, options.group_column)
+    segmented = [] if columns.segment is None else ["segment"]
+    group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
+    extra = [*segmented, *([] if group_column is None else [group_column])]
+    rows, notes = _judged_rows(Path(table), columns, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
     log = _optional(options.train, columns, ["user_id"])
@@ -95,8 +98,9 @@ def report(
         background=Background(
             items=titles,
             user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
-            groups=None if options.group_column is None else rows[options.group_column].to_numpy(),
-            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score"]),
+            groups=None if group_column is None else rows[group_column].to_numpy(),
+            segments=rows["segment"].to_numpy() if segmented else None,
+            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented]),
         ),
         additions=Additions(title=options.title, notes=notes, list_sizes=_list_sizes(options, titles, progress)),
         figures_dir=options.figures, progress=progress,
@@ -112,12 +116,10 @@ def _load_all(paths: list[Path]) -> dict[str, Any]:
     return fitted
 
 
-def _judged_rows(
-    table: Path, columns: Columns, most_rows: int, group_column: str | None
-) -> tuple[pl.DataFrame, list[str]]:
+def _judged_rows(table: Path, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
     frame = scan_table(table, columns.renamed(*_NAMES))
-    wanted = ["score", "label", *([group_column] if group_column else [])]
+    wanted = ["score", "label", *extra]
     require_columns(frame, wanted, table)
     names = frame.collect_schema().names()
     frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))

@@ -1,0 +1,48 @@
+"""A report as a job on tables and saved maps."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sureness as sn
+from sureness.data.columns import Columns
+from sureness.errors import SettingError
+from sureness.workflows.reporting import ReportOptions, report
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Pairs of two shops, one of which likes nine times as much, and a map per shop."""
+    rng = np.random.default_rng(0)
+    shop = np.repeat(["a", "b"], 2_000)
+    score = rng.normal(size=4_000)
+    label = rng.random(4_000) < 1 / (1 + np.exp(np.where(shop == "a", 3, 0) - score))
+    users = np.tile(np.arange(200), 20)
+    table = pl.DataFrame({"user_id": users, "item_id": np.arange(4_000), "score": score, "label": label, "shop": shop})
+    table.write_parquet(tmp_path / "pairs.parquet")
+    sn.SegmentCalibrator().fit(score, label, segments=shop).save(tmp_path / "shops.json")
+    sn.PlattCalibrator().fit(score, label).save(tmp_path / "all.json")
+    return tmp_path
+
+
+def test_a_map_per_segment_is_judged_with_the_segment_column(folder):
+    found = report(
+        folder / "pairs.parquet", [folder / "shops.json", folder / "all.json"], folder / "page.html",
+        ReportOptions(group_column="shop"), columns=Columns(segment="shop"),
+    )  # fmt: skip
+    assert found.plain()["main"] == "shops"
+    assert found.summary.ece["shops"] < 0.05
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "one per segment" in page
+    groups = page[page.index('id="groups"') :]
+    assert set(re.findall(r'<th scope="row">(\w)</th>', groups)) == {"a", "b"}
+
+
+def test_a_map_per_segment_without_a_segment_column_is_refused(folder):
+    with pytest.raises(SettingError, match="segment"):
+        report(folder / "pairs.parquet", [folder / "shops.json"], folder / "page.html")
+    assert not (folder / "page.html").exists()
