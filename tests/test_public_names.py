@@ -41,7 +41,7 @@ def test_calibrating_loads_neither_torch_nor_matplotlib():
 def test_a_missing_torch_is_said_with_the_remedy():
     code = (
         "import sys; sys.modules['torch'] = None\nimport sureness as sn\n"
-        "try:\n    sn.BPR\nexcept sn.MissingExtraError as error:\n    print(error)"
+        "try:\n    sn.BPR().fit(None)\nexcept sn.MissingExtraError as error:\n    print(error)"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert "pip install 'sureness[models]'" in told
