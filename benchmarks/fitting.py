@@ -25,6 +25,7 @@ from benchmarks.exact import exact_family, exact_quadratic
 from benchmarks.samples import Pairs, gaussian_pairs, heavy_tailed_pairs, pairs_with_outlier
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_of
 from benchmarks.timing import growth, python, ratio, take_turns, timed
+from sureness.calibration import KanoulasCalibrator, ManmathaCalibrator
 
 _PATIENCE = 60.0  # seconds; a yardstick that would take longer is skipped, and the table says so
 
@@ -81,7 +82,7 @@ def families(scale: Scale) -> Table:
     """Every smooth family against a fit to every single pair."""
     kinds = (
         sn.TemperatureCalibrator, sn.PlattCalibrator, sn.BetaCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator,
-        sn.ManmathaCalibrator, sn.KanoulasCalibrator,
+        ManmathaCalibrator, KanoulasCalibrator,
     )  # fmt: skip
     samples = {
         "Gaussian": gaussian_pairs, "heavy tails": heavy_tailed_pairs, "one outlier at 10,000": pairs_with_outlier,

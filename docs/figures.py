@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import sureness as sn
+from sureness.calibration import MinMaxCalibrator
 from sureness.demo import prepare, study_lists
 from sureness.plots import (
     BLUE,
@@ -32,7 +33,7 @@ def before_and_after() -> None:
     study = prepare(sn.simulate(sn.SimulatorSettings(n_users=6_000)))
     test = study.test
     calibrated = sn.IsotonicCalibrator(strict=True).fit(study.calibration_set("unbiased"))
-    stretched = sn.MinMaxCalibrator().fit(test.scores, test.labels)
+    stretched = MinMaxCalibrator().fit(test.scores, test.labels)
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         axes = figure.subplots(1, 2)

@@ -120,7 +120,7 @@ def judge(calibrator: sn.Calibrator, data: sn.CalibrationSet, test: sn.ScoredPai
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sn.SurenessWarning)  # naive fits warn, and this compares with them
             probabilities = calibrator.fit(data).probability(test.scores)
-    except sn.NoMinimumError as error:
+    except sn.errors.NoMinimumError as error:
         return {"ece": None, "low": None, "high": None, "nll": None, "problem": str(error)}
     ece = sn.interval("ece", test.labels, probabilities, users=test.users)
     nll = sn.negative_log_likelihood(test.labels, probabilities)

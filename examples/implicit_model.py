@@ -12,6 +12,8 @@ import threadpoolctl
 from implicit.als import AlternatingLeastSquares
 
 import sureness as sn
+from sureness.calibration import MinMaxCalibrator
+from sureness.sources import from_implicit
 
 
 def simulated_log() -> sn.Interactions:
@@ -29,7 +31,7 @@ def main() -> None:
     model.fit(log.train.matrix, show_progress=False)
 
     # the five lines
-    source = sn.from_implicit(model, log.train)
+    source = from_implicit(model, log.train)
     pairs = sn.CalibrationSet.from_source(source, log.validation, seen=log.train)
     calibrator = sn.GaussianCalibrator().fit(pairs)
     test = sn.CalibrationSet.from_source(source, log.test, seen=log.train).gather()
@@ -37,7 +39,7 @@ def main() -> None:
 
     shown = pl.DataFrame({"user_id": test.users, "item_id": test.items, "probability": probabilities})
     print(shown.filter(user_id="user-0000").top_k(5, by="probability"))
-    before = sn.MinMaxCalibrator().fit(pairs).probability(test.scores)
+    before = MinMaxCalibrator().fit(pairs).probability(test.scores)
     for name, promised in (("scores stretched over 0 to 1", before), ("calibrated", probabilities)):
         error = sn.expected_calibration_error(test.labels, promised)
         at_the_top = sn.top_n_calibration_error(test.labels, promised, test.users, scores=test.scores)

@@ -51,4 +51,4 @@ def test_errors_are_what_people_catch():
     assert issubclass(sn.DataError, ValueError)
     assert issubclass(sn.FileError, OSError)
     assert issubclass(sn.MissingExtraError, ImportError)
-    assert issubclass(sn.NoMinimumError, sn.DataError)
+    assert issubclass(sn.errors.NoMinimumError, sn.DataError)

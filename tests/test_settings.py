@@ -5,6 +5,7 @@ import sklearn.base
 
 import sureness as sn
 from sureness._settings import clone
+from sureness.calibration import SigmoidCalibrator
 
 
 @pytest.mark.parametrize("copy", [clone, sklearn.base.clone], ids=["ours", "scikit-learn"])
@@ -15,7 +16,7 @@ from sureness._settings import clone
         sn.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
         sn.SegmentCalibrator(sn.IsotonicCalibrator(strict=True), strength=5.0),
         sn.PopularityPropensity(power=1.0),
-        sn.SigmoidCalibrator(),
+        SigmoidCalibrator(),
     ],
     ids=repr,
 )

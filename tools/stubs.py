@@ -20,11 +20,11 @@ def stubs() -> dict[Path, str]:
         package = ".".join(file.parent.relative_to(SOURCE).parts)
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if table := _table(tree):
-            found[file.with_suffix(".pyi")] = stub(package, table, _constants(tree))
+            found[file.with_suffix(".pyi")] = stub(package, table, _constants(tree), _modules(tree))
     return found
 
 
-def stub(package: str, table: dict[str, list[str]], constants: dict[str, str]) -> str:
+def stub(package: str, table: dict[str, list[str]], constants: dict[str, str], modules: tuple[str, ...] = ()) -> str:
     """The stub of a package whose names live in these modules.
 
     Examples
@@ -38,11 +38,12 @@ def stub(package: str, table: dict[str, list[str]], constants: dict[str, str]) -
     ]
     <BLANKLINE>
     """
-    imports = [
+    imports = [f"from {package} import {name} as {name}\n" for name in modules]
+    imports += [
         f"from {package}.{module} import {name} as {name}\n" for module in sorted(table) for name in table[module]
     ]
     assigned = [f"{name}: {kind}\n" for name, kind in constants.items()]
-    names = sorted({*constants, *(name for names in table.values() for name in names)})
+    names = sorted({*constants, *modules, *(name for names in table.values() for name in names)})
     listed = "".join(f'    "{name}",\n' for name in names)
     return "".join([_HEAD, *imports, "\n", *assigned, *["\n"] * bool(assigned), f"__all__ = [\n{listed}]\n"])
 
@@ -64,6 +65,12 @@ def _constants(tree: ast.Module) -> dict[str, str]:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.targets[0], ast.Name)
     }
+
+
+def _modules(tree: ast.Module) -> tuple[str, ...]:
+    """Modules that the package itself imports to offer them, such as `errors`."""
+    taken = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "sureness"]
+    return tuple(alias.name for node in taken for alias in node.names)
 
 
 if __name__ == "__main__":

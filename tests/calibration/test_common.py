@@ -12,14 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
 from sureness._settings import clone
+from sureness.calibration import MinMaxCalibrator, SigmoidCalibrator, all_calibrators
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import ParametricCalibrator
 from tests.conftest import draw_pairs
 
-EVERY = [*sn.all_calibrators(), sn.IsotonicCalibrator(strict=True), sn.GammaCalibrator(shift=0.1)]
+EVERY = [*all_calibrators(), sn.IsotonicCalibrator(strict=True), sn.GammaCalibrator(shift=0.1)]
 MONOTONE = [c for c in EVERY if c.monotone_by_design]
 SMOOTH = [c for c in EVERY if isinstance(c, ParametricCalibrator)]
-LEARNING = [c for c in EVERY if not isinstance(c, sn.MinMaxCalibrator | sn.SigmoidCalibrator)]
+LEARNING = [c for c in EVERY if not isinstance(c, MinMaxCalibrator | SigmoidCalibrator)]
 
 every = pytest.mark.parametrize("calibrator", EVERY, ids=repr)
 smooth = pytest.mark.parametrize("calibrator", SMOOTH, ids=repr)

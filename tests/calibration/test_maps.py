@@ -158,23 +158,23 @@ class TestWhoAnswers:
 
 class TestRefusals:
     def test_maps_of_users_need_users(self, world, segments):
-        with pytest.raises(sn.SettingError, match="users="):
+        with pytest.raises(sn.errors.SettingError, match="users="):
             fitted_to(sn.PerUserPlatt(), world, segments).probability([0.1])
 
     def test_maps_of_segments_need_segments(self, world, segments):
-        with pytest.raises(sn.SettingError, match="segments="):
+        with pytest.raises(sn.errors.SettingError, match="segments="):
             fitted_to(sn.SegmentCalibrator(), world, segments).probability([0.1])
-        with pytest.raises(sn.SettingError, match="segments="):
+        with pytest.raises(sn.errors.SettingError, match="segments="):
             sn.ConfidentRecommender(world.source, sn.SegmentCalibrator()).fit(world.train, world.validation)
 
     def test_segments_must_fit_the_source(self, world):
-        with pytest.raises(sn.SettingError, match="40"):
+        with pytest.raises(sn.errors.SettingError, match="40"):
             sn.ConfidentRecommender(world.source, sn.PlattCalibrator(), segments=Segments(np.array(["a"]))).fit(
                 world.train, world.validation
             )
 
     def test_a_chain_of_nothing_and_an_unfitted_chain_are_refused(self):
-        with pytest.raises(sn.SettingError):
+        with pytest.raises(sn.errors.SettingError):
             sn.MapChain.of()
         with pytest.raises(sn.NotFittedError):
             sn.MapChain([sn.PlattCalibrator()]).probability([0.1])
@@ -182,7 +182,7 @@ class TestRefusals:
     def test_a_chain_of_different_estimands_is_refused(self):
         scores, labels = np.arange(8.0), [0, 1, 0, 0, 1, 0, 1, 1]
         preference = sn.PlattCalibrator().fit(scores, labels, propensity=np.full(8, 0.9))
-        with pytest.raises(sn.SettingError, match="estimate"):
+        with pytest.raises(sn.errors.SettingError, match="estimate"):
             sn.MapChain.of(preference, sn.PlattCalibrator().fit(scores, labels))
 
     def test_who_counts_rows(self):

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import sureness as sn
+from sureness.calibration import KanoulasCalibrator, ManmathaCalibrator
 from tests.conftest import draw_pairs
 
 
@@ -66,8 +67,8 @@ def slsqp(design, labels, constraints):
 SOLVERS = {
     sn.GaussianCalibrator: gaussian_by_slsqp,
     sn.GammaCalibrator: gamma_by_slsqp,
-    sn.ManmathaCalibrator: manmatha_by_slsqp,
-    sn.KanoulasCalibrator: kanoulas_by_slsqp,
+    ManmathaCalibrator: manmatha_by_slsqp,
+    KanoulasCalibrator: kanoulas_by_slsqp,
 }
 
 
@@ -93,7 +94,7 @@ def test_both_kinds_of_cases_occur_in_that_comparison():
     assert free.coef_.min() > 0
 
 
-@pytest.mark.parametrize("kind", [sn.GaussianCalibrator, sn.GammaCalibrator, sn.ManmathaCalibrator, sn.PlattCalibrator])
+@pytest.mark.parametrize("kind", [sn.GaussianCalibrator, sn.GammaCalibrator, ManmathaCalibrator, sn.PlattCalibrator])
 def test_natural_parameters_give_the_map_inside_the_fitted_range(kind):
     scores, labels = draw_pairs(2_000)
     fitted = kind().fit(scores, labels)
@@ -108,7 +109,7 @@ def test_natural_parameters_give_the_map_inside_the_fitted_range(kind):
 
 def test_natural_parameters_of_kanoulas():
     scores, labels = draw_pairs(2_000)
-    fitted = sn.KanoulasCalibrator().fit(scores, labels)
+    fitted = KanoulasCalibrator().fit(scores, labels)
     n, v = fitted.natural_parameters_, scores - scores.min() + 0.01 * np.ptp(scores)
     z = n["a"] * v**2 + n["b"] * v + n["b_log"] * np.log(v) + n["c"]
     assert_allclose(expit(z), fitted.probability(scores), atol=1e-9)
@@ -159,7 +160,7 @@ def test_gamma_scores_make_gamma_right():
 
 def test_outside_the_fitted_range_the_log_odds_follow_the_tangent():
     scores, labels = draw_pairs(5_000)
-    for kind in (sn.GaussianCalibrator, sn.GammaCalibrator, sn.KanoulasCalibrator):
+    for kind in (sn.GaussianCalibrator, sn.GammaCalibrator, KanoulasCalibrator):
         fitted = kind().fit(scores, labels)
         for end, sign in ((scores.min(), -1), (scores.max(), 1)):
             p = fitted.probability(end + sign * np.array([1e-6, 1, 2, 3]))
@@ -179,7 +180,7 @@ def test_without_the_constraint_the_map_may_decrease_and_fits_better():
 
 
 def test_perfect_separation_is_refused_with_a_reason():
-    with pytest.raises(sn.NoMinimumError, match="separate positives from negatives perfectly"):
+    with pytest.raises(sn.errors.NoMinimumError, match="separate positives from negatives perfectly"):
         sn.PlattCalibrator().fit([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1])
 
 

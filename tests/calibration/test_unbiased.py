@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 import sureness as sn
+from sureness.calibration import KanoulasCalibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from tests.conftest import draw_pairs
 
@@ -138,17 +139,17 @@ def impossible():
     return scores, labels, np.where(labels, 0.2, 1.0)
 
 
-@pytest.mark.parametrize("kind", [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, sn.KanoulasCalibrator])
+@pytest.mark.parametrize("kind", [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, KanoulasCalibrator])
 def test_a_risk_without_minimum_is_explained_not_returned(kind):
     scores, labels, omega = impossible()
-    with pytest.raises(sn.NoMinimumError, match=r"from the score .* a mean of .* clip the propensities higher"):
+    with pytest.raises(sn.errors.NoMinimumError, match=r"from the score .* a mean of .* clip the propensities higher"):
         kind().fit(scores, labels, propensity=omega)
 
 
 def test_the_remedies_work():
     scores, labels, omega = impossible()
     labels = labels & (np.random.default_rng(1).random(len(labels)) < 0.9)  # not perfectly separated
-    with pytest.raises(sn.NoMinimumError):
+    with pytest.raises(sn.errors.NoMinimumError):
         sn.PlattCalibrator().fit(scores, labels, propensity=omega)
     assert sn.PlattCalibrator(risk="weighted").fit(scores, labels, propensity=omega).estimand_ == "preference"
     assert sn.PlattCalibrator().fit(scores, labels, propensity=np.maximum(omega, 0.95)).estimand_ == "preference"

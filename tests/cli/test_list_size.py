@@ -20,6 +20,7 @@ from sureness.list_size.expectation import expected_utility
 from sureness.list_size.policies import ExpectedUtility
 from sureness.models.runs import save_split
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.sources import load_source, save_source
 from sureness.workflows import _user_blocks
 from sureness.workflows._deciding import Tally, decide_block
 from tests.cli.runner import refused, run, succeed
@@ -301,14 +302,14 @@ def runs(tmp_path_factory, split):
     """A folder as `sureness train` leaves it; user 7 has no candidates once the test is known too."""
     folder = tmp_path_factory.mktemp("runs")
     source = sn.svd_source(split.train, n_factors=4)
-    sn.save_source(source, folder / "run" / "model")
+    save_source(source, folder / "run" / "model")
     save_split(split, folder / "run", {"protocol": "ratio"})
-    sn.save_source(source, folder / "alone")
+    save_source(source, folder / "alone")
     return folder
 
 
 def fitted(runs, split, **settings):
-    source = sn.load_source(runs / "run" / "model")
+    source = load_source(runs / "run" / "model")
     return ConfidentRecommender(source, **settings).fit(split.train, split.validation)
 
 
@@ -405,7 +406,7 @@ def test_a_source_alone_takes_its_logs_from_files(runs, split, tmp_path):
 
 
 def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
-    sn.save_source(sn.load_source(runs / "run" / "model"), tmp_path / "run" / "model")
+    save_source(load_source(runs / "run" / "model"), tmp_path / "run" / "model")
     save_split(split, tmp_path / "run", {"protocol": "preference", "positive_above": 3})
     done = run("list-size", "--model", "run", "-o", "lists.parquet", cwd=tmp_path)
     assert done.returncode == 0

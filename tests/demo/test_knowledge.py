@@ -78,7 +78,7 @@ def test_propensities_far_too_small_leave_no_minimum():
     source = sn.svd_source(world.train, n_factors=7)
     tiny = sn.GivenPropensity(np.full(100, 0.004))
     data = sn.CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=tiny, held_out_share=0.1)
-    with pytest.raises(sn.NoMinimumError):
+    with pytest.raises(sn.errors.NoMinimumError):
         sn.GaussianCalibrator().fit(data)
     fit = try_fit("gaussian", data)
     assert fit.calibrator is None

@@ -7,6 +7,7 @@ import pytest
 
 import sureness as sn
 from sureness.errors import DataError
+from sureness.list_size import Lists, scale_odds
 from sureness.list_size.base import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
 
@@ -67,7 +68,7 @@ class TestTails:
     @pytest.mark.parametrize("tail", [[np.nan], [-1.0], [np.inf], [1.0, 2.0], "a"])
     def test_scaled_odds_check_their_tail(self, tail):
         with pytest.raises(DataError, match="tail must"):
-            sn.scale_odds([[0.5, 0.4]], 1.2, tail=tail)
+            scale_odds([[0.5, 0.4]], 1.2, tail=tail)
 
     @pytest.mark.parametrize("target", [np.inf, 1e300, 1e12, "x", [1.0, 2.0]])
     def test_an_absurd_number_of_relevant_items_is_refused_at_once(self, target):
@@ -88,7 +89,7 @@ class _Own(ListSizePolicy):
 @pytest.mark.parametrize("answer", [[np.nan, np.nan], np.array([[1, 2]]), [1], 3, [1.7, 2.2], None, ["a", "b"]])
 def test_a_policy_must_answer_with_whole_numbers(answer):
     with pytest.raises(DataError, match="must return 2 whole numbers"):
-        _Own(answer).sizes(sn.Lists.of(probabilities=[[0.5], [0.4]]))
+        _Own(answer).sizes(Lists.of(probabilities=[[0.5], [0.4]]))
 
 
 def test_the_recommender_keeps_its_own_row(fitted):
@@ -116,7 +117,7 @@ def test_infinite_scores_are_named():
 )
 def test_lists_are_not_rounded_into_shape(wrong):
     with pytest.raises(DataError, match="must be"):
-        sn.Lists.of(**({"probabilities": [[0.5, 0.4]]} | wrong))
+        Lists.of(**({"probabilities": [[0.5, 0.4]]} | wrong))
 
 
 @pytest.mark.parametrize("sure", [np.nan, -3.0])

@@ -7,6 +7,7 @@ import pytest
 
 import sureness as sn
 from sureness.data.interactions import union
+from sureness.list_size import RandomSize
 from sureness.pipeline.choosing import SIMPLE, _halves
 from tests.pipeline.worlds import shop
 
@@ -97,7 +98,7 @@ class TestFallingBack:
         assert found <= 1
 
     def test_a_way_that_is_worse_than_any_fixed_size_is_no_reason_to_leave_it(self, differing):
-        bad = [sn.ConfidentRecommender(differing.source, sn.PlattCalibrator(), sn.RandomSize(max_size=15))]
+        bad = [sn.ConfidentRecommender(differing.source, sn.PlattCalibrator(), RandomSize(max_size=15))]
         choice = sn.choose_list_sizes(bad, differing.train, differing.validation)
         assert not choice.fell_back
         assert choice.reason == "nothing has more f1 on held-out halves than the best fixed size"

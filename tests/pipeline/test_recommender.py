@@ -13,6 +13,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone
 from sureness.evaluation import ranking
+from sureness.list_size import Oracle, RandomSize
 from sureness.list_size.expectation import expected_utility, shift_log_odds
 from sureness.list_size.policies import best_sizes
 from sureness.pipeline import summaries
@@ -135,7 +136,7 @@ class TestLists:
 
     @pytest.mark.parametrize(
         "policy",
-        [sn.FixedSize(3), sn.BestFixedSize(max_size=10), sn.Threshold(0.3, max_size=10), sn.RandomSize(max_size=10),
+        [sn.FixedSize(3), sn.BestFixedSize(max_size=10), sn.Threshold(0.3, max_size=10), RandomSize(max_size=10),
          sn.ValidationBest(max_size=10)],
         ids=repr,
     )  # fmt: skip
@@ -157,7 +158,7 @@ class TestLists:
 
     def test_the_oracle_cannot_recommend(self, small):
         with pytest.raises(sn.DataError, match="needs the hits of the lists, got none"):
-            fitted(small, policy=sn.Oracle(max_size=10)).recommend()
+            fitted(small, policy=Oracle(max_size=10)).recommend()
 
 
 class TestSummaries:
@@ -328,7 +329,7 @@ class TestMaps:
             sn.ConfidentRecommender(small.source, sn.PlattCalibrator()).fit(None, small.validation, refit=False)
 
     def test_what_is_no_map_is_refused(self, small):
-        with pytest.raises(sn.SettingError, match="'platt'"):
+        with pytest.raises(sn.errors.SettingError, match="'platt'"):
             sn.ConfidentRecommender(small.source, "platt").fit(small.train, small.validation)
 
     @EVERY
@@ -393,7 +394,7 @@ class TestTopTables:
 class TestEvaluating:
     def test_lists_are_judged_beside_other_policies(self, small):
         recommender = fitted(small)
-        others = {"three": sn.FixedSize(3), "oracle": sn.Oracle(max_size=10)}
+        others = {"three": sn.FixedSize(3), "oracle": Oracle(max_size=10)}
         compared = recommender.evaluate(small.test, policies=others)
         assert compared.utility == "f1"
         assert compared.table["policy"].to_list() == ["this", "three", "oracle"]

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
+from sureness.sources import PartialFunctionSource
 from sureness.sources.base import KnownScores, PartialSource, user_blocks
 from sureness.sources.tables import score_pairs
 
@@ -184,7 +185,7 @@ def test_functions_may_leave_gaps():
     def function(users):
         return np.array([[1.0, np.nan, 3.0], [np.nan, -np.inf, np.nan]])[users]
 
-    source = sn.PartialFunctionSource(function, n_users=2, n_items=3)
+    source = PartialFunctionSource(function, n_users=2, n_items=3)
     assert isinstance(source, PartialSource)
     assert source.known_block(np.array([0, 1])).starts.tolist() == [0, 2, 2]
     assert source.score_block(np.array([0]))[0, 1] == np.float32(0.99999994)

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 import sureness as sn
 from sureness.data.ids import IdMap
+from sureness.sources import load_source, save_source
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = IdMap.of(["ann", "bob", "zoë", "Ødegård"]), IdMap.of([3, 7, 9])
@@ -32,7 +33,7 @@ every_source = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.k
 
 @pytest.fixture
 def saved(tmp_path):
-    sn.save_source(SOURCES["factors with everything"], tmp_path / "source")
+    save_source(SOURCES["factors with everything"], tmp_path / "source")
     return tmp_path / "source"
 
 
@@ -42,8 +43,8 @@ def same_ids(first, second):
 
 @every_source
 def test_a_source_comes_back_as_it_was(source, tmp_path):
-    sn.save_source(source, tmp_path / "source")
-    found = sn.load_source(tmp_path / "source")
+    save_source(source, tmp_path / "source")
+    found = load_source(tmp_path / "source")
     assert type(found) is type(source)
     everyone = np.arange(source.n_users)
     assert_array_equal(found.score_block(everyone), source.score_block(everyone))
@@ -53,7 +54,7 @@ def test_a_source_comes_back_as_it_was(source, tmp_path):
 
 
 def test_arrays_stay_on_disk(saved):
-    source = sn.load_source(saved)
+    source = load_source(saved)
     assert isinstance(source.user_factors, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         source.user_factors[0, 0] = 1.0
@@ -73,9 +74,9 @@ def test_nothing_in_the_folder_can_be_executed(saved):
 
 
 def test_a_source_may_be_saved_over_itself(saved):
-    before = sn.load_source(saved)
-    sn.save_source(before, saved)
-    assert_array_equal(sn.load_source(saved).user_factors, before.user_factors)
+    before = load_source(saved)
+    save_source(before, saved)
+    assert_array_equal(load_source(saved).user_factors, before.user_factors)
 
 
 @pytest.mark.parametrize("name", ["arrays.safetensors", "users.parquet", "items.parquet", "manifest.json"])
@@ -87,8 +88,8 @@ def test_damage_anywhere_is_noticed(saved, name, damage):
     (saved / name).write_bytes({"flipped": content, "cut": content[:-1], "empty": b""}[damage])
     if (name, damage) == ("manifest.json", "cut"):  # the last byte is the end of the line
         (saved / name).write_bytes(content[:-2])
-    with pytest.raises(sn.ArtefactError, match=f"{name} is damaged"):
-        sn.load_source(saved)
+    with pytest.raises(sn.errors.ArtefactError, match=f"{name} is damaged"):
+        load_source(saved)
 
 
 def rewrite_manifest(folder, **change):
@@ -113,8 +114,8 @@ def rewrite_manifest(folder, **change):
 )
 def test_other_kinds_and_newer_versions_are_refused(saved, change, message):
     rewrite_manifest(saved, **change)
-    with pytest.raises(sn.ArtefactError, match=message):
-        sn.load_source(saved)
+    with pytest.raises(sn.errors.ArtefactError, match=message):
+        load_source(saved)
 
 
 def test_sources_that_compute_cannot_be_saved(tmp_path):
@@ -122,7 +123,7 @@ def test_sources_that_compute_cannot_be_saved(tmp_path):
     with pytest.raises(
         sn.DataError, match="only factors, matrices and candidate tables can be saved, got FunctionSour"
     ):
-        sn.save_source(source, tmp_path / "source")
+        save_source(source, tmp_path / "source")
 
 
 @pytest.mark.parametrize("moment", ["_write_arrays", "write_ids"])
@@ -135,11 +136,11 @@ def killing(*arguments):
     plain(*arguments)
     os.kill(os.getpid(), signal.SIGKILL)
 saving.{moment} = killing
-sn.save_source(sn.MatrixSource(np.ones((4, 3)), users=sn.IdMap.of(list("abcd"))), sys.argv[1])
+save_source(sn.MatrixSource(np.ones((4, 3)), users=sn.IdMap.of(list("abcd"))), sys.argv[1])
 """
     done = subprocess.run([sys.executable, "-c", script, str(saved)], capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert_array_equal(sn.load_source(saved).user_factors, FACTORS[0])
+    assert_array_equal(load_source(saved).user_factors, FACTORS[0])
 
 
 @pytest.mark.parametrize("limit", [100, 20_000], ids=["no room for arrays", "no room for ids"])
@@ -153,7 +154,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 if {limit} < 1_000:
     source = sn.MatrixSource(np.ones((100, 100)))
 try:
-    sn.save_source(source, sys.argv[1])
+    save_source(source, sys.argv[1])
 except sn.FileError as error:
     sys.exit(f"refused: {{error}}")
 """
@@ -161,5 +162,5 @@ except sn.FileError as error:
     assert done.returncode == 1, done.stderr
     assert f"refused: cannot write {saved}: " in done.stderr
     assert "File too large" in done.stderr
-    assert_array_equal(sn.load_source(saved).user_factors, FACTORS[0])
+    assert_array_equal(load_source(saved).user_factors, FACTORS[0])
     assert [file.name for file in saved.parent.iterdir()] == ["source"]

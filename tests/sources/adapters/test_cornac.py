@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.sources import from_cornac
 from tests.sources.adapters.shop import ITEMS, TRIPLES, USERS, assert_same_scores
 
 cornac = pytest.importorskip("cornac", reason="Cornac is not installed")
@@ -49,7 +50,7 @@ def own_scores(model):
 @pytest.mark.parametrize("make", FACTOR_MODELS.values(), ids=FACTOR_MODELS.keys())
 def test_factor_models_become_factors(make, train):
     model = make().fit(train)
-    source = sn.from_cornac(model)
+    source = from_cornac(model)
     assert isinstance(source, sn.FactorSource)
     assert_same_scores(source, own_scores(model))
 
@@ -79,22 +80,22 @@ def test_users_and_items_of_the_test_set_alone_are_left_out(make):
     split = cornac.eval_methods.BaseMethod.from_splits(rows[:-2], rows[-2:], exclude_unknowns=False)
     model = make().fit(split.train_set)
     assert len(model.uid_map) == len(USERS) + 1
-    assert_same_scores(sn.from_cornac(model), own_scores(model))
+    assert_same_scores(from_cornac(model), own_scores(model))
 
 
 def test_ids_can_be_converted(train):
     model = FACTOR_MODELS["MF"]().fit(cornac.data.Dataset.from_uir([("7", "30", 1.0), ("10", "4", 2.0)]))
-    assert sn.from_cornac(model).users.ids.to_list() == ["10", "7"]
-    source = sn.from_cornac(model, id_type=int)
+    assert from_cornac(model).users.ids.to_list() == ["10", "7"]
+    source = from_cornac(model, id_type=int)
     assert source.users.ids.to_list() == [7, 10]
     assert source.score_block(np.array([0]))[0, 1] == pytest.approx(model.score(model.uid_map["7"])[0], rel=1e-5)
     named = FACTOR_MODELS["MF"]().fit(train)
     with pytest.raises(sn.DataError, match="id_type=int needs ids that are whole numbers, got"):
-        sn.from_cornac(named, id_type=int)
+        from_cornac(named, id_type=int)
     with pytest.raises(sn.DataError, match="id_type must be int or str"):
-        sn.from_cornac(named, id_type=float)
+        from_cornac(named, id_type=float)
 
 
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(sn.NotFittedError, match="MF is not fitted yet"):
-        sn.from_cornac(models.MF())
+        from_cornac(models.MF())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.sources import from_implicit
 from tests.sources.adapters.shop import ITEMS, LOG, MATRIX, N_ITEMS, N_USERS, USERS, assert_same_scores, dense
 
 als = pytest.importorskip("implicit.als", reason="implicit is not installed")
@@ -51,7 +52,7 @@ def own_scores(model, matrix=MATRIX):
 @pytest.mark.parametrize("make", FACTOR_MODELS.values(), ids=FACTOR_MODELS.keys())
 def test_factor_models_score_as_they_recommend_with_ids_in_any_order(make):
     model = fitted(make())
-    source = sn.from_implicit(model, users=USERS, items=ITEMS)
+    source = from_implicit(model, users=USERS, items=ITEMS)
     assert isinstance(source, sn.FactorSource)
     assert_same_scores(source, own_scores(model))
 
@@ -68,12 +69,12 @@ def test_interactions_lend_their_ids(make):
 def test_ids_may_be_a_mapping_to_rows():
     model = fitted(FACTOR_MODELS["als"]())
     mapping = {name: row for row, name in reversed(list(enumerate(USERS)))}
-    assert_same_scores(sn.from_implicit(model, users=mapping, items=ITEMS), own_scores(model))
+    assert_same_scores(from_implicit(model, users=mapping, items=ITEMS), own_scores(model))
 
 
 def test_without_ids_rows_are_numbers():
     model = fitted(FACTOR_MODELS["bpr"]())
-    source = sn.from_implicit(model)
+    source = from_implicit(model)
     assert source.users is None
     np.testing.assert_allclose(dense(source), own_scores(model), rtol=1e-5, atol=1e-6)
 
@@ -82,7 +83,7 @@ def test_without_ids_rows_are_numbers():
 def test_item_item_models_score_as_they_recommend(kind):
     weighted = MATRIX.multiply(np.linspace(0.5, 2, N_ITEMS)).tocsr()
     model = fitted(kind(K=4, num_threads=1), weighted)
-    source = sn.from_implicit(model, weighted, users=USERS, items=ITEMS)
+    source = from_implicit(model, weighted, users=USERS, items=ITEMS)
     assert_same_scores(source, own_scores(model, weighted))
 
 
@@ -90,7 +91,7 @@ def test_the_sentinel_of_item_item_models_is_gone():
     model = fitted(CosineRecommender(K=2, num_threads=1), LOG.matrix)
     _, theirs = model.recommend(0, LOG.matrix[0], items=np.arange(N_ITEMS), filter_already_liked_items=False)
     assert theirs.min() < -1e38
-    assert dense(sn.from_implicit(model, LOG)).min() == 0
+    assert dense(from_implicit(model, LOG)).min() == 0
 
 
 def test_models_of_the_graphics_card_come_to_the_processor():
@@ -117,7 +118,7 @@ def test_approximate_search_is_looked_through():
 @pytest.mark.parametrize("make", [*FACTOR_MODELS.values(), CosineRecommender])
 def test_models_that_are_not_fitted_are_refused(make):
     with pytest.raises(sn.NotFittedError, match="is not fitted yet; fit it before you take its scores"):
-        sn.from_implicit(make(), LOG)
+        from_implicit(make(), LOG)
 
 
 @pytest.mark.parametrize(
@@ -130,12 +131,12 @@ def test_models_that_are_not_fitted_are_refused(make):
 )
 def test_ids_that_do_not_fit_are_refused(more, message):
     with pytest.raises(sn.DataError, match=message):
-        sn.from_implicit(fitted(FACTOR_MODELS["als"]()), **more)
+        from_implicit(fitted(FACTOR_MODELS["als"]()), **more)
 
 
 def test_item_item_models_need_the_interactions():
     model = fitted(CosineRecommender(K=4, num_threads=1))
     with pytest.raises(sn.DataError, match="needs the interactions it was fitted on; give interactions="):
-        sn.from_implicit(model)
+        from_implicit(model)
     with pytest.raises(sn.DataError, match="interactions must have the 15 items of the model, got 14"):
-        sn.from_implicit(model, MATRIX[:, :14])
+        from_implicit(model, MATRIX[:, :14])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.sources import from_lenskit
 from tests.sources.adapters.shop import ITEMS, LOG, TRIPLES, USERS, assert_same_scores
 
 lenskit = pytest.importorskip("lenskit", reason="LensKit is not installed")
@@ -53,7 +54,7 @@ def trained(scorer, data, build=topn_pipeline):
 def test_pipelines_score_as_lenskit_does(make, data):
     pipeline = trained(make(), data)
     own = [lenskit.score(pipeline, user, ITEMS).scores() for user in USERS]
-    assert_same_scores(sn.from_lenskit(pipeline), own)
+    assert_same_scores(from_lenskit(pipeline), own)
 
 
 @pytest.mark.parametrize("name", ["BiasedMF", "ImplicitMF", "FlexMF explicit", "FlexMF implicit", "UserKNN"])
@@ -66,7 +67,7 @@ def test_scorers_by_themselves_use_what_they_learned(name, data):
 
 
 def test_items_without_neighbours_are_unknown_and_left_out_of_the_calibration_set(data):
-    source = sn.from_lenskit(trained(SCORERS["ItemKNN"](), data))
+    source = from_lenskit(trained(SCORERS["ItemKNN"](), data))
     known = source.known_block(np.arange(source.n_users))
     assert 0 < len(known.scores) < source.n_users * source.n_items
     pairs = sn.CalibrationSet.from_source(source, LOG).gather()
@@ -77,18 +78,18 @@ def test_another_part_of_the_pipeline_can_be_asked(data):
     pipeline = trained(SCORERS["ItemKNN"](), data, predict_pipeline)
     own = [lenskit.predict(pipeline, user, ITEMS).scores() for user in USERS]
     assert np.isfinite(own).all()  # it falls back to the biases
-    assert_same_scores(sn.from_lenskit(pipeline, component="rating-predictor"), own)
+    assert_same_scores(from_lenskit(pipeline, component="rating-predictor"), own)
     with pytest.raises(sn.DataError, match="component must be a part of the pipeline, one of .*, got 'oracle'"):
-        sn.from_lenskit(pipeline, component="oracle")
+        from_lenskit(pipeline, component="oracle")
 
 
 def test_a_scorer_that_needs_histories_is_refused_without_its_pipeline(data):
     scorer = trained(SCORERS["ItemKNN"](), data).component("scorer")
     with pytest.raises(sn.DataError, match="ItemKNNScorer does not say who its users are.* give the trained pipeline"):
-        sn.from_lenskit(scorer)
+        from_lenskit(scorer)
 
 
 @pytest.mark.parametrize("make", [SCORERS["ImplicitMF"], lambda: topn_pipeline(SCORERS["ImplicitMF"]())])
 def test_what_is_not_trained_is_refused(make):
     with pytest.raises(sn.DataError, match="or is not trained"):
-        sn.from_lenskit(make())
+        from_lenskit(make())

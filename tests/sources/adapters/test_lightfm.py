@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix, hstack, identity
 
 import sureness as sn
+from sureness.sources import from_lightfm
 from tests.sources.adapters.shop import ITEMS, MATRIX, N_ITEMS, N_USERS, USERS, assert_same_scores
 
 lightfm = pytest.importorskip("lightfm", reason="LightFM is not installed; make test-adapters has it")
@@ -33,7 +34,7 @@ def test_scores_are_those_of_predict(loss):
 
 def test_features_are_part_of_the_scores():
     model = fitted("warp", item_features=GENRES)
-    source = sn.from_lightfm(model, users=USERS, items=ITEMS, item_features=GENRES)
+    source = from_lightfm(model, users=USERS, items=ITEMS, item_features=GENRES)
     assert_same_scores(source, own_scores(model, item_features=GENRES))
 
 
@@ -42,9 +43,9 @@ def test_the_mappings_of_its_dataset_are_ids():
     dataset.fit(USERS, ITEMS)
     users, _, items, _ = dataset.mapping()
     model = fitted("bpr")
-    assert_same_scores(sn.from_lightfm(model, users=users, items=items), own_scores(model))
+    assert_same_scores(from_lightfm(model, users=users, items=items), own_scores(model))
 
 
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(sn.NotFittedError, match="LightFM is not fitted yet"):
-        sn.from_lightfm(lightfm.LightFM())
+        from_lightfm(lightfm.LightFM())

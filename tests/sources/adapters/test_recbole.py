@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.sources import from_recbole
 from tests.sources.adapters.shop import ITEMS, TRIPLES, USERS, assert_same_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:Warning")  # an old library on new ones
@@ -70,15 +71,15 @@ def test_models_score_as_in_the_full_ranking(name, shop, monkeypatch):
 def test_text_ids_can_become_numbers(shop, monkeypatch):
     model, dataset, _ = trained("BPR", shop, monkeypatch)
     with pytest.raises(sn.DataError, match="id_type=int needs ids that are whole numbers"):
-        sn.from_recbole(model, dataset, id_type=int)
+        from_recbole(model, dataset, id_type=int)
     monkeypatch.setitem(dataset.field2id_token, dataset.uid_field, ["[PAD]", *range(len(USERS))])
-    assert sn.from_recbole(model, dataset, id_type=int).items.ids.to_list() == sorted(ITEMS)
+    assert from_recbole(model, dataset, id_type=int).items.ids.to_list() == sorted(ITEMS)
 
 
 def test_the_model_is_left_as_it_was(shop, monkeypatch):
     model, dataset, _ = trained("BPR", shop, monkeypatch)
     model.train()
-    sn.from_recbole(model, dataset).score_block(np.array([0]))
+    from_recbole(model, dataset).score_block(np.array([0]))
     assert model.training
 
 
@@ -86,4 +87,4 @@ def test_sequential_models_are_refused():
     from recbole.model.sequential_recommender import GRU4Rec
 
     with pytest.raises(sn.DataError, match="GRU4Rec scores what comes after a sequence"):
-        sn.from_recbole(GRU4Rec.__new__(GRU4Rec), None)
+        from_recbole(GRU4Rec.__new__(GRU4Rec), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sureness as sn
+from sureness.sources import from_surprise
 from tests.sources.adapters.shop import ITEMS, TRIPLES, USERS, assert_same_scores
 
 surprise = pytest.importorskip("surprise", reason="Surprise is not installed; make test-adapters has it")
@@ -39,7 +40,7 @@ def own_scores(algo):
 @pytest.mark.parametrize("make", FACTOR_MODELS.values(), ids=FACTOR_MODELS.keys())
 def test_factor_models_become_factors(make):
     algo = make().fit(trainset())
-    source = sn.from_surprise(algo)
+    source = from_surprise(algo)
     assert isinstance(source, sn.FactorSource)
     assert_same_scores(source, own_scores(algo))
 
@@ -63,9 +64,9 @@ def test_an_algorithm_with_an_estimate_of_its_own_is_asked():
 
 def test_text_ids_of_files_can_become_numbers():
     algo = FACTOR_MODELS["SVD"]().fit(trainset([("10", "4", 2.0), ("7", "30", 3.0)]))
-    assert sn.from_surprise(algo, id_type=int).users.ids.to_list() == [7, 10]
+    assert from_surprise(algo, id_type=int).users.ids.to_list() == [7, 10]
 
 
 def test_an_algorithm_that_is_not_fitted_is_refused():
     with pytest.raises(sn.NotFittedError, match="SVD is not fitted yet"):
-        sn.from_surprise(surprise.SVD())
+        from_surprise(surprise.SVD())
