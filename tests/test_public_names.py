@@ -47,8 +47,19 @@ def test_a_missing_torch_is_said_with_the_remedy():
     assert "pip install 'sureness[models]'" in told
 
 
+def test_about_a_hundred_names_are_at_the_top():
+    assert len(sn.__all__) <= 100
+
+
 def test_errors_are_what_people_catch():
     assert issubclass(sn.DataError, ValueError)
     assert issubclass(sn.FileError, OSError)
     assert issubclass(sn.MissingExtraError, ImportError)
     assert issubclass(sn.errors.NoMinimumError, sn.DataError)
+
+
+def test_every_error_has_a_code_of_its_own():
+    every = [value for value in vars(sn.errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    codes = [error.code for error in every if issubclass(error, sn.SurenessError)]
+    assert len(codes) == len(set(codes)) >= 15
+    assert all(f"{code} " in sn.errors.__doc__ for code in codes)

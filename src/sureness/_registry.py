@@ -17,7 +17,7 @@ Family = Literal["calibrator", "map", "policy", "utility", "model", "source", "a
 
 _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.list_size.policies"
 
-_TABLE: dict[Family, dict[str, str | type]] = {
+_TABLE: dict[Family, dict[str, object]] = {
     "calibrator": {  # the methods of chapter 2, in the order of its tables
         "minmax": f"{_CALIBRATION}.rescaling:MinMaxCalibrator",
         "sigmoid": f"{_CALIBRATION}.rescaling:SigmoidCalibrator",
@@ -82,7 +82,6 @@ _TABLE: dict[Family, dict[str, str | type]] = {
     "saved": {  # what else can be saved and opened
         "ids": "sureness.data.ids:IdMap",
         "interactions": "sureness.data.interactions:Interactions",
-        "histogram": "sureness.numerics.histogram:ScoreHistogram",
         "run": "sureness.pipeline.runs:Run",
         "distilled": "sureness.pipeline.runs:DistilledRuns",
         "recommender": "sureness.pipeline.recommender:ConfidentRecommender",
@@ -90,7 +89,7 @@ _TABLE: dict[Family, dict[str, str | type]] = {
 }
 
 
-def register(family: Family, name: str, target: str | type) -> None:
+def register(family: Family, name: str, target: object) -> None:
     """Give a class a name, under which it is made, listed and opened like those of the package.
 
     Parameters
@@ -141,7 +140,7 @@ def name_of(family: Family, target: type) -> str | None:
     return next((name for name, known in _all(family).items() if known is target or known == text), None)
 
 
-def _all(family: Family) -> dict[str, str | type]:
+def _all(family: Family) -> dict[str, object]:
     return {**_TABLE[family], **_from_entry_points(family)}
 
 
