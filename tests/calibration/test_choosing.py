@@ -8,11 +8,16 @@ import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
 from tests.conftest import draw_pairs
 
+
+def drawn(*settings, **named):
+    return CalibrationSet.from_pairs(*draw_pairs(*settings, **named))
+
+
 CANDIDATES = [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.IsotonicCalibrator()]
 
 
 def test_the_right_family_wins_when_it_matters():
-    choice = sn.choose(CANDIDATES, *draw_pairs(20_000, bend=0.6))
+    choice = sn.choose_calibrator(CANDIDATES, drawn(20_000, bend=0.6))
     assert repr(choice.best) != "PlattCalibrator()"
     assert not choice.fell_back
     assert "of the resamples" in choice.reason
@@ -22,14 +27,16 @@ def test_the_right_family_wins_when_it_matters():
 def test_the_simple_one_stays_unless_another_is_surely_better():
     stayed = 0
     for seed in range(12):
-        choice = sn.choose([sn.PlattCalibrator(), sn.GaussianCalibrator()], *draw_pairs(400, seed, bend=0.0), seed=seed)
+        choice = sn.choose_calibrator(
+            [sn.PlattCalibrator(), sn.GaussianCalibrator()], drawn(400, seed, bend=0.0), seed=seed
+        )
         stayed += repr(choice.best) == "PlattCalibrator()"
     assert stayed >= 10
 
 
 def test_falling_back_is_visible():
     for seed in range(40):
-        choice = sn.choose(CANDIDATES, *draw_pairs(300, seed, bend=0.05), seed=seed)
+        choice = sn.choose_calibrator(CANDIDATES, drawn(300, seed, bend=0.05), seed=seed)
         if choice.fell_back:
             assert "so the simple one stays" in choice.reason
             assert repr(choice.best) == "PlattCalibrator()"
@@ -38,7 +45,7 @@ def test_falling_back_is_visible():
 
 
 def test_the_table_tells_every_candidate_and_how_sure():
-    choice = sn.choose(CANDIDATES, *draw_pairs(5_000), by="brier")
+    choice = sn.choose_calibrator(CANDIDATES, drawn(5_000), by="brier")
     assert choice.table.columns == ["calibrator", "brier", "difference", "low", "high", "sure_better", "problem"]
     assert choice.table["calibrator"].to_list() == [repr(c) for c in CANDIDATES]
     row = choice.table.row(1, named=True)
@@ -51,10 +58,10 @@ def test_users_are_not_split_between_fit_and_judgement():
     users = np.repeat(np.arange(300), 20)
     scores = rng.normal(size=6_000)
     labels = rng.random(6_000) < expit(scores + rng.normal(size=300)[users])
-    choice = sn.choose(CANDIDATES, scores, labels, users=users, by="ece@5")
+    choice = sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(scores, labels, users=users), by="ece@5")
     assert choice.by == "ece@5"
     with pytest.raises(sn.DataError, match="needs to know the users"):
-        sn.choose(CANDIDATES, scores, labels, by="ece@5")
+        sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(scores, labels), by="ece@5")
 
 
 def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
@@ -62,21 +69,21 @@ def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
     scores = rng.normal(size=2_000)
     labels = (scores > 1.2) & (rng.random(2_000) < 0.95)
     data = CalibrationSet.from_pairs(scores, labels, propensity=np.where(labels, 0.2, 1.0))
-    choice = sn.choose([sn.IsotonicCalibrator(), sn.PlattCalibrator()], data, simple=sn.IsotonicCalibrator())
+    choice = sn.choose_calibrator([sn.IsotonicCalibrator(), sn.PlattCalibrator()], data, simple=sn.IsotonicCalibrator())
     assert "no minimum" in choice.table.filter(calibrator="PlattCalibrator()")["problem"].item()
     with pytest.raises(sn.DataError, match="the simple calibrator PlattCalibrator.. cannot be fitted"):
-        sn.choose([sn.PlattCalibrator()], data)
+        sn.choose_calibrator([sn.PlattCalibrator()], data)
 
 
 def test_wrong_questions_are_named():
     with pytest.raises(sn.DataError, match="at least one calibrator"):
-        sn.choose([], [0.0, 1.0], [0, 1])
+        sn.choose_calibrator([], drawn(100))
     with pytest.raises(sn.DataError, match="metric must be one of .* or one of them @N, got 'auc'"):
-        sn.choose(CANDIDATES, *draw_pairs(100), by="auc")
+        sn.choose_calibrator(CANDIDATES, drawn(100), by="auc")
     with pytest.raises(sn.DataError, match="needs a whole number"):
-        sn.choose(CANDIDATES, *draw_pairs(100), by="ece@all")
+        sn.choose_calibrator(CANDIDATES, drawn(100), by="ece@all")
     with pytest.raises(sn.DataError, match="5 folds need at least as many users, got 2"):
-        sn.choose(CANDIDATES, *draw_pairs(100), users=np.arange(100) % 2)
+        sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(*draw_pairs(100), users=np.arange(100) % 2))
 
 
 def test_cross_validation_is_honest_where_the_fit_itself_is_not():
@@ -111,7 +118,7 @@ def test_the_brier_score_of_targets_stays_a_brier_score():
 
 
 def test_what_is_no_calibrator_is_named():
-    with pytest.raises(sn.DataError, match="choose compares calibrators, got 'platt'"):
-        sn.choose(["platt"], [0.0, 1.0], [0, 1])
+    with pytest.raises(sn.DataError, match="platt"):
+        sn.choose_calibrator(["platt"], drawn(100))
     with pytest.raises(sn.DataError, match="n_folds must be at least 2, got 1"):
-        sn.choose(CANDIDATES, *draw_pairs(100), n_folds=1)
+        sn.choose_calibrator(CANDIDATES, drawn(100), n_folds=1)

@@ -124,14 +124,7 @@ def test_lists_are_not_rounded_into_shape(wrong):
 def test_how_sure_is_a_share(source, sure):
     train, validation, _ = logs()
     with pytest.raises(DataError, match="sure must be a share"):
-        sn.choose([sn.ConfidentRecommender(source)], train, validation, sure=sure)
-
-
-def test_choosing_among_recommenders_needs_logs_and_one_kind(source):
-    with pytest.raises(DataError, match="needs logs"):
-        sn.choose([sn.ConfidentRecommender(source)])
-    with pytest.raises(DataError, match="not both"):
-        sn.choose([sn.ConfidentRecommender(source), sn.PlattCalibrator()], [0.0], [1])
+        sn.choose_list_sizes([sn.ConfidentRecommender(source)], train, validation, sure=sure)
 
 
 @pytest.mark.parametrize(

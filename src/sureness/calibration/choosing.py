@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import clone
@@ -44,11 +43,8 @@ class Choice(Generic[T]):
 
 def choose_calibrator(
     calibrators: Sequence[Calibrator],
-    data: CalibrationSet | ArrayLike,
-    labels: ArrayLike | None = None,
+    data: CalibrationSet,
     *,
-    users: ArrayLike | None = None,
-    propensity: ArrayLike | None = None,
     by: str = "nll",
     simple: Calibrator | None = None,
     sure: float = 0.9,
@@ -65,9 +61,8 @@ def choose_calibrator(
     Parameters
     ----------
     calibrators : sequence of Calibrator
-    data : CalibrationSet or array-like of scores
-    labels, users, propensity : array-like, optional
-        With plain scores.
+    data : CalibrationSet
+        Plain arrays become one by ``CalibrationSet.from_pairs(scores, labels, users=users)``.
     by : str
         "nll", "brier", "ece", "adaptive_ece", or "ece@10" for each user's top 10 (any number).
     simple : Calibrator, optional
@@ -83,7 +78,8 @@ def choose_calibrator(
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.normal(size=5_000)
     >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
-    >>> choice = choose_calibrator([PlattCalibrator(), GaussianCalibrator()], scores, labels)
+    >>> data = CalibrationSet.from_pairs(scores, labels)
+    >>> choice = choose_calibrator([PlattCalibrator(), GaussianCalibrator()], data)
     >>> choice.best, choice.fell_back
     (GaussianCalibrator(), False)
     """
@@ -95,10 +91,6 @@ def choose_calibrator(
             raise SettingError(
                 f"expected calibrators to compare, got {calibrator!r}; make_calibrator gives one by name"
             )
-    if not isinstance(data, CalibrationSet):
-        if labels is None:
-            raise DataError("choose_calibrator needs labels beside the scores, got none; give labels of 0 and 1")
-        data = CalibrationSet.from_pairs(data, labels, users=users, propensity=propensity)
     metric, top = named_metric(by)
     fallback = _fallback(calibrators, simple)
     entries = list(calibrators) if any(c is fallback for c in calibrators) else [fallback, *calibrators]

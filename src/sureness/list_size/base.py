@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from sureness._settings import Configurable
-from sureness._types import AnyArray, IntArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of, plain, revived_settings
 from sureness.errors import DataError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import named_utility, utility_of
+
+
+class Decision(NamedTuple):
+    """What a policy decides for each user; all of shape (n_users,)."""
+
+    sizes: IntArray
+    expected: FloatArray  # expected utility of the list; NaN where the policy does not look at it
+    unsure: BoolArray  # whether nothing is worth showing, so that the user should rather be asked
 
 
 class ListSizePolicy(Configurable, Savable):
@@ -40,6 +48,11 @@ class ListSizePolicy(Configurable, Savable):
             )
         wanted = np.clip(found, self.min_size, self.max_size)
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)
+
+    def decide(self, lists: Lists) -> Decision:
+        """Sizes, and what each list is expected to be worth where the policy looks at that."""
+        unknown = np.full(lists.n_users, np.nan)
+        return Decision(self.sizes(lists), unknown, np.asarray(lists.lengths == 0))
 
     @abstractmethod
     def _sizes(self, lists: Lists) -> IntArray:

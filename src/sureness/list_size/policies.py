@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import DataError, NotFittedError
-from sureness.list_size.base import ListSizePolicy
+from sureness.list_size.base import Decision, ListSizePolicy
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size
@@ -68,14 +68,14 @@ class ExpectedUtility(ListSizePolicy):
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(self.expected(lists), self.min_size)
 
-    def decide(self, lists: Lists) -> tuple[IntArray, FloatArray, BoolArray]:
+    def decide(self, lists: Lists) -> Decision:
         """Sizes, the expected utility of each list, and which users are unsure."""
         expected = self.expected(lists)
         wanted = np.clip(best_sizes(expected, self.min_size), self.min_size, self.max_size)
         sizes = np.minimum(wanted, lists.lengths)
         value = np.where(sizes > 0, np.take_along_axis(expected, np.maximum(sizes, 1)[:, None] - 1, axis=1)[:, 0], 0.0)
         unsure = (expected.max(axis=1) <= self.unsure_below) | (lists.lengths == 0)
-        return sizes, value, unsure
+        return Decision(sizes, value, np.asarray(unsure))
 
 
 class JudgingPolicy(ListSizePolicy):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, plain, revived
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map
 from sureness.calibration.per_user import PerUserPlatt
@@ -200,7 +200,7 @@ class ConfidentRecommender(Configurable, Savable):
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
         rows = self._rows(users)
-        parts = [self._decide(lists) for _, lists in self._lists(rows, self.seen_)]
+        parts = [self.policy_.decide(lists) for _, lists in self._lists(rows, self.seen_)]
         ids, _ = id_maps(self.source)
         columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(3)]
         return pl.DataFrame(
@@ -334,13 +334,8 @@ class ConfidentRecommender(Configurable, Savable):
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
 
-    def _decide(self, lists: Lists) -> tuple[IntArray, FloatArray, BoolArray]:
-        if isinstance(self.policy_, ExpectedUtility):
-            return self.policy_.decide(lists)
-        return self.policy_.sizes(lists), np.full(lists.n_users, np.nan), lists.lengths == 0
-
     def _table(self, items: IntArray, lists: Lists) -> pl.DataFrame:
-        sizes, expected, unsure = self._decide(lists)
+        sizes, expected, unsure = self.policy_.decide(lists)
         users, names = id_maps(self.source)
         shown = np.arange(items.shape[1]) < sizes[:, None]
         place, rank = np.nonzero(shown)

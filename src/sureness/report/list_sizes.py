@@ -130,17 +130,13 @@ def gather_list_sizes(
     return ListSizes(
         utility=title, main=main, reference=None if compared is None else compared.reference,
         n_users=lists.n_users, n_judged=None if compared is None else len(compared.users),
-        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(np.count_nonzero(_unsure(policy, lists))),
+        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(np.count_nonzero(policy.decide(lists).unsure)),
         mean_size=float(sizes.mean()), max_size=policy.max_size, policies=_policies(compared, main),
         distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
         degree=prepare_size_by_degree(sizes, degree),
         groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
         cases=list_cases(recommender, lists, sizes, expected, items=items, utility=title),
     )  # fmt: skip
-
-
-def _unsure(policy: Any, lists: Lists) -> Any:
-    return policy.decide(lists)[2] if isinstance(policy, ExpectedUtility) else lists.lengths == 0
 
 
 def _policies(compared: PolicyComparison | None, main: str) -> tuple[PolicyRow, ...]:
