@@ -16,7 +16,7 @@ LEAST = {"citeulike-a": 19}
 
 
 def split_options(data: str, protocol: str) -> dict[str, Any]:
-    """How a data set is prepared under a protocol of the text.
+    """How a data set is prepared under a protocol of the dissertation.
 
     Examples
     --------

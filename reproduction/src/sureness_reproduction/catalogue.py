@@ -1,4 +1,4 @@
-"""All experiments by name, in the order of the text."""
+"""All experiments by name, in the order of the dissertation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHAPTERS = ("calibration", "distillation", "list_size", "claims")
 
 
 def experiments() -> dict[str, Experiment]:
-    """Every experiment, in the order of the text."""
+    """Every experiment, in the order of the dissertation."""
     from importlib import import_module
 
     found: dict[str, Experiment] = {}

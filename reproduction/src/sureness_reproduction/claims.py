@@ -46,7 +46,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     counts = dict(table.group_by("verdict").len().iter_rows())
     told = ", ".join(f"{word}: {counts.get(word, 0)}" for word in (*_WORDS.values(), _UNTOUCHED))
     return Outcome(
-        tables=[ResultTable("claims", "What the text claims", table, _CAPTIONS[plan.scale])],
+        tables=[ResultTable("claims", "What the dissertation claims", table, _CAPTIONS[plan.scale])],
         findings=[f"{table.height} claims of the running text; {told}."],
     )
 
@@ -73,7 +73,7 @@ def at_scale(scale: Scale, verdicts: Iterable[Verdict]) -> list[Verdict]:
 def claims_table(
     verdicts: Mapping[tuple[str, str], tuple[str, Verdict]], why_not: str = "its data are not here"
 ) -> pl.DataFrame:
-    """One row a claim: what the text says, what we found, and whether it holds.
+    """One row per claim: what the dissertation says, what we found, and whether it holds.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _data(scale: Scale) -> tuple[str, ...]:
 
 def _claims() -> Experiment:
     return Experiment(
-        name="claims", chapter=0, title="What the text claims, and whether it holds here",
+        name="claims", chapter=0, title="What the dissertation claims, and whether it holds here",
         shows="the claims of the running text", data={"quick": _data("quick"), "full": _data("full")}, cells=_cells,
         outcome=_outcome,
     )  # fmt: skip

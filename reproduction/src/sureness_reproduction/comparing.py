@@ -1,4 +1,4 @@
-"""Our numbers beside those of the text: mean and deviation over seeds, difference, which is better."""
+"""Our numbers beside those of the dissertation: mean and deviation over seeds, difference, which is better."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import ttest_1samp
 
-NOT_PUBLISHED = "not in the text"
+NOT_PUBLISHED = "not in the dissertation"
 
 
 def beside_published(

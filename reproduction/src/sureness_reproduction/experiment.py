@@ -41,7 +41,7 @@ class ResultFigure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim of the text holds here."""
+    """Whether a claim of the dissertation holds here."""
 
     fact: str  # as `published("claims")` has it
     found: str  # our number, in words
@@ -55,7 +55,7 @@ class Outcome:
 
     tables: Sequence[ResultTable] = ()
     figures: Sequence[ResultFigure] = ()
-    findings: Sequence[str] = ()  # sentences: what agrees with the text, what does not
+    findings: Sequence[str] = ()  # sentences: what agrees with the dissertation, what does not
     notes: Sequence[str] = ()  # how it was measured; what was left out and why
     verdicts: Sequence[Verdict] = ()  # on the claims of the running text
 
@@ -76,7 +76,7 @@ Finder = Callable[[Cell], Finished]
 
 @dataclass(frozen=True)
 class Experiment:
-    """A named table or figure of the text.
+    """A named table or figure of the dissertation.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Experiment:
     chapter : int
     title : str
     shows : str
-        Which table or figure of the text it is.
+        Which table or figure of the dissertation it is.
     data : mapping of scale to names
         The data sets of each scale; those that are not there are named and left out.
     cells : callable
@@ -102,7 +102,7 @@ class Experiment:
     cells: Callable[[Plan], Sequence[Cell]]
     outcome: Callable[[Plan, Finder], Outcome]
     seeds: Mapping[Scale, int] = field(default_factory=lambda: {"quick": 2, "full": 5})
-    claims: bool = False  # whether its outcome has verdicts on claims of the text
+    claims: bool = False  # whether its outcome has verdicts on claims of the dissertation
 
     def plan(self, scale: Scale, store: CellStore, seeds: int | None = None, only: Sequence[str] = ()) -> Plan:
         """What can be run with the data that are there; `only` names the data sets that are wanted."""

@@ -1,4 +1,4 @@
-"""The numbers of the text, by the names this package uses.
+"""The numbers of the dissertation, by the names this package uses.
 
 Slips that the tables themselves give away are mended or left out: the MinMax rows of MCE and NLL, which repeat those of
 ECE; N@50 of the CDAE BD-Teacher on CiteULike (0.0558, printed 0.0588); two parameter counts of chapter 4.
@@ -25,7 +25,7 @@ TITLES = {
 
 
 def published(table: str) -> pl.DataFrame:
-    """A table of the text in long form: its keys, and `value`.
+    """A table of the dissertation in long form: its keys, and `value`.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Written:
 
     @property
     def place(self) -> str:
-        """Where in the text it stands."""
+        """Where in the dissertation it stands."""
         each = self.experiment
         return f"Chapter {each.chapter}, {each.shows}." if each.chapter else f"{each.shows.capitalize()}."
 
@@ -94,8 +94,8 @@ def write_index(folder: Path) -> Path:
     lines = [
         f"- [{one['title']}]({one['name']}/README.md) ({one['shows']}). {' '.join(one['findings'])}" for one in every
     ]
-    _write(folder / "README.md", "\n".join(["# The text, reproduced", "", *lines, ""]))
-    _write(folder / "index.html", _html("reproduced_index.html.j2", every=every, title="The text, reproduced"))
+    _write(folder / "README.md", "\n".join(["# The dissertation, reproduced", "", *lines, ""]))
+    _write(folder / "index.html", _html("reproduced_index.html.j2", every=every, title="The dissertation, reproduced"))
     return folder / "index.html"
 
 

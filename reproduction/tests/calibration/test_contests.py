@@ -120,7 +120,9 @@ def test_what_the_text_says_of_yahoo_is_not_decided_by_coat():
 
 
 def test_the_improvement_of_the_text_follows_from_its_table():
-    assert improvement_in_text("coat", "bpr") == pytest.approx(5.11, abs=0.01)  # the text prints 5.21, from more digits
+    assert improvement_in_text("coat", "bpr") == pytest.approx(
+        5.11, abs=0.01
+    )  # the dissertation prints 5.21, from more digits
     assert decrease_in_text("coat", "bpr", "platt") == pytest.approx(6.80, abs=0.01)
     assert improvement_in_text("simulated", "bpr") is None
 
@@ -129,7 +131,7 @@ def test_sentences_hold_the_numbers():
     rows = judgements({GAUSSIAN: 0.05, ("constant", ""): 0.01}, models=("bpr", "cml"), spread=1e-4)
     said = proposal_sentences(proposal_table(rows), AS_LOGGED)[0]
     assert said.startswith("Coat, as many")
-    assert "as the text claims? Yes for bpr, cml. " in said
+    assert "as the dissertation claims? Yes for bpr, cml. " in said
     assert "falls by 75.00% (text: " in said
     assert "beyond chance better for 2 and worse for 0 of 2 decided models" in said
     assert "lower than the best proposed method for 2 of 2 decided models" in gaming_sentences(rows, AS_LOGGED)[0]
@@ -179,7 +181,9 @@ def test_the_ratio_is_said_to_decide():
     assert "has 10.0% positives and worse where it has 17.0%;" in said  # without a minimum it is neither
     assert "with 9 negatives per positive the mean probability is 0.084 naive and 0.168 unbiased, which is bet" in said
     assert "with 5 negatives per positive the mean probability is 0.135 naive and 0.439 unbiased, which is wor" in said
-    assert "(9 negatives per positive), the text's claim on the lowest ECE comes true for 2 of 5 (1 beyond" in said
+    assert (
+        "(9 negatives per positive), the dissertation's claim on the lowest ECE comes true for 2 of 5 (1 beyond" in said
+    )
     assert "no minimum with any tried number" in ratio_findings(table.head(1))[0]
 
 
@@ -218,7 +222,7 @@ def test_a_degree_claim_is_decided_where_r_can_tell():
     table = degrees((0.2, 0.1, "unbiased"), (0.3, 0.1, "unbiased"), (0.7, 0.1, "naive"))
     assert confidence._degree_verdict(table).holds is False
     said = confidence._degree_findings(table)
-    assert "is 0.20 to 0.30 over seeds. The text's r > 0.5 holds on 0 of 2 decided seeds." in said[0]
+    assert "is 0.20 to 0.30 over seeds. The dissertation's r > 0.5 holds on 0 of 2 decided seeds." in said[0]
     assert "the naive risk" in said[1]
     assert "Not decided: the unbiased risk has no minimum (1 seed," in said[1]
     assert confidence._degree_verdict(degrees((0.6, 0.1, "unbiased"))).holds is True

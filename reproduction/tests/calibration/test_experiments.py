@@ -89,7 +89,7 @@ def test_every_published_error_is_there_or_explained(store):
 
 
 def test_other_test_labels_give_the_same_maps(store, data_folder, tmp_path):
-    """The text's protocol, the ratio of negatives and the recommender do not look at the test."""
+    """The dissertation's protocol, the ratio of negatives and the recommender do not look at the test."""
     other = tmp_path / "data" / "coat"
     shutil.copytree(data_folder / "coat", other)
     rows = pl.read_csv(other / "interactions.tsv.gz", separator="\t")

@@ -1,4 +1,4 @@
-"""What is declared: the grid of the text, and who may see test labels."""
+"""What is declared: the grid of the dissertation, and who may see test labels."""
 
 from __future__ import annotations
 

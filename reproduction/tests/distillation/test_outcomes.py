@@ -120,7 +120,7 @@ def test_a_fall_of_the_rank_difference_is_seen():
     assert all("falls from 0.1000 to 0.0500" in line for line in outcome("rank-difference-bpr", falls).findings)
     rises = finder(gap=lambda cell: 0.1 if cell["method"] == "bd" else 0.05)
     assert all(
-        "rises" in line and "the text says that it falls" in line
+        "rises" in line and "the dissertation says that it falls" in line
         for line in outcome("rank-difference-bpr", rises).findings
     )
 
@@ -128,7 +128,7 @@ def test_a_fall_of_the_rank_difference_is_seen():
 def test_the_best_scheme_is_named():
     found = outcome("sampling-schemes", finder(lambda cell, role: 0.3 if cell["method"] == "mutual" else 0.1))
     assert "Uniform is the best for the teacher" in sentence(found, "Of the five schemes", "teacher")
-    assert "in the text it is Rank discrepancy-aware" in sentence(found, "Of the five schemes", "teacher")
+    assert "in the dissertation it is Rank discrepancy-aware" in sentence(found, "Of the five schemes", "teacher")
     control = outcome(
         "sampling-schemes", finder(lambda cell, role: 0.3 if cell["method"] == "constant-labels" else 0.1)
     )
@@ -143,15 +143,15 @@ def test_the_best_weights_and_smoothness_are_named():
         return 0.1 + 0.1 * (cell["grid"] == [wanted]) + 0.05 * (cell["grid"] == [other])
 
     found = outcome("distillation-hyperparameters", finder(quality))
-    assert "weights 1 (to the student) and 0.1 (to the teacher): the text says" in sentence(
+    assert "weights 1 (to the student) and 0.1 (to the teacher): the dissertation says" in sentence(
         found, "teacher is best", "weights"
     )
-    assert "smoothness to the teacher of 0.001: the text says 1e-4" in sentence(
+    assert "smoothness to the teacher of 0.001: the dissertation says 1e-4" in sentence(
         found, "teacher is best", "to the teacher of"
     )
     text = finder(lambda cell, role: 0.2 if cell["grid"] == [TEXT] else 0.1)
     agreed = outcome("distillation-hyperparameters", text)
-    assert sum("as the text says" in line for line in agreed.findings) == 6
+    assert sum("as the dissertation says" in line for line in agreed.findings) == 6
     assert [verdict.holds for verdict in agreed.verdicts] == [True, True, True]
 
 
@@ -170,7 +170,9 @@ def test_the_student_that_is_large_enough_is_found():
 
 def test_the_share_of_the_student_is_beside_the_text():
     found = outcome("teacher-student", finder())
-    assert "36.0% of the test items higher than its teacher (the text: 36%)" in sentence(found, "NeuMF", "published")
+    assert "36.0% of the test items higher than its teacher (the dissertation: 36%)" in sentence(
+        found, "NeuMF", "published"
+    )
     assert [verdict.holds for verdict in found.verdicts] == [True, True]
 
 

@@ -111,7 +111,7 @@ def _draw_degree(find: Finder, base: dict[str, Any], pairs: str) -> Any:
 
 
 def _correlation(find: Finder, base: dict[str, Any], pairs: str) -> dict[str, object]:
-    """Pearson's r with its interval (Fisher), beside the bound that the text claims."""
+    """Pearson's r with its interval (Fisher), beside the bound that the dissertation claims."""
     data = _prepared(find, base, pairs)
     centre, half = np.arctanh(data.correlation), 1.96 / np.sqrt(max(data.n_users - 3, 1))
     found = find(_cell(base, pairs))
@@ -125,7 +125,7 @@ def _correlation(find: Finder, base: dict[str, Any], pairs: str) -> dict[str, ob
 
 
 def _degree_claim(correlation: float, sure: float, risk: str) -> str:
-    """Whether the text's claim holds, where the correlation can tell.
+    """Whether the dissertation's claim holds, where the correlation can tell.
 
     Examples
     --------
@@ -151,7 +151,8 @@ def _degree_findings(table: pl.DataFrame) -> list[str]:
     for (data, fitted_on, risk), rows in table.group_by("data", "fitted on", "risk", maintain_order=True):
         decided = _decided(rows)
         undecided = rows.join(decided, on="seed", how="anti")["claim"].unique(maintain_order=True).to_list()
-        holds = f"The text's r > 0.5 holds on {decided.filter(claim='holds').height} of {decided.height} decided seeds"
+        kept = decided.filter(claim="holds").height
+        holds = f"The dissertation's r > 0.5 holds on {kept} of {decided.height} decided seeds"
         told = [holds] if decided.height else []
         told += [f"{reason.capitalize()} ({_seeds(rows.filter(claim=reason))})" for reason in undecided]
         findings.append(

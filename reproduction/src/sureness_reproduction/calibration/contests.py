@@ -1,4 +1,4 @@
-"""What the text says of its methods and of its risk, held against what was judged."""
+"""What the dissertation says of its methods and of its risk, held against what was judged."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def lowest(rows: pl.DataFrame, allowed: Callable[[str, str], bool], metric: str 
 
 
 def is_proposed(method: str, risk: str) -> bool:
-    """Gaussian or Gamma with the unbiased risk: what the text proposes."""
+    """Gaussian or Gamma with the unbiased risk: what the dissertation proposes."""
     return method in PROPOSED and risk == "unbiased"
 
 
 def is_baseline(method: str, risk: str) -> bool:
-    """Every other row of the text's tables."""
+    """Every other row of the dissertation's tables."""
     return method != CONSTANT and not is_proposed(method, risk) and (
         risk == "" or (method in IN_TEXT and risk in ("naive", "unbiased"))
     )  # fmt: skip
 
 
 def is_competitor(method: str, risk: str) -> bool:
-    """Platt or Beta with the unbiased risk, over which the text counts its improvement."""
+    """Platt or Beta with the unbiased risk, over which the dissertation counts its improvement."""
     return method in COMPETITORS and risk == "unbiased"
 
 

@@ -1,4 +1,4 @@
-"""What the text asks of a calibration method, measured on fitted maps: input range, monotonicity, asymmetry."""
+"""What the dissertation asks of a calibration method, measured on fitted maps: input range, monotonicity, asymmetry."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
 
 
 def desiderata_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """A row for each method and desideratum: what was measured, whether it is met, and the text's word."""
+    """A row for each method and desideratum: what was measured, whether it is met, and the dissertation's word."""
     theirs = {(row["method"], row["desideratum"]): row["value"] for row in published("desiderata").to_dicts()}
     found = []
     for method in METHODS:
@@ -126,20 +126,23 @@ def _remark(method: str, desideratum: str, printed: float | None, met: int) -> s
     if printed is None and (method, desideratum, met) == ("manmatha", "Asymmetricity", 0):
         return "it bends downwards only, and on these fits the best maps bend upwards"
     if printed is None:
-        return _UNPRINTED[desideratum] if method in ("manmatha", "kanoulas") else "not in the text"
+        return _UNPRINTED[desideratum] if method in ("manmatha", "kanoulas") else "not in the dissertation"
     if int(printed) == met:
         return ""
     return _DIFFERENT.get((method, desideratum), "differs on the fits measured here")
 
 
 _UNPRINTED = {
-    "Input range": "not in the text's table; it takes every score",
-    "Monotonicity": "the text calls this impossible or hard; on a bounded range the condition is linear in the "
+    "Input range": "not in the dissertation's table; it takes every score",
+    "Monotonicity": "the dissertation calls this impossible or hard; on a bounded range the condition is linear in the "
     "parameters, and is met",
-    "Asymmetricity": "not in the text's table",
+    "Asymmetricity": "not in the dissertation's table",
 }
 _DIFFERENT = {
-    ("bbq", "Input range"): "the text squeezes scores through a sigmoid first; here the fitted range is stretched over "
+    (
+        "bbq",
+        "Input range",
+    ): "the dissertation squeezes scores through a sigmoid first; here the fitted range is stretched over "
     "[0, 1], which loses nothing",
     ("histogram", "Monotonicity"): "it may fall, and happened not to on these fits",
     ("bbq", "Monotonicity"): "it may fall, and happened not to on these fits",
@@ -156,9 +159,10 @@ def _findings(table: pl.DataFrame) -> list[str]:
     differing = printed.filter(pl.col("text") != pl.col("ours").cast(pl.String))
     told = "; ".join(f"{row['method']}, {row['desideratum'].lower()}: {row['remark']}" for row in differing.to_dicts())
     return [
-        f"{same} of {printed.height} entries of the text's table agree with what was measured"
+        f"{same} of {printed.height} entries of the dissertation's table agree with what was measured"
         + (f"; not: {told}." if told else "."),
-        f"All three are met by {', '.join(whole) or 'none'}; the text says that of the non-parametric methods none "
+        f"All three are met by {', '.join(whole) or 'none'}; the dissertation says that of the non-parametric methods "
+        "none "
         "does, while its own table gives isotonic regression all three.",
     ]
 

@@ -28,7 +28,7 @@ _DRAWN = (
     ("isotonic", ""), ("bbq", ""), *((method, "unbiased") for method in ("platt", "gaussian", "gamma")),
 )  # fmt: skip
 _N_BINS = 10
-_CLAIMED_OF = "yahoo-r3"  # where the text says which probabilities are never reached
+_CLAIMED_OF = "yahoo-r3"  # where the dissertation says which probabilities are never reached
 
 
 def _bases(plan: Plan, model: str) -> list[dict[str, Any]]:
@@ -37,7 +37,8 @@ def _bases(plan: Plan, model: str) -> list[dict[str, Any]]:
 
 def _absent(plan: Plan) -> list[str]:
     return [
-        f"{TITLES[data]}, on which the text draws this, was not run: {why_absent(plan, data)}." for data in plan.absent
+        f"{TITLES[data]}, on which the dissertation draws this, was not run: {why_absent(plan, data)}."
+        for data in plan.absent
     ]
 
 
@@ -74,7 +75,7 @@ def _reliability(plan: Plan, find: Finder) -> Outcome:
 
 
 def _verdicts(pooled: dict[str, pl.DataFrame]) -> list[Verdict]:
-    """Which probabilities are never reached, under the text's protocol."""
+    """Which probabilities are never reached, under the dissertation's protocol."""
     unbiased = [name_of(method, "unbiased") for method in IN_TEXT]
     return [
         _verdict("largest probability produced by non-parametric methods", pooled, list(COUNTING), 0.6),
@@ -83,7 +84,7 @@ def _verdicts(pooled: dict[str, pl.DataFrame]) -> list[Verdict]:
 
 
 def _verdict(fact: str, pooled: dict[str, pl.DataFrame], names: Sequence[str], bound: float) -> Verdict:
-    """The text says it of one data set; what others give stands beside it and decides nothing."""
+    """The dissertation says it of one data set; what others give stands beside it and decides nothing."""
     largest = {data: _largest(rows, names) for data, rows in pooled.items()}
     told = ", ".join(
         f"no map has a minimum on {TITLES[data]}" if value is None else f"{value:.3f} on {TITLES[data]}"
@@ -126,7 +127,7 @@ def _bins(pooled: pl.DataFrame) -> pl.DataFrame:
 
 
 def _draw_all(pooled: pl.DataFrame) -> Figure:
-    """Two rows of small diagrams, as in the text: counting methods left, naive above unbiased risk right."""
+    """Two rows of small diagrams, as in the dissertation: counting methods left, naive above unbiased risk right."""
     from sureness.plots import draw_reliability
     from sureness.plots.style import SETTINGS, require_matplotlib
 
@@ -145,13 +146,14 @@ def _draw_all(pooled: pl.DataFrame) -> Figure:
 
 
 def _reliability_finding(bins: pl.DataFrame) -> str:
-    """The text's three sentences on its diagram."""
+    """The dissertation's three sentences on its diagram."""
     counted, unbiased = _highest(bins.filter(pl.col("method").is_in(COUNTING))), _highest(bins.filter(risk="unbiased"))
     gaps = {risk: _gap_above_half(bins.filter(risk=risk)) for risk in ("naive", "unbiased")}
     return (
         f"the highest bin of a non-parametric method ends at {counted} (text, on Yahoo!R3: nothing over 0.6), of an "
         f"unbiased parametric one at {unbiased} (text: nothing over 0.9). The mean gap of Platt, Gaussian and Gamma "
-        f"above 0.5 is {gaps['naive']} with the naive risk and {gaps['unbiased']} with the unbiased one; the text "
+        f"above 0.5 is {gaps['naive']} with the naive risk and {gaps['unbiased']} with the unbiased one; the "
+        "dissertation "
         "finds the latter much smaller."
     )
 
@@ -174,7 +176,7 @@ _BINS_CAPTION = (
     "95% interval of the observed frequency (Wilson), which treats pairs as independent. A method without bins has its "
     "reason in the remark."
 )
-_FIGURE_CAPTION = "Accuracy against confidence as in the text: below one half the negative class is predicted."
+_FIGURE_CAPTION = "Accuracy against confidence as in the dissertation: below one half the negative class is predicted."
 
 EXPERIMENTS = (
     Experiment(

@@ -1,4 +1,4 @@
-"""ECE, MCE and NLL of all methods, risks and models: under the text's protocol, and under one that knows its level."""
+"""ECE, MCE and NLL of all methods, risks and models: the dissertation's protocol, and one that knows its level."""
 
 from __future__ import annotations
 
@@ -68,10 +68,11 @@ def _beside_text(metric: str, plan: Plan, find: Finder) -> ResultTable:
     found = summary(rows, metric)
     table = beside(plan, rows, found, problems(plan, find, AS_LOGGED), metric)
     caption = (
-        f"The text's protocol: {title_of(AS_LOGGED)}, judged on {_JUDGED_ON[part]}. low and high are a 95% interval of "
+        f"The dissertation's protocol: {title_of(AS_LOGGED)}, judged on {_JUDGED_ON[part]}. low and high are a 95% "
+        "interval of "
         "the mean for draws of users and seeds. An empty number is explained by its remark."
     )
-    return ResultTable(f"{metric}-beside-text", f"{METRICS[metric]}, ours beside the text", table, caption)
+    return ResultTable(f"{metric}-beside-text", f"{METRICS[metric]}, ours beside the dissertation", table, caption)
 
 
 def _glances(metric: str, plan: Plan, find: Finder, pairs: str) -> list[ResultTable]:
@@ -119,7 +120,7 @@ def _with_ratios(outcome: Outcome, plan: Plan, find: Finder) -> Outcome:
 
 
 def _explained(table: pl.DataFrame) -> pl.DataFrame:
-    """Numbers as text, so that none is empty: '-' where the text, or the method, has none."""
+    """Numbers as text, so that none is empty: '-' where the dissertation, or the method, has none."""
     numbers = [name for name, kind in table.schema.items() if kind.is_float() or kind == pl.Null]
     return table.with_columns(
         pl.col(name).map_elements(partial(_number, percent=name.startswith(("improvement", "decrease"))),
@@ -133,19 +134,22 @@ def _number(value: float | None, *, percent: bool) -> str:
 
 
 _PROPOSED_CAPTION = (
-    "Proposed: Gaussian or Gamma with the unbiased risk. Other: every other row of the text's table. Competitor: Platt "
-    "or Beta with the unbiased risk, over which the text counts its improvement (5.21 to 25.85%). Differences are "
+    "Proposed: Gaussian or Gamma with the unbiased risk. Other: every other row of the dissertation's table. "
+    "Competitor: Platt "
+    "or Beta with the unbiased risk, over which the dissertation counts its improvement (5.21 to 25.85%). Differences "
+    "are "
     "proposed less other, with 95% intervals for draws of users and seeds; the best of each group is chosen by its "
     "mean, which the intervals do not account for."
 )
 _RISK_CAPTION = (
     "Over the seeds in which both risks have a minimum. Differences are unbiased less naive, with 95% intervals for "
-    "draws of users and seeds. The text reports decreases "
+    "draws of users and seeds. The dissertation reports decreases "
     "of 7.40 to 76.52% for all of its four methods; '-' where it has no number, or a risk no minimum."
 )
 _RATIO_CAPTION = (
     "Not a choice: the ratio of the main table comes from the training log alone; this shows what others would have "
-    "given. ECE and probabilities are means over models, seeds and the four parametric methods of the text, those "
+    "given. ECE and probabilities are means over models, seeds and the four parametric methods of the dissertation, "
+    "those "
     "without a minimum left out (their number is given; '-' where all are); 'of' counts the decided cases and models."
 )
 
@@ -172,7 +176,7 @@ _METHOD_NOTES = (
     "Test pairs that are also in the training log are left out. ECE and MCE have 15 bins of equal width.",
     "The anchor are 1,000 uniformly exposed pairs, drawn anew for each seed and left out of the test; the base rate is "
     "their share of positives. Nothing is chosen with them.",
-    "BBQ averages all binnings that its paper allows, the text four; histogram binning has 15 bins on Coat.",
+    "BBQ averages all binnings that its paper allows, the dissertation four; histogram binning has 15 bins on Coat.",
 )
 
 

@@ -32,7 +32,7 @@ UNCALIBRATED = ("minmax", "sigmoid")
 COUNTING = ("histogram", "isotonic", "bbq")
 PARAMETRIC = ("platt", "beta", "gaussian", "gamma", "temperature", "manmatha", "kanoulas")
 COMPETITORS, PROPOSED = ("platt", "beta"), ("gaussian", "gamma")
-IN_TEXT = COMPETITORS + PROPOSED  # parametric methods of the text's tables
+IN_TEXT = COMPETITORS + PROPOSED  # parametric methods of the dissertation's tables
 RISKS = ("naive", "unbiased", "weighted")
 CONSTANT = "constant"
 
@@ -40,7 +40,7 @@ METHODS: tuple[tuple[str, str], ...] = (
     *((method, "") for method in (*UNCALIBRATED, *COUNTING)),
     *((method, risk) for risk in RISKS for method in PARAMETRIC),
 )
-"""Method and risk; methods for which the text names no risk are fitted to the labels as they are."""
+"""Method and risk; methods for which the dissertation names no risk are fitted to the labels as they are."""
 
 _MOST_HELD = 2_000_000
 _HISTOGRAM_BINS = {"coat": 15, "yahoo-r3": 50}
@@ -73,7 +73,7 @@ def logged(bench: Workbench, *, data: str) -> Tables:
 
 @work(needs=_needs, judges=True, cost=1)
 def anchored(bench: Workbench, *, data: str, base: dict[str, Any], pairs: str) -> Tables:
-    """Fit with uniformly exposed pairs that fix the level; whoever judges leaves these pairs out."""
+    """Fit with uniformly exposed pairs that fix the level; cells that judge leave these pairs out."""
     split, source = bench.split(data, "preference", seed=base["seed"]), bench.found(recommender(base)).model
     uniform = test_pairs(split, source, data)
     anchor = uniform.take(anchor_rows(len(uniform), base["seed"]))

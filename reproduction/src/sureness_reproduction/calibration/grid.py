@@ -10,7 +10,7 @@ from sureness_reproduction.cells import Cell
 from sureness_reproduction.experiment import Plan, Scale
 
 DATA: dict[Scale, Sequence[str]] = {"quick": ("coat",), "full": ("coat", "yahoo-r3")}
-"""What the text runs on; Yahoo!R3 binds each user to its terms, so it is often not there."""
+"""What the dissertation runs on; Yahoo!R3 binds each user to its terms, so it is often not there."""
 
 MODELS = ("bpr", "neumf", "cml", "ubpr", "lightgcn")
 """The recommenders of chapter 2, in the order of its tables."""
@@ -23,7 +23,7 @@ _STARTS: dict[str, dict[str, Any]] = {
     "ubpr": _TEXT | {"l2": 0.001, "popularity": 0.0, "propensity_power": 0.5, "propensity_clip": 0.1},
     "lightgcn": _TEXT | {"l2": 0.001, "layers": 2, "popularity": 0.0},
 }
-"""The settings that the text prints, tried first; its weight decay has no place in CML, whose vectors are bounded."""
+"""The settings that the dissertation prints, tried first; CML has bounded vectors and needs no weight decay."""
 
 _SEARCH: dict[Scale, tuple[int, dict[str, int]]] = {
     "quick": (3, {"epochs": 40, "patience": 10}),
@@ -64,7 +64,7 @@ _ABSENT = {"yahoo-r3": "the data are not here; their terms bind each user to the
 
 
 def why_absent(plan: Plan, data: str) -> str:
-    """Why a data set of the text was not run.
+    """Why a data set of the dissertation was not run.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Finished, Workbench
 
-N_BINS = 15  # of ECE and MCE, as in the text
+N_BINS = 15  # of ECE and MCE, as in the dissertation
 N_RESAMPLES = 500
 JUDGED = ("ece", "mce", "nll", "brier")
 RESAMPLED = ("ece", "mce", "nll")

@@ -1,4 +1,4 @@
-"""ECE of the proposed methods with the propensities that the text compares."""
+"""ECE of the proposed methods with the propensities that the dissertation compares."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from sureness_reproduction.workbench import Workbench
 ESTIMATORS = ("random", "uniform", "popularity", "naive Bayes", "logistic regression", "published")
 _SETS = (AS_LOGGED, CANDIDATES, WITH_BASE_RATE)
 _DATA = "coat"
-_CLIP = 0.1  # as in the text, where a set takes the targets as they are
+_CLIP = 0.1  # as in the dissertation, where a set takes the targets as they are
 
 
 def _needs(*, base: dict[str, Any], **_: Any) -> Iterable[Cell]:
@@ -100,7 +100,7 @@ class _Known(NamedTuple):
 
 
 class _Clipped:
-    """Propensities of at least 0.1, as in the text; how they are meant stays as it is."""
+    """Propensities of at least 0.1, as in the dissertation; how they are meant stays as it is."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.relative = model, getattr(model, "relative", False)
@@ -200,11 +200,11 @@ _CAPTION = (
     "anchor, nor in training. uniform is the naive risk. '-' with the reason: the risk has no minimum on any seed."
 )
 _NOTES = (
-    "The text draws this figure without printing its numbers, so there is none to stand beside ours; it finds "
+    "The dissertation draws this figure without printing its numbers, so there is none to stand beside ours; it finds "
     "popularity comparable with naive Bayes and logistic regression.",
-    "Naive Bayes learns from the ratings of the anchor, which are left out of the test (the text uses the test "
+    "Naive Bayes learns from the ratings of the anchor, which are left out of the test (the dissertation uses the test "
     "itself); logistic regression learns from the features which pairs are in the training log; published are the "
-    "propensities that come with Coat. With a fixed number of negatives all are at least 0.1, as in the text.",
+    "propensities that come with Coat. With a fixed number of negatives all are at least 0.1, as in the dissertation.",
 )
 
 EXPERIMENTS = (

@@ -55,7 +55,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     theirs = published("calibration-ranking")
     table = beside_published(ours, theirs, _KEYS, why_not_run=lambda row: why_absent(plan, str(row["data"])))
     tables = [
-        ResultTable("ranking", "Ranking quality, ours beside the text", table, _CAPTION),
+        ResultTable("ranking", "Ranking quality, ours beside the dissertation", table, _CAPTION),
         *(ResultTable(f"ranking-{data}", f"{TITLES[data]} at a glance", _wide(data, ours, theirs), _WIDE_CAPTION)
           for data in plan.data),
         ResultTable("ranking-pairs", f"{_MAIN} of every two models", _pairs(users), _PAIRS_CAPTION),
@@ -93,7 +93,7 @@ def _finding(data: str, table: pl.DataFrame) -> str:
     )
     return (
         f"{TITLES[data]}: {matched} of {rows.height} published numbers are reached or exceeded. By {_MAIN} the best "
-        f"model here is {ours}, in the text {theirs}."
+        f"model here is {ours}, in the dissertation {theirs}."
     )
 
 
@@ -114,7 +114,7 @@ _CAPTION = (
     "Each user's uniformly exposed test items are ranked; test pairs that are also in the training log are left out, "
     "and so are users without a positive. A tenth of the training positives chose settings and epochs, by NDCG@50."
 )
-_WIDE_CAPTION = "Ours, mean ± deviation over seeds / the text."
+_WIDE_CAPTION = "Ours, mean ± deviation over seeds / the dissertation."
 _PAIRS_CAPTION = (
     "First less second, with the p-value of a paired t-test over users whose differences are averaged over seeds; not "
     "corrected for the number of comparisons."

@@ -22,7 +22,7 @@ RATIOS: dict[Scale, Sequence[str]] = {
     "quick": [negatives(count) for count in (1, 9, 13, 49)],
     "full": [negatives(count) for count in (1, 2, 5, 7, 9, 13, 19, 49, 99)],
 }
-"""Beside the ratio of the log; 9 makes a tenth of the sample positive, the text's word on preferred items."""
+"""Beside the ratio of the log; 9 makes a tenth of the sample positive, the dissertation's word on preferred items."""
 
 
 def ratio_table(plan: Plan, find: Finder) -> pl.DataFrame:
@@ -98,7 +98,8 @@ def _finding(drawn: pl.DataFrame) -> str:
         f"{_span(worse)}; {told['liked in the test'][0]:.1%} of the test pairs are liked. Dividing by propensities "
         "raises every probability; it helps where the sample made them so low that this does not overshoot"
         f"{_around(told)}. At the ratio that is best for the unbiased risk, which only the test could tell "
-        f"({best['fitted on']}), the text's claim on the lowest ECE comes true for {best['proposed is lowest']} "
+        f"({best['fitted on']}), the dissertation's claim on the lowest ECE comes true for "
+        f"{best['proposed is lowest']} "
         f"decided models, and the unbiased risk is lower than the naive one in {best['unbiased is lower']} decided "
         "cases."
     )
@@ -132,7 +133,7 @@ def _span(shares: list[float]) -> str:
 
 
 def ratio_figure(table: pl.DataFrame) -> ResultFigure:
-    """ECE against the positive share of the sample, a line a risk."""
+    """ECE against the positive share of the sample, one line per risk."""
     from sureness_reproduction.plots.levels import draw_error_by_share
 
     def draw() -> object:

@@ -24,7 +24,7 @@ _CURVES = ("platt", "gaussian", "gamma")
 
 
 def _absent(plan: Plan) -> list[str]:
-    drawn = "on which the text draws this, was not run"
+    drawn = "on which the dissertation draws this, was not run"
     return [f"{TITLES[data]}, {drawn}: {why_absent(plan, data)}." for data in plan.absent]
 
 
@@ -74,7 +74,7 @@ def _score_findings(moments: pl.DataFrame) -> list[str]:
         findings.append(
             f"{model} on {TITLES.get(str(data), data)}: the scores of negatives deviate by "
             f"{mean['deviation negative']:.3f}, of positives by {mean['deviation positive']:.3f}; negatives spread "
-            f"more on {wider} of {rows.height} seeds (the text finds so on Yahoo!R3). Skewness "
+            f"more on {wider} of {rows.height} seeds (the dissertation finds so on Yahoo!R3). Skewness "
             f"{mean['skewness negative']:+.2f} and {mean['skewness positive']:+.2f}; both tails are longer on the left "
             f"on {left} of {rows.height} seeds (text: always)."
         )

@@ -26,7 +26,7 @@ def proposal_sentences(table: pl.DataFrame, pairs: str, metric: str = "ece") -> 
     for (data,), rows in table.group_by("data", maintain_order=True):
         sentences.append(
             f"{_place(data, pairs)}: is Gaussian or Gamma with the unbiased risk the lowest in {metric.upper()}, as "
-            f"the text claims? {_answers(rows)} {_improvement(rows.drop_nulls('improvement_percent'), metric)}"
+            f"the dissertation claims? {_answers(rows)} {_improvement(rows.drop_nulls('improvement_percent'), metric)}"
         )
     return sentences
 
@@ -89,7 +89,7 @@ def between(values: list[float], *, digits: int = 2, unit: str = "") -> str:
 
 
 def risk_sentences(table: pl.DataFrame, pairs: str, metric: str = "ece") -> list[str]:
-    """Whether the unbiased risk lowers the error for every parametric method of the text."""
+    """Whether the unbiased risk lowers the error for every parametric method of the dissertation."""
     sentences = []
     for (data,), rows in table.filter(pl.col("method").is_in(IN_TEXT)).group_by("data", maintain_order=True):
         decided = rows.drop_nulls("decrease_percent").height

@@ -1,4 +1,4 @@
-"""What calibrators are fitted on: the text's few drawn pairs, or all candidates with the level from outside."""
+"""What calibrators are fitted on: the dissertation's few drawn pairs, or all candidates with the level from outside."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sureness_reproduction.sealing import load_dataset
 from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Workbench
 
-HELD_OUT_SHARE = 0.1  # of the training positives, as in the text
+HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation
 N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
 
 AS_LOGGED = "negatives-as-logged"

@@ -1,4 +1,4 @@
-"""Errors of all methods as tables: in full beside the text, and at a glance, a column a model."""
+"""Errors of all methods as tables: in full beside the dissertation, and at a glance, one column per model."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ def _remark(row: dict[str, object], reasons: Reasons, metric: str, plan: Plan) -
         all_seeds = row["ours"] is None
         return f"no number: {why}" if all_seeds else f"{count} of {len(plan.seeds)} seeds left out: {why}"
     if remark == NOT_PUBLISHED and metric != "ece" and key[2] == "minmax":
-        return "the text repeats its row of ECE here, so its number is left out"
+        return "the dissertation repeats its row of ECE here, so its number is left out"
     return remark
 
 
 def _place(row: dict[str, object]) -> int:
-    """Coat first, then the models and methods in the order of the text."""
+    """Coat first, then the models and methods in the order of the dissertation."""
     model, choice = MODELS.index(str(row["model"])), (str(row["method"]), str(row["risk"]))
     return (row["data"] != "coat") * 10_000 + model * 100 + ORDER.index(choice)
 
 
 def at_a_glance(data: str, found: pl.DataFrame, failed: pl.DataFrame, metric: str, *, with_text: bool) -> pl.DataFrame:
-    """A row for each method, a column for each model: ours with interval, then the text's number.
+    """A row for each method, a column for each model: ours with interval, then the dissertation's number.
 
     The lowest of each column is starred, the constant aside.
     """
@@ -117,7 +117,7 @@ def glance_caption(*, with_text: bool, pairs: str, judged: str) -> str:
     """How to read such a table."""
     parts = [
         f"Fitted on {pairs}; judged on {judged}. Mean over seeds with a 95% interval for draws of users and seeds",
-        " / the text's number ('-': it has none)" if with_text else "",
+        " / the dissertation's number ('-': it has none)" if with_text else "",
         ". * lowest of its column, the constant aside (it gives every pair the same probability and ranks nothing). "
         "'no minimum': this risk has none on any seed; † on some seeds, which are left out. Risk '-': fitted to the "
         f"labels as they are. Methods beside {', '.join(IN_TEXT)} with a risk, and the weighted risk, are ours.",

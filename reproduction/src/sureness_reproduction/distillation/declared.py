@@ -136,10 +136,10 @@ def _positives(positives: int, weight: float, start: str) -> dict[str, Any]:
 
 
 TEXT = _bd(0.5, 5, 2.0, 1e-4, 1e-4)
-"""BD as the text recommends it."""
+"""BD as the dissertation recommends it."""
 
 KEPT = {name: TEXT[name] for name in ("items", "temperature")}
-"""The same for the other schemes and for one direction alone, whose other settings are those of the text anyway."""
+"""The same for the other schemes and for one direction alone; their other settings are those of the dissertation."""
 
 GRIDS: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {
     ("strong", "bpr"): {
@@ -194,7 +194,7 @@ COMPARED = ("bd", "cd", "rd")
 EXTRAS: dict[str, tuple[str, ...]] = {
     "bpr": ("svd", "teacher-positives", "combined", "bd-best"), "neumf": ("bd-best",), "cdae": ("bd-best",),
 }  # fmt: skip
-"""What the text does not have, from a strong start."""
+"""What the dissertation does not have, from a strong start."""
 
 
 def grids(scale: Scale, start: str, model: str) -> dict[str, list[dict[str, Any]]]:
@@ -229,7 +229,7 @@ def pair(scale: Scale, start: str, model: str) -> Pair:
 
 
 def sized_pair(scale: Scale, start: str, model: str, teacher: int, student: int) -> Pair:
-    """A pair of other sizes, with BD as the text recommends it."""
+    """A pair of other sizes, with BD as the dissertation recommends it."""
     sized = {
         role: bases(scale, start, model, "student" if size == SIZES["student"] else "teacher", size)
         for role, size in (("teacher", teacher), ("student", student))

@@ -42,7 +42,7 @@ class Point:
     period: int = 10
 
     def changes(self) -> dict[str, Any]:
-        """What differs from BD's defaults; the text's own point is written as everywhere else."""
+        """What differs from BD's defaults; the dissertation's own point is written as everywhere else."""
         if self == Point():
             return TEXT
         rest = {name: TEXT[name] for name in ("items", "temperature", "reuse")}
@@ -94,9 +94,10 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     tables = [ResultTable(name, f"{titles[name]}: H@50", _wide(rows, shown[name]), "", rows)
               for name, rows in found.items()]  # fmt: skip
     return Outcome(tables, _figures(found, alone), findings(found), [
-        f"BPR on {title(plan.data[0])} from the published start; the text shows NeuMF, says that other models behave "
+        f"BPR on {title(plan.data[0])} from the published start; the dissertation shows NeuMF, says that other models "
+        "behave "
         "alike, and prints no numbers.",
-        f"What does not vary is as the text recommends it: weight 0.5, {TEXT['items']} items, temperature "
+        f"What does not vary is as the dissertation recommends it: weight 0.5, {TEXT['items']} items, temperature "
         f"{TEXT['temperature']:g}, smoothness 1e-4, a refresh every 10 epochs.",
         "These are test numbers, looked at after everything else was chosen: no setting was taken from here.",
     ], _verdicts(found, plan))  # fmt: skip
@@ -128,22 +129,26 @@ def _wide(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def findings(found: dict[str, pl.DataFrame]) -> list[str]:
-    """Where each model is best, beside where the text says."""
+    """Where each model is best, beside where the dissertation says."""
     sentences = []
     for role in ROLES:
         one, other = _best(found["weights"], role, ["to_student", "to_teacher"])
-        near = "as the text says" if max(abs(one - 0.5), abs(other - 0.5)) <= 0.2 else "the text says about 0.5 and 0.5"
+        near = (
+            "as the dissertation says"
+            if max(abs(one - 0.5), abs(other - 0.5)) <= 0.2
+            else "the dissertation says about 0.5 and 0.5"
+        )
         sentences.append(
             f"The {role} is best with weights {one:g} (to the student) and {other:g} (to the teacher): {near}."
         )
         for name, side in (("tanh", "to the student"), ("exp", "to the teacher")):
             (scale,) = _best(found[name], role, [name])
-            told = "as the text says" if scale == 1e-4 else "the text says 1e-4"
+            told = "as the dissertation says" if scale == 1e-4 else "the dissertation says 1e-4"
             sentences.append(f"The {role} is best with a smoothness {side} of {scale:g}: {told}.")
     student, teacher = (_spread_of(found["weights"], role) for role in ("student", "teacher"))
     sentences.append(
         f"Over the weights H@50 of the student varies by {student:.1%} of its mean, that of the teacher by "
-        f"{teacher:.1%}; the text calls the student the more robust, which "
+        f"{teacher:.1%}; the dissertation calls the student the more robust, which "
         f"{'holds' if student < teacher else 'does not hold'} here."
     )
     sentences += [_period(found["period"], role) for role in ROLES]
@@ -184,7 +189,7 @@ def _period(rows: pl.DataFrame, role: str) -> str:
     change = means[10] / means[often] - 1
     return (
         f"With a refresh every 10 epochs the {role} has H@50 {means[10]:.4f}, with one every {often} "
-        f"{means[often]:.4f} ({change:+.1%}; the text calls 10 comparable to 1)."
+        f"{means[often]:.4f} ({change:+.1%}; the dissertation calls 10 comparable to 1)."
     )
 
 

@@ -34,11 +34,11 @@ _CLAIMS = (
     (("bd", "student"), ("cd", "student")),
     (("bd", "teacher"), ("alone", "teacher")),
 )
-"""What the text says is better than what."""
+"""What the dissertation says is better than what."""
 
 
 def methods_of(start: str, model: str) -> tuple[str, ...]:
-    """Every method of a table; from a strong start also what the text does not have."""
+    """Every method of a table; from a strong start also what the dissertation does not have."""
     return ("alone", *COMPARED, *(EXTRAS[model] if start == "strong" else ()))
 
 
@@ -138,14 +138,14 @@ def _figure(each: Pair, ours: pl.DataFrame) -> ResultFigure:
 
 
 def _as_published(found: Contest, model: str, data: str) -> str:
-    """What the text prints for the same contest, and whether ours goes the same way."""
+    """What the dissertation prints for the same contest, and whether ours goes the same way."""
     theirs = published("distillation").filter(data=data, model=model, metric=found.metric)
     values = dict(theirs.select("method", "value").iter_rows())
     if not values:
-        return f"the text has no {SHORT[found.metric]} for these data"
+        return f"the dissertation has no {SHORT[found.metric]} for these data"
     gain = values[found.first] / values[found.second] - 1
     same = found.verdict == "above"
-    return f"the text prints {gain:+.1%}, and its direction {'holds' if same else 'does not hold'} here"
+    return f"the dissertation prints {gain:+.1%}, and its direction {'holds' if same else 'does not hold'} here"
 
 
 def _best_student(each: Pair, ours: pl.DataFrame) -> list[str]:
@@ -161,7 +161,7 @@ def _best_student(each: Pair, ours: pl.DataFrame) -> list[str]:
 
 
 def _verdicts(model: str, pairs: Sequence[Pair], plan: Plan, find: Finder) -> list[Verdict]:
-    """The largest improvements that the text names: that of the teacher is BPR's, that of the student NeuMF's."""
+    """The largest improvements that the dissertation names: BPR's for the teacher, NeuMF's for the student."""
     facts = {"bpr": ("teacher", "hit@50", 20.79), "neumf": ("student", "ndcg@50", 39.88)}
     if model not in facts:
         return []
@@ -179,12 +179,14 @@ def _notes(plan: Plan, pairs: Sequence[Pair]) -> list[str]:
         "Settings were chosen by H@50 on the validation part with seed 0: for RD and CD that of the student, for BD "
         "that of both models, each in units of the model alone. RD, CD and BD had equal numbers of settings "
         f"({tried}), from equal ranges as far as a method has them.",
-        "Published start: Adam, batches of 128, small first embeddings, 1 negative; the text does not say how long its "
+        "Published start: Adam, batches of 128, small first embeddings, 1 negative; the dissertation does not say how "
+        "long its "
         "models were trained, how they were initialised, or how strong L2 was.",
         "From the strong start a model that does not get better on validation ends as it began.",
     ]
     if pairs[0].model == "bpr":
-        notes.append("SVD, Teacher positives, Combined and BD on top items are not in the text; the last two have one "
+        notes.append("SVD, Teacher positives, Combined and BD on top items are not in the dissertation; the last two "
+                     "have one "
                      "setting, put together from what CD and Teacher positives had shown on validation.")  # fmt: skip
     if plan.scale == "quick":
         notes.append(

@@ -20,7 +20,7 @@ NAMES = {
     ("teacher-positives", "student"): "Teacher positives", ("combined", "student"): "Combined",
     ("bd-best", "teacher"): "BD-Teacher, best guides", ("bd-best", "student"): "BD-Student, best guides",
 }  # fmt: skip
-"""What the tables call a method and a role; the first six are those of the text, in its order."""
+"""What the tables call a method and a role; the first six are those of the dissertation, in its order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Pair:
     """Two models of one kind, where they start, and what is tried for each method."""
 
     data: str
-    start: str  # "published" (cold, the text's optimiser) or "strong" (from the best models alone)
+    start: str  # "published" (cold, the dissertation's optimiser) or "strong" (from the best models alone)
     model: str
     teacher: list[Settings]  # what is tried for it alone
     student: list[Settings]
@@ -73,7 +73,7 @@ class Pair:
         return {"method": method, "grid": list(self.grids.get(method, [{}]) if grid is None else grid)}
 
     def quality(self, methods: Sequence[str], seeds: Sequence[int], find: Finder) -> pl.DataFrame:
-        """The test numbers of methods, one a row; `way` is what this package calls a method, `method` the text."""
+        """The test numbers, one row per method; `way` is our name of it, `method` that of the dissertation."""
         parts = []
         for way in methods:
             for seed in seeds:

@@ -1,4 +1,4 @@
-"""How differently the two models rank: apart, where the text begins, and after bidirectional distillation."""
+"""How differently the two models rank: apart, where the dissertation begins, and after bidirectional distillation."""
 
 from __future__ import annotations
 
@@ -62,14 +62,15 @@ def _apart(plan: Plan, find: Finder) -> Outcome:
         )  # fmt: skip
     table = ResultTable(
         "student-better", "How often the student ranks a test item higher than its teacher", pl.DataFrame(rows),
-        "Mean and deviation over seeds. The text gives NeuMF on CiteULike (36%) and Foursquare (42%, not here) only.",
+        "Mean and deviation over seeds. The dissertation gives NeuMF on CiteULike (36%) and Foursquare (42%, not "
+        "here) only.",
         found,
     )  # fmt: skip
     figures = [_apart_figure(each, plan, find) for each in pairs]
     return Outcome([table], figures, _apart_findings(found, plan), [
         "Teacher and student are trained alone. A rank is exact, among the items the user has not seen.",
         "In the scatter, items are drawn by the rank-aware scheme of CD from the ranking of each model, seed 0.",
-        "The shares of CIFAR that the text compares with are of images, and were not run.",
+        "The shares of CIFAR that the dissertation compares with are of images, and were not run.",
         *(["At quick scale NeuMF and CDAE have one setting for both starts, so their rows are the same."]
           if plan.scale == "quick" else []),
     ], _apart_verdicts(found, plan))  # fmt: skip
@@ -90,17 +91,19 @@ def _apart_findings(found: pl.DataFrame, plan: Plan) -> list[str]:
     sentences = []
     for (start,), part in neumf.group_by("start", maintain_order=True):
         claimed = _claimed(plan.data[0], "neumf")
-        beside = f" (the text: {claimed})" if claimed != NONE else ""
+        beside = f" (the dissertation: {claimed})" if claimed != NONE else ""
         sentences.append(f"The NeuMF student of the {start} start ranks {mean(part['student_better']):.1%} of the "
                          f"test items higher than its teacher{beside}.")  # fmt: skip
     shares = found["student_better"].to_list()
     low, high = min(shares), max(shares)
-    told = "the teacher is not always superior, as the text says" if low > 0.05 else "in some it hardly ever does"
+    told = (
+        "the teacher is not always superior, as the dissertation says" if low > 0.05 else "in some it hardly ever does"
+    )
     sentences.append(f"Over all models, starts and seeds it is {low:.1%} to {high:.1%}: {told}.")
     known = mean(found["known_to_student"])
     word = "most" if known > 0.5 else "fewer than half"
     sentences.append(f"{known:.0%} of the items that a teacher ranks high are in the first tenth of its student's "
-                     f"ranking too: {word} of them, where the text says most.")  # fmt: skip
+                     f"ranking too: {word} of them, where the dissertation says most.")  # fmt: skip
     return sentences
 
 
@@ -185,7 +188,7 @@ def _falls(found: pl.DataFrame) -> list[str]:
         before, after = (mean(part.filter(stage=stage)["average_difference"]) for stage in _STAGES)
         change = after / before - 1
         how = "falls" if change < -0.005 else "rises" if change > 0.005 else "stays the same"
-        told = ", as the text says" if how == "falls" else "; the text says that it falls"
+        told = ", as the dissertation says" if how == "falls" else "; the dissertation says that it falls"
         sentences.append(f"{MODELS[str(model)]}, {start} start: the average rank difference {how} from {before:.4f} to "
                          f"{after:.4f} ({change:+.1%}){told}.")  # fmt: skip
     return sentences

@@ -18,13 +18,13 @@ SCHEMES = {
     "bd": "Rank discrepancy-aware", "rank-aware": "Rank-aware", "top-n": "Top-N selection", "mutual": "Uniform",
     "swapped": "Swapped rank discrepancy-aware",
 }  # fmt: skip
-"""The five schemes of the text."""
+"""The five schemes of the dissertation."""
 
 CONTROLS = {
     "calibrated": "Calibrated labels", "constant-labels": "Constant labels",
     "drawn-negatives": "Drawn negatives, no labels", "one-way": "Fixed teacher", "to-teacher": "Fixed student",
 }  # fmt: skip
-"""What the text does not have: its outlook, the controls, and one direction alone."""
+"""What the dissertation does not have: its outlook, the controls, and one direction alone."""
 
 GRIDS = {method: [TEXT if method == "bd" else KEPT] for method in (*SCHEMES, *CONTROLS)}
 
@@ -54,7 +54,8 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     tables = [
         ResultTable("schemes", f"H@50 of BD with other samples and labels, {title(each.data)}",
                     beside_shown(beside.filter(pl.col("ours").is_not_null()), ["scheme", "role"]),
-                    "BPR from the published start; the last five and Alone are not in this table of the text.", beside),
+                    "BPR from the published start; the last five and Alone are not in this table of the "
+                    "dissertation.", beside),
         ResultTable("tests", "Paired tests over users, H@50", pl.DataFrame([found.row() for found in tests])),
         ResultTable("not-run", "Published, but not run", _rest(theirs, plan)),
     ]  # fmt: skip
@@ -64,7 +65,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
         "Constant labels keep the level of the labels but tell no item from another; drawn negatives are the same "
         "items as negatives of each model's own loss, without labels: what these two bring is not knowledge of the "
         "other model.",
-        "NeuMF and CDAE, which the text has too, were left out here: each scheme would take hours.",
+        "NeuMF and CDAE, which the dissertation has too, were left out here: each scheme would take hours.",
     ])  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def _findings(ours: pl.DataFrame, tests: list[Contest]) -> list[str]:
         means = ours.filter(role=role).group_by("scheme", maintain_order=True).agg(pl.col("value").mean())
         five = means.filter(pl.col("scheme").is_in(list(SCHEMES.values()))).sort("value", descending=True)
         best, value = five.row(0)
-        agrees = "as in the text" if best == SCHEMES["bd"] else f"in the text it is {SCHEMES['bd']}"
+        agrees = "as in the dissertation" if best == SCHEMES["bd"] else f"in the dissertation it is {SCHEMES['bd']}"
         sentences.append(f"Of the five schemes {best} is the best for the {role} (H@50 {value:.4f}); {agrees}.")
         overall, top = means.filter(pl.col("scheme") != "Alone").sort("value", descending=True).row(0)
         sentences.append(f"Of all ten ways {overall} is the best for the {role} (H@50 {top:.4f}).")

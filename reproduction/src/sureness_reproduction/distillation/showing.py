@@ -17,7 +17,8 @@ NONE = "-"
 SHORT = {"hit@50": "H@50", "hit@100": "H@100", "ndcg@50": "N@50", "ndcg@100": "N@100"}
 MODELS = {"bpr": "BPR", "neumf": "NeuMF", "cdae": "CDAE"}
 STARTS = {
-    "published": "Published start: as the text trains, as far as it says, with the counts that were read as items",
+    "published": "Published start: as the dissertation trains, as far as it says, with the counts that were read as "
+    "items",
     "strong": "Strong start: clean data, both models at their best alone before anything is distilled",
 }
 _LEVEL = 0.05  # below it a difference is called one

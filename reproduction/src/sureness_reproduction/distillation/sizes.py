@@ -58,7 +58,8 @@ def _time(plan: Plan, find: Finder) -> Outcome:
     rows = [{"data": title(data), "published numbers": count, "why": _why({"data": data})}
             for data, count in rest.group_by("data", maintain_order=True).len().rows()]  # fmt: skip
     tables = [ResultTable("size-time", "Parameters (million) and time to list 50 items for every user (s)", shown,
-                          "Ours: one thread of a processor, the faster of two runs. The text's: a GPU.", beside),
+                          "Ours: one thread of a processor, the faster of two runs. The dissertation's: "
+                          "a GPU.", beside),
               ResultTable("not-run", "Published, but not run", pl.DataFrame(rows))]  # fmt: skip
     return Outcome(tables, [], _time_findings(ours), [
         "A time depends on the machine and on what else it does; only those of one run can be compared.",
@@ -124,9 +125,10 @@ def _size(plan: Plan, find: Finder) -> Outcome:
     holds = enough is not None and 0.2 <= enough <= 0.3
     findings = [*_partner_findings(partners, alone), sentence]
     return Outcome(tables, [_partner_figure(partners), _student_figure(students, alone["teacher"])], findings, [
-        f"{MODELS[_MODEL]} from the published start, BD as the text recommends it ({TEXT['items']} items, weight "
-        f"{TEXT['weight']}, smoothness 1e-4); the text prints no numbers for these figures.",
-        "The text also shows NeuMF; here it was left out, since it takes many times as long.",
+        f"{MODELS[_MODEL]} from the published start, BD as the dissertation recommends it ({TEXT['items']} items, "
+        "weight "
+        f"{TEXT['weight']}, smoothness 1e-4); the dissertation prints no numbers for these figures.",
+        "The dissertation also shows NeuMF; here it was left out, since it takes many times as long.",
         "Two models of one size begin with different random numbers.",
     ], [Verdict(fact, told, holds)])  # fmt: skip
 
@@ -173,26 +175,28 @@ def _partner_findings(rows: pl.DataFrame, alone: dict[str, float]) -> list[str]:
                      .agg(pl.col("hit@50").mean()).iter_rows())  # fmt: skip
         sizes = {name: value for name, value in means.items() if not name.startswith("fixed")}
         best = max(sizes, key=sizes.__getitem__)
-        agrees = "as the text says" if best == widest else f"the text says {widest}, where the gap is widest"
+        agrees = (
+            "as the dissertation says" if best == widest else f"the dissertation says {widest}, where the gap is widest"
+        )
         learning = "more" if means[widest] > means[fixed] else "not more"
         sentences.append(f"The {role} is best with a partner of size {best} (H@50 {sizes[best]:.4f}; alone "
                          f"{alone[role]:.4f}): {agrees}. A learning partner brings {learning} than a fixed one "
-                         f"({means[widest]:.4f} against {means[fixed]:.4f}; the text says more).")  # fmt: skip
+                         f"({means[widest]:.4f} against {means[fixed]:.4f}; the dissertation says more).")  # fmt: skip
     return sentences
 
 
 def _equal_size(rows: pl.DataFrame, teacher: float) -> tuple[float | None, str]:
-    """The smallest student that comes within 5% of the teacher alone; the text calls that comparable, at 20 to 30%."""
+    """The smallest student within 5% of the teacher alone; the dissertation calls 20 to 30% of the size comparable."""
     means = rows.filter(model="BD-Student").group_by("size").agg(pl.col("hit@50").mean()).sort("size")
     reached = [(size, value) for size, value in means.iter_rows() if value >= 0.95 * teacher]
     if not reached:
         size, value = means.rows()[-1]
         return None, (f"No student up to {size} factors comes within 5% of the teacher alone ({value:.4f} against "
-                      f"{teacher:.4f}); the text says 20 to 30% of the parameters are enough.")  # fmt: skip
+                      f"{teacher:.4f}); the dissertation says 20 to 30% of the parameters are enough.")  # fmt: skip
     size, value = reached[0]
     share = size / SIZES["teacher"]
     return share, (f"A student of {size} factors, {share:.0%} of the parameters, comes within 5% of the teacher alone "
-                   f"({value:.4f} against {teacher:.4f}); the text says 20 to 30%.")  # fmt: skip
+                   f"({value:.4f} against {teacher:.4f}); the dissertation says 20 to 30%.")  # fmt: skip
 
 
 def _partner_figure(rows: pl.DataFrame) -> ResultFigure:

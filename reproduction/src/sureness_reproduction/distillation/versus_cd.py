@@ -61,11 +61,12 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     tables = [
         ResultTable("versus-cd", "CDAE, teacher of 50 and student of 5 factors",
                     beside_shown(beside, ["data", "method", "metric"]), "", beside),
-        ResultTable("tests", "Paired tests over users", shown, "The text: significant with p = 0.01."),
+        ResultTable("tests", "Paired tests over users", shown, "The dissertation: significant with p = 0.01."),
         ResultTable("settings", "What was tried on validation", chosen),
     ]  # fmt: skip
     return Outcome(tables, [], [_sentence(data, found) for data, found in tests if found.metric == "hit@50"], [
-        "Known of the text's setting: base model CDAE with two-layer encoder and decoder, H@50 and N@50, five runs, "
+        "Known of the dissertation's setting: base model CDAE with two-layer encoder and decoder, H@50 and N@50, five "
+        "runs, "
         "MovieLens 100K with 943 users and 1,682 items.",
         "Not known: how the data were filtered and split (here: all ratings are positives; the last item of each user "
         "is the test on MovieLens 100K, the given split on Amazon Music), which sizes the models had (here 50 and 5), "
@@ -83,7 +84,7 @@ def _sentence(data: str, found: Contest) -> str:
     values = dict(theirs.select("method", "value").iter_rows())
     gain = values[found.first] / values[found.second] - 1
     holds = "holds" if found.verdict == "above" else "does not hold"
-    return f"{title(data)}: {found.sentence()}; the text prints {gain:+.1%}, and its direction {holds} here."
+    return f"{title(data)}: {found.sentence()}; the dissertation prints {gain:+.1%}, and its direction {holds} here."
 
 
 def _verdict(tests: list[tuple[str, Contest]], plan: Plan) -> Verdict:

@@ -33,7 +33,7 @@ class Told(TypedDict):
 
 
 def keeps_counts(data: str, start: str) -> bool:
-    """Whether the data hold the counts that were read as items: the published start of the text's CiteULike."""
+    """Whether the data hold the counts that were read as items: the published start of the dissertation's CiteULike."""
     return data == "citeulike-bd" and start == "published"
 
 

@@ -73,7 +73,8 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
     known = theirs["data"].unique(maintain_order=True).to_list()
     tables = [
         ResultTable("calibration", "Calibration error and utility of each map", _wide(ours),
-                    "ECE (15 bins, test labels) over all candidates, as in the text, and over each user's first 50, of "
+                    "ECE (15 bins, test labels) over all candidates, as in the dissertation, and over each user's "
+                    "first 50, of "
                     "which lists are made. Mean ± deviation over splits.", tidy=ours),
         ResultTable("beside-published", "Beside the published numbers, NCF",
                     beside_shown(table.filter(model="neumf"), known, "calibration"),
@@ -109,7 +110,7 @@ def _wide(ours: pl.DataFrame) -> pl.DataFrame:
 
 
 def told(data: str, model: str, values: pl.DataFrame, numbers: pl.DataFrame) -> list[str]:
-    """Whether the text's order holds: a map for each user is better than one for all, and that better than none."""
+    """Whether the dissertation's order holds: a map per user beats one for all, which beats none."""
     mean = numbers.group_by("calibration", "metric").agg(pl.col("value").mean())
     value = {(row["calibration"], row["metric"]): row["value"] for row in mean.to_dicts()}
     none, one, own = _ORDER
@@ -133,7 +134,7 @@ def _notes(plan: Plan) -> list[str]:
     notes = [
         "uncalibrated: the sigmoid of the score; global: one Platt map on all candidates of all users; user-wise: the "
         f"text's Platt map for each user on all its candidates; {_OURS}: on the best 200 candidates, shrunk, carried "
-        "over to the next period. The text has NCF only.",
+        "over to the next period. The dissertation has NCF only.",
     ]
     if "als" in _MODELS[plan.scale] and not als_is_here():
         notes.append("ALS needs the package implicit, which is not installed; it was not run.")

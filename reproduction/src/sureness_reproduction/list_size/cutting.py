@@ -58,7 +58,7 @@ def cut_chosen(
     bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, utility: str, kind: str, max_size: int,
     trials: int, schedule: dict[str, Any],
 ) -> Tables:  # fmt: skip
-    """Try settings of the text's grid, judged by validation lists of users that are held out; the best comes first."""
+    """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
     from sureness.truncation.tuning import tune_cut
 
     run = opened(bench, data, model, recipe, seed)

@@ -182,8 +182,11 @@ def _shown(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _notes(plan: Plan) -> list[str]:
-    text = "The text's four domains of Amazon with the same users cannot be had; pairs of shops and a simulated world "
-    notes = [text + "with four domains stand for them. The text averages F1 over domains, here it is added up."]
+    text = (
+        "The dissertation's four domains of Amazon with the same users cannot be had; pairs of shops and a simulated "
+        "world "
+    )
+    notes = [text + "with four domains stand for them. The dissertation averages F1 over domains, here it is added up."]
     if SHOPS in plan.data:
         kind = "ALS of implicit" if als_is_here() else "a truncated SVD, since implicit is not installed"
         notes.append(f"Shops: scores by {kind}, 64 factors, not tuned: all pages are made of the same lists.")

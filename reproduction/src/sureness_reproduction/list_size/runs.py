@@ -75,7 +75,7 @@ def needs_base(*, data: str, model: str, recipe: Recipe, seed: int, **_: Any) ->
 
 
 def split_of(bench: Workbench, data: str, seed: int) -> Split:
-    """60/20/20 of every user with enough interactions; all interactions count, as in the text."""
+    """60/20/20 of every user with enough interactions; all interactions count, as in the dissertation."""
     return bench.split(data, PROTOCOL, seed=seed, **split_options(data, PROTOCOL))
 
 

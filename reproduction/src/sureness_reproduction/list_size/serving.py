@@ -26,7 +26,7 @@ _MODELS = ("bpr", "neumf", "lightgcn")
 _TOP_K, _PERK = "Top-k", "PerK"
 _MOST_USERS = 500
 _ROUNDS = 9
-_ABOUT_A_TENTH = 0.15  # at most so much more time is "about 10%"; the table of the text has 5 to 14%
+_ABOUT_A_TENTH = 0.15  # at most so much more time is "about 10%"; the table of the dissertation has 5 to 14%
 _DATA: dict[Scale, Sequence[str]] = {
     "quick": ("ml-100k",),
     "full": [name for name in DATA["neumf"]["full"] if name != "amazon-music"],
@@ -140,7 +140,7 @@ def verdict(slower: Sequence[float]) -> Verdict:
 
 
 def told(data: str, model: str, times: pl.DataFrame, parameters: pl.DataFrame) -> str:
-    """A sentence: how much PerK adds, beside the text's increase."""
+    """A sentence: how much PerK adds, beside the dissertation's increase."""
     size = dict(zip(parameters["method"], parameters["parameters"], strict=True))
     added = size[_PERK] / size[_TOP_K] - 1
     text = published("claims").filter(fact="increase of inference time")["value"].item()

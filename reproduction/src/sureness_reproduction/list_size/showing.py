@@ -42,7 +42,7 @@ def beside_shown(table: pl.DataFrame, known: Sequence[str], method: str, *, digi
     table : table
         With data, the method column and metric.
     known : sequence of str
-        The data sets of the text; the others are left out.
+        The data sets of the dissertation; the others are left out.
     method : str
         The column that names what was compared.
     digits : int

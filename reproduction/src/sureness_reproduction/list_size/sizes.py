@@ -41,7 +41,7 @@ from sureness_reproduction.workbench import Workbench
 _MODEL, _UTILITY = "bpr", "f1"
 _DRAWN = ("Oracle", "MtCut", PUBLISHED, OURS)
 _CLAIMED_OF = ("ml-25m", "amazon-books")
-_CLAIMED = (10, 20)  # where the text sees the sizes of MtCut
+_CLAIMED = (10, 20)  # where the dissertation sees the sizes of MtCut
 _FORMS = (PUBLISHED, OURS)
 _DATA: dict[Scale, Sequence[str]] = {
     scale: [name for name in names if has_cuts(name)] for scale, names in DATA[_MODEL].items()
@@ -136,7 +136,8 @@ def told_sizes(data: str, table: pl.DataFrame) -> list[str]:
     distances = ", ".join(f"{name} {row[name]['to_oracle']:.2f}" for name in _FORMS)
     who = "both forms of PerK are" if len(closer) == 2 else f"{closer[0]} is" if closer else "no form of PerK is"
     return [
-        f"{title(data)}: {mt['within']:.0%} of MtCut's lists have {_CLAIMED[0]} to {_CLAIMED[1]} items (the text sees "
+        f"{title(data)}: {mt['within']:.0%} of MtCut's lists have {_CLAIMED[0]} to {_CLAIMED[1]} items (the "
+        "dissertation sees "
         f"its peak there, on other data); it is densest with {most}.",
         f"{title(data)}: {who} closer to the sizes of Oracle than MtCut (distance {distances}; "
         f"MtCut {mt['to_oracle']:.2f}).",
@@ -174,7 +175,7 @@ def _by_degree(plan: Plan, find: Finder) -> Outcome:
          "Pearson r": spread(part["pearson"], 3), "Spearman": spread(part["spearman"], 3)}
         for (data, metric, method), part in tidy.group_by("data", "metric", "method", maintain_order=True)
     ]  # fmt: skip
-    caption = "Correlation over users, mean ± deviation over splits. The text shows F1."
+    caption = "Correlation over users, mean ± deviation over splits. The dissertation shows F1."
     table = ResultTable("degree", "User degree and list size, BPR", pl.DataFrame(rows), caption, tidy=tidy)
     figures = [
         ResultFigure(f"degree-{data}-{'published' if form == PUBLISHED else 'default'}",
@@ -211,11 +212,15 @@ def correlations(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def told_degrees(data: str, table: pl.DataFrame) -> list[str]:
-    """A sentence: whether list sizes for F1 grow with the degree, as the text says."""
+    """A sentence: whether list sizes for F1 grow with the degree, as the dissertation says."""
     mean = table.filter(metric=_UTILITY).group_by("method", maintain_order=True).agg(pl.col("pearson").mean())
     signs = [f"{row['method']} r = {row['pearson']:+.2f}" for row in mean.to_dicts()]
     grows = bool((mean["pearson"] > 0).all())
-    verdict = "sizes grow with the degree, as in the text" if grows else "sizes do not grow with the degree everywhere"
+    verdict = (
+        "sizes grow with the degree, as in the dissertation"
+        if grows
+        else "sizes do not grow with the degree everywhere"
+    )
     return [f"{title(data)}: {verdict} ({', '.join(signs)})."]
 
 
@@ -228,8 +233,8 @@ def _draw_degree(values: pl.DataFrame, form: str) -> Any:
 
 def _notes(plan: Plan) -> list[str]:
     if plan.scale == "quick":
-        return ["The text shows MovieLens 25M and Amazon Books; these are smaller data sets."]
-    return ["The text shows MovieLens 25M and Amazon Books, which are run where the data folder has them."]
+        return ["The dissertation shows MovieLens 25M and Amazon Books; these are smaller data sets."]
+    return ["The dissertation shows MovieLens 25M and Amazon Books, which are run where the data folder has them."]
 
 
 EXPERIMENTS = (

@@ -1,4 +1,4 @@
-"""The study of M: how far the text's sum over the number of relevant items has to go."""
+"""The study of M: how far the dissertation's sum over the number of relevant items has to go."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DATA: dict[Scale, Sequence[str]] = {
 
 @work(needs=needs_base, judges=True, cost=30)
 def terms_judged(bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, max_size: int) -> Tables:
-    """The utility and mean size that the text's form reaches with each M, and the exact one."""
+    """The utility and mean size that the dissertation's form reaches with each M, and the exact one."""
     run = opened(bench, data, model, recipe, seed)
     return {"terms": truncation_study(run, TERMS, utilities=_UTILITIES, max_size=max_size)}
 
@@ -66,7 +66,7 @@ def _outcome(plan: Plan, find: Finder) -> Outcome:
                      "splits; the dashed line is exact", partial(_draw, found.filter(data=data, metric=metric), metric))
         for data in plan.data for metric in _UTILITIES
     ]  # fmt: skip
-    notes = ["The text's own maps. Exact sums cost no more here, so only this study has an M."]
+    notes = ["The dissertation's own maps. Exact sums cost no more here, so only this study has an M."]
     return Outcome(
         tables=[table], figures=figures, findings=[told(data, found.filter(data=data)) for data in plan.data],
         notes=notes, verdicts=[_verdict({data: sufficient(found.filter(data=data)) for data in plan.data})],
@@ -104,7 +104,7 @@ def told(data: str, table: pl.DataFrame) -> str:
     text = published("claims").filter(fact="sufficient summation bound M")["value"].item()
     return (
         f"{title(data)}: from M = {sufficient(table):,} on the utility changes by less than {_ENOUGH} (text: "
-        f"{text:,.0f} is enough); the text's form with M = {int(last):,} against the exact utility, all its "
+        f"{text:,.0f} is enough); the dissertation's form with M = {int(last):,} against the exact utility, all its "
         f"approximations together: {gaps}."
     )
 

@@ -46,7 +46,7 @@ def _cells(model: str, plan: Plan) -> Sequence[Cell]:
 
 
 def _longer_cells(model: str, plan: Plan) -> list[Cell]:
-    """Lists of up to 100 items, which the text mentions."""
+    """Lists of up to 100 items, which the dissertation mentions."""
     if plan.scale == "quick" or model != _LONGER_ON[0] or _LONGER_ON[1] not in plan.data:
         return []
     forms = (PERSONAL, PUBLISHED)
@@ -81,7 +81,7 @@ def _wide(values: dict[str, pl.DataFrame]) -> ResultTable:
 
 
 def _beside(model: str, plan: Plan, values: dict[str, pl.DataFrame]) -> list[ResultTable]:
-    """Ours beside the text's numbers, where the text has the recommender."""
+    """Ours beside the dissertation's numbers, where the dissertation has the recommender."""
     ours = pl.concat([put_first(means(some), "data", data) for data, some in values.items()])
     theirs = published("list-size").filter(model=model).with_columns(pl.col("method").replace({"PerK": PUBLISHED}))
     if theirs.is_empty():
@@ -92,7 +92,8 @@ def _beside(model: str, plan: Plan, values: dict[str, pl.DataFrame]) -> list[Res
     shown = ResultTable(
         "beside-published", "Beside the published numbers",
         beside_shown(table, theirs["data"].unique(maintain_order=True).to_list(), "method"),
-        "Published PerK stands beside ours with the text's maps and approximations. Data sets that the text does not "
+        "Published PerK stands beside ours with the dissertation's maps and approximations. Data sets that the "
+        "dissertation does not "
         "have are in the table before.",
         tidy=table,
     )  # fmt: skip
@@ -112,7 +113,7 @@ def _longer(values: pl.DataFrame) -> tuple[ResultTable, list[str]]:
     data = _LONGER_ON[1]
     table = ResultTable(
         "up-to-100", f"Lists of up to {_LONGER} items, {title(data)}", wide_utilities(values),
-        "The text tried 100 and saw a similar gain.", tidy=put_first(means(values), "data", data),
+        "The dissertation tried 100 and saw a similar gain.", tidy=put_first(means(values), "data", data),
     )  # fmt: skip
     found = compared(values).filter(baseline=REFERENCE)
     gained = [
@@ -136,7 +137,7 @@ def told_fixed(data: str, values: pl.DataFrame) -> list[str]:
 
 
 def told_improvement(data: str, model: str, values: pl.DataFrame) -> list[str]:
-    """A sentence: the gain over MtCut in percent, as the text gives it, where the text has the data set."""
+    """A sentence: the gain over MtCut in percent, as the dissertation gives it, where it has the data set."""
     theirs = published("list-size").filter(data=data, model=model)
     if theirs.is_empty() or "MtCut" not in values["method"]:
         return []
@@ -159,8 +160,10 @@ def _notes(plan: Plan) -> list[str]:
     notes = [
         "Users with 20 or more interactions (19 on CiteULike-a), 60/20/20 of each user's interactions at random, lists "
         "of up to 50 items.",
-        f"{PUBLISHED}: a Platt map for each user over all candidates, the text's approximate utility. {OURS}: maps on "
-        "the best candidates, shrunk, carried over to the next period, exact utility. best fixed k is not in the text: "
+        f"{PUBLISHED}: a Platt map for each user over all candidates, the dissertation's approximate utility. {OURS}: "
+        "maps on "
+        "the best candidates, shrunk, carried over to the next period, exact utility. best fixed k is not in the "
+        "dissertation: "
         "the one size that was best on validation.",
     ]
     if plan.scale == "quick":
@@ -183,5 +186,5 @@ EXPERIMENTS = (
     _experiment("bpr", "the utility table of BPR"),
     _experiment("neumf", "the utility table of NCF"),
     _experiment("lightgcn", "the utility table of LightGCN"),
-    _experiment("als", "not in the text: the same with ALS"),
+    _experiment("als", "not in the dissertation: the same with ALS"),
 )

@@ -36,7 +36,7 @@ def prepare_summation_bound(table: pl.DataFrame, metric: str) -> SummationBound:
 
     Parameters
     ----------
-    table : DataFrame with M and value, one row a run
+    table : DataFrame with M and value, one row per run
         M is a number as text, or "exact".
     metric : str
         What the value is called.

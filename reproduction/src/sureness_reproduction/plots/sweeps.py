@@ -40,7 +40,7 @@ _WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A metric for every value of a setting, one line a model; the mean over runs, with the lowest and the highest."""
+    """A metric for every value of a setting, one line per model: the mean over runs, with lowest and highest."""
 
     setting: str
     metric: str
@@ -59,7 +59,7 @@ def prepare_sweep(table: pl.DataFrame, setting: str, metric: str = "hit@50") -> 
 
     Parameters
     ----------
-    table : DataFrame, one row a run
+    table : DataFrame, one row per run
         The setting (numbers, or names such as S, M, T and fixed, in their order), the metric, and perhaps `model`;
         rows whose setting is "alone" (for numbers: missing) are models that were trained alone.
     setting : str
