@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from benchmarks.samples import Pairs
-from sureness.calibration.families import NUMPY
-from sureness.calibration.parametric import ParametricCalibrator
+from sureness.calibration import NUMPY, ParametricCalibrator
 from sureness.numerics import fit_logistic
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from benchmarks.baselines.refined_normal import expected_utilities as by_refined_normal
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_of
 from benchmarks.timing import Measured, growth, one_thread, python, ratio, take_turns, timed
-from sureness.calibration.per_user import PerUserPlatt
+from sureness.calibration import PerUserPlatt
 from sureness.data import Interactions
 from sureness.evaluation import top_blocks
 from sureness.list_size import ExpectedUtility, expected_utilities
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender
 from sureness.sources import FactorSource
 
 _UTILITIES = ("ndcg", "pdcg", "f1", "tp")

@@ -23,7 +23,6 @@ OUTSIDE = {
 OF_OTHERS = {"_asdict", "_fields", "_make", "_replace", "_exit", "_indices", "_values"}  # namedtuple, os, torch
 
 KNOWN: dict[str, int] = {
-    "reproduction/src/sureness_reproduction/list_size/policy_study.py": 2,
 }
 """Offenders that are about to go: how many there are in a file. It only shrinks."""
 

@@ -1,5 +1,7 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness import errors as errors
+from sureness._progress import Progress as Progress
+from sureness._progress import silent as silent
 from sureness._registry import register as register
 from sureness.artefacts.inspecting import inspect as inspect
 from sureness.artefacts.saving import load as load
@@ -144,6 +146,7 @@ __all__ = [
     "PlattCalibrator",
     "PopularityPropensity",
     "ProbabilityMap",
+    "Progress",
     "Recommender",
     "Run",
     "ScoreHistogram",
@@ -193,6 +196,7 @@ __all__ = [
     "prepare",
     "register",
     "reliability_curve",
+    "silent",
     "simulate",
     "source_of",
     "svd_source",

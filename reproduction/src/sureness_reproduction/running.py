@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -13,12 +13,11 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from sureness import Progress, silent
 from sureness.errors import FileError, SurenessError
 from sureness_reproduction.cells import Cell, in_order, work_of
 from sureness_reproduction.store import CellStore
 from sureness_reproduction.workbench import DataShelf
-
-Progress = Callable[[str, int, int], None]
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -32,7 +31,7 @@ class UnkeptError(CellError):
 
 
 def run_cells(
-    cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress | None = None
+    cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress = silent
 ) -> tuple[int, int]:
     """Compute what is missing, with all it needs; what only finished cells need is not asked for.
 
@@ -67,7 +66,7 @@ def run_cells(
 class _Told:
     """Progress in expected seconds, so that the time left means something."""
 
-    def __init__(self, missing: list[Cell], progress: Progress | None) -> None:
+    def __init__(self, missing: list[Cell], progress: Progress) -> None:
         self._progress = progress
         self._costs = {cell: work_of(cell).cost for cell in missing}
         self._done = 0.0
@@ -80,8 +79,7 @@ class _Told:
         self._tell(cell)
 
     def _tell(self, cell: Cell) -> None:
-        if self._progress is not None:
-            self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
+        self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
 
 
 class _Failures:

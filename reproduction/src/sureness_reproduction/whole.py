@@ -6,10 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from sureness import Progress, silent
 from sureness.errors import DataError, SurenessError
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.experiment import Experiment, Plan, Scale
-from sureness_reproduction.running import CellError, Progress, run_cells
+from sureness_reproduction.running import CellError, run_cells
 from sureness_reproduction.store import CellStore
 from sureness_reproduction.writing import Written, write_index, write_outcome
 
@@ -23,7 +24,7 @@ def reproduce(
     seeds: int | None = None,
     only: Sequence[str] = (),
     jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> list[Written]:
     """Compute what is missing of some experiments, and write their tables, figures and pages.
 
@@ -65,12 +66,11 @@ def _write(
     plans: Sequence[tuple[Experiment, Plan]],
     store: CellStore,
     folder: str | os.PathLike[str],
-    progress: Progress | None,
+    progress: Progress,
 ) -> list[Written]:
     written = []
     for number, (each, plan) in enumerate(plans):
-        if progress is not None:
-            progress(f"writing {each.name}", number, len(plans))
+        progress(f"writing {each.name}", number, len(plans))
         written.append(write_outcome(each, plan, each.outcome(plan, store.find), Path(folder)))
     write_index(Path(folder))
     return written

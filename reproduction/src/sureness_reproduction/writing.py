@@ -14,9 +14,8 @@ import polars as pl
 from sureness import __version__
 from sureness.artefacts import replacing
 from sureness.data import write_table
-from sureness.plots.saving import FONTS, figure_svg, save_figure
-from sureness.report.formatting import MISSING, plain
-from sureness.report.page import page_environment
+from sureness.plots import FONTS, figure_svg, save_figure
+from sureness.report import MISSING, page_environment, plain
 from sureness_reproduction.catalogue import experiments
 from sureness_reproduction.experiment import Experiment, Outcome, Plan, ResultFigure
 from sureness_reproduction.published import TITLES

@@ -79,7 +79,7 @@ class TestStudy:
             run.source, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=10), expected_relevant="fitted"
         ).fit(run.train, run.validation)
         seen, taken = recommender.seen_.matrix.toarray() > 0, run.test.matrix.toarray() > 0
-        p = recommender.map_.calibrator.probability(run.source.matrix.ravel()).reshape(seen.shape)
+        p = recommender.map_.probability(run.source.matrix.ravel()).reshape(seen.shape)
         row = errors.row(2, named=True)
         assert row["ece"] == pytest.approx(sn.expected_calibration_error(taken[~seen].astype(int), p[~seen], n_bins=15))
         lists = recommender.lists(labels=run.test)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from reproduction.tests.list_size.small import CUTS, SmallShelf
 from sureness.list_size import Pages
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender
 from sureness.sources import svd_source
 from sureness_reproduction.cells import in_order, work, work_of
 from sureness_reproduction.list_size import EXPERIMENTS, runs

@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "catalogue": ["all_calibrators", "make_calibrator"],
         "chain": ["MapChain"],
         "choosing": ["Choice", "choose_calibrator", "cross_validate"],
-        "families": ["MonotoneFamily", "ScoreRange"],
+        "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "maps": ["ANSWERS", "Horizon", "ProbabilityMap", "Segments", "Who"],
         "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
         "parametric": [

@@ -7,6 +7,7 @@ from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import Choice as Choice
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
 from sureness.calibration.choosing import cross_validate as cross_validate
+from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
 from sureness.calibration.maps import ANSWERS as ANSWERS
@@ -51,6 +52,7 @@ __all__ = [
     "MapChain",
     "MinMaxCalibrator",
     "MonotoneFamily",
+    "NUMPY",
     "ParametricCalibrator",
     "PerUserCalibrator",
     "PerUserGamma",

@@ -10,6 +10,7 @@ from sureness.pipeline.runs import open_run as open_run
 from sureness.pipeline.runs import pack_source as pack_source
 from sureness.pipeline.summaries import N_POWERS as N_POWERS
 from sureness.pipeline.summaries import Summaries as Summaries
+from sureness.pipeline.summaries import Target as Target
 from sureness.pipeline.summaries import expectations as expectations
 from sureness.pipeline.summaries import summarise as summarise
 
@@ -21,6 +22,7 @@ __all__ = [
     "Run",
     "SIMPLE",
     "Summaries",
+    "Target",
     "choose_list_sizes",
     "expectations",
     "open_run",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.calibration.base import Calibrator
+from sureness.calibration import Calibrator
 from sureness.evaluation import top_blocks
 from sureness_reproduction.calibration.fitting import maps_cell, maps_of
 from sureness_reproduction.calibration.grid import DATA, base_of, recommender, why_absent

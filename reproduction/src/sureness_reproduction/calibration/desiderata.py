@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sureness.calibration.base import Calibrator
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration import CalibrationSet, Calibrator
 from sureness.numerics import logit
 from sureness_reproduction.calibration.fitting import COUNTING, PARAMETRIC, fit
 from sureness_reproduction.calibration.grid import DATA, bases, recommender, why_absent

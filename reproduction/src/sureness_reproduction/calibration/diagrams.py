@@ -128,8 +128,7 @@ def _bins(pooled: pl.DataFrame) -> pl.DataFrame:
 
 def _draw_all(pooled: pl.DataFrame) -> Figure:
     """Two rows of small diagrams, as in the dissertation: counting methods left, naive above unbiased risk right."""
-    from sureness.plots import draw_reliability
-    from sureness.plots.style import SETTINGS, require_matplotlib
+    from sureness.plots import SETTINGS, draw_reliability, require_matplotlib
 
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):

@@ -10,9 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness.calibration.base import Calibrator
-from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration import CalibrationSet, Calibrator, make_calibrator
 from sureness.data import ScoredPairs, rated_above
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness_reproduction.calibration.grid import recommender

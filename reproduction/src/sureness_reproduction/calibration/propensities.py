@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration import CalibrationSet
 from sureness.data import Interactions, ScoredPairs
 from sureness.propensity import (
     GivenPropensity,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration import CalibrationSet
 from sureness.data import RECIPES, Dataset, Interactions, ScoredPairs, Split, hold_out, rated_above
 from sureness.propensity import PopularityPropensity
 from sureness.sources import ScoreSource, scores_of

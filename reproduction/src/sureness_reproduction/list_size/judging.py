@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from sureness.list_size import ExpectedUtility, ListSizePolicy, compare_policies
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender
 from sureness.workflows import PERSONAL
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.cutting import KINDS, GivenSizes, cut_sizes, ranked

@@ -9,11 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from sureness._progress import Progress, silent
-from sureness.calibration.base import Calibrator
-from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
-from sureness.calibration.rescaling import SigmoidCalibrator
+from sureness import Progress, silent
+from sureness.calibration import Calibrator, PerUserCalibrator, PerUserPlatt, PlattCalibrator, SigmoidCalibrator
 from sureness.data import Interactions
 from sureness.errors import DataError
 from sureness.evaluation import block_scores, fitted_to
@@ -21,8 +18,7 @@ from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_p
 from sureness.metrics import expected_calibration_error
 from sureness.models.runs import Run
 from sureness.numerics import sigmoid
-from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.pipeline.summaries import Target
+from sureness.pipeline import ConfidentRecommender, Target
 from sureness.workflows import PERSONAL, baselines
 from sureness_reproduction.types import FloatArray
 

@@ -11,7 +11,7 @@ import polars as pl
 from sureness.evaluation import n_parameters, top_blocks
 from sureness.list_size import ExpectedUtility
 from sureness.models.runs import open_source
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender
 from sureness.sources import id_maps
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import beside_published

@@ -13,7 +13,7 @@ from sureness.evaluation import fitted_to, top_blocks
 from sureness.list_size import ExpectedUtility, Pages, fill_with_trending
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.numerics import members
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sureness.plots.style import CYCLE, DASHES, GREY, MARKERS, drawing, legend_above
+from sureness.plots import CYCLE, DASHES, GREY, MARKERS, drawing, legend_above
 from sureness_reproduction.types import FloatArray
 
 if TYPE_CHECKING:

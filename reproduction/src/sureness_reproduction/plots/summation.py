@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness.errors import DataError
-from sureness.plots.style import BLUE, INK, drawing, legend_above
-from sureness.plots.tables import require_columns
+from sureness.plots import BLUE, INK, drawing, legend_above, require_columns
 from sureness_reproduction.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

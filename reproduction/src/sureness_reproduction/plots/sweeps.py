@@ -9,20 +9,21 @@ import numpy as np
 import polars as pl
 
 from sureness.errors import DataError
-from sureness.plots.distillation import ROLE_COLOURS, ROLE_MARKERS
-from sureness.plots.style import (
+from sureness.plots import (
     BLUE,
     CYCLE,
     DASHES,
     INK,
     MARKERS,
     ORANGE,
+    ROLE_COLOURS,
+    ROLE_MARKERS,
     drawing,
     legend_above,
+    require_columns,
     require_matplotlib,
     short_name,
 )
-from sureness.plots.tables import require_columns
 from sureness_reproduction.types import FloatArray
 
 if TYPE_CHECKING:
