@@ -15,7 +15,7 @@ from benchmarks.logs import absent, split_of
 from benchmarks.tables import Table
 from sureness.data import rated_above
 from sureness.evaluation import evaluate_within
-from sureness.models.tuning import tune
+from sureness.models import tune
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "recall@1", "recall@3", "recall@5")
 PUBLISHED = {

@@ -19,7 +19,7 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import DistillationSettings
 from sureness.evaluation import blocks_of
-from sureness.models.bpr import BPR
+from sureness.models import BPR
 from sureness.numerics import draw_by_ranks, product_ranks
 
 _FACTORS = 50, 5  # of teacher and student

@@ -25,7 +25,7 @@ from benchmarks.logs import absent, split_of
 from benchmarks.tables import Table
 from sureness.data import Split, union
 from sureness.evaluation import evaluate_ranking
-from sureness.models.tuning import tune
+from sureness.models import tune
 from sureness.sources import ScoreSource
 
 SEEDS = (2024, 2025, 2026)

@@ -22,8 +22,7 @@ OUTSIDE = {
 }
 OF_OTHERS = {"_asdict", "_fields", "_make", "_replace", "_exit", "_indices", "_values"}  # namedtuple, os, torch
 
-KNOWN: dict[str, int] = {
-}
+KNOWN: dict[str, int] = {}
 """Offenders that are about to go: how many there are in a file. It only shrinks."""
 
 

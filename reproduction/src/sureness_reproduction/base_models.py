@@ -40,7 +40,7 @@ def tuned(
     bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any]
 ) -> Tables:
     """Try settings on the validation part of the first split; the best comes first."""
-    from sureness.models.tuning import tune
+    from sureness.models import tune
 
     split = bench.split(data, protocol, seed=0, **split_options(data, protocol))
     found = tune(model, split, trials, start=start, **fixed)
@@ -53,7 +53,7 @@ def trained(
     start: dict[str, Any], seed: int,
 ) -> Tables:  # fmt: skip
     """Train with the chosen settings on the split of a seed; with one trial, the start is taken as it is."""
-    from sureness.models.catalogue import make_recommender
+    from sureness.models import make_recommender
 
     settings = fixed | start
     for tuning in _tuning_of(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):

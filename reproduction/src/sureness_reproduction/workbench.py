@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness.data import RECIPES, Interactions, Split, whereabouts
 from sureness.errors import DataError
-from sureness.models.base import Recommender
+from sureness.models import Recommender
 from sureness_reproduction.cells import Cell, Work
 from sureness_reproduction.sealing import SealedSplit, load_dataset, prepare, sealing_tests
 
@@ -34,7 +34,7 @@ class Finished:
     @cached_property
     def model(self) -> Recommender:
         """The recommender that the cell trained."""
-        from sureness.artefacts.saving import load
+        from sureness.artefacts import load
 
         return load(self.folder / "model.sureness", Recommender)
 

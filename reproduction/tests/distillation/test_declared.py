@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sureness.distillation.methods import distillation_method
-from sureness.models.catalogue import make_recommender
+from sureness.models import make_recommender
 from sureness_reproduction.distillation.declared import (
     BASES,
     COMPARED,

@@ -84,7 +84,7 @@ def _picked_first(*, data: str, counts: bool, model: str, settings: list[Setting
 @work(needs=_picked_first, cost=20)
 def alone(bench: Workbench, *, data: str, counts: bool, model: str, settings: list[Settings], seed: int) -> Tables:
     """A model trained alone with the best of its settings; what was trained to find them is not trained again."""
-    from sureness.models.catalogue import make_recommender
+    from sureness.models import make_recommender
 
     chosen = dict(settings[0])
     if len(settings) > 1:
@@ -142,7 +142,7 @@ def _trained(bench: Workbench, seed: int, changes: Settings, **about: Any) -> An
 
 def _beginning(bench: Workbench, role: str, seed: int, student_start: str, **about: Any) -> Any:
     """A model as it goes into the distillation: fitted where it starts warm or stays fixed, new otherwise."""
-    from sureness.models.catalogue import make_recommender
+    from sureness.models import make_recommender
 
     cell = _start_of(role, seed, **about)
     if cell is not None and cell.work == alone.name:
@@ -172,7 +172,7 @@ def spread_over(method: str, changes: Settings) -> dict[str, Any]:
 
 def learned(found: Finished) -> dict[str, Any]:
     """The models that learned in a distillation, by their role."""
-    from sureness.artefacts.saving import load
+    from sureness.artefacts import load
 
     files = {role: found.folder / f"{role}.sureness" for role in ROLES}
     return {role: load(file) for role, file in files.items() if file.exists()}
@@ -234,7 +234,7 @@ def distilled(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unp
 
     What was trained to find the settings is not trained again.
     """
-    from sureness.models.base import Recommender
+    from sureness.models import Recommender
 
     changes = grid[0]
     if len(grid) > 1:

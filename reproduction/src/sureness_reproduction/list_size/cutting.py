@@ -59,7 +59,7 @@ def cut_chosen(
     trials: int, schedule: dict[str, Any],
 ) -> Tables:  # fmt: skip
     """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
-    from sureness.truncation.tuning import tune_cut
+    from sureness.truncation import tune_cut
 
     run = opened(bench, data, model, recipe, seed)
     lists = ranked(run.source, run.train, max_size, run.validation)

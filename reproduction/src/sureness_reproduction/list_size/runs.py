@@ -14,7 +14,7 @@ import polars as pl
 
 from sureness.data import Split
 from sureness.evaluation import evaluate_ranking
-from sureness.models.recommended import recommended
+from sureness.models import recommended
 from sureness.models.runs import Run, open_source
 from sureness.sources import MatrixSource, ScoreSource, id_maps
 from sureness_reproduction.base_models import split_options, trained
