@@ -122,7 +122,7 @@ class TestWhoAnswers:
         assert_allclose(found, expected, rtol=1e-12)
 
     def test_the_items_of_one_user_may_be_answered_by_different_segments(self, world):
-        """A segment whose items nobody took cannot be fitted, so the map of all answers there."""
+        """A segment whose items nobody took cannot be fitted, so the global map answers there."""
         names = np.where(np.arange(ITEMS) < 3, "new", "old").astype(object)
         kept = world.validation.keep(np.flatnonzero(world.validation.item_rows >= 3))
         recommender = sn.ConfidentRecommender(

@@ -149,7 +149,7 @@ class TestShrinking:
     @FORMS
     def test_the_narrower_the_prior_the_nearer_everyone_is_to_the_map_of_all(self, small, unlabelled):
         scores, held_out = small
-        rows = np.arange(38)  # the others have the map of all anyway
+        rows = np.arange(38)  # the others have the global map anyway
         overall = fit(sn.PerUserPlatt(top=60, unlabelled_positives=unlabelled, prior_width=0.0), scores, held_out)
         middle = overall.log_odds_of(scores, everyone(40))[rows]
         distances = []
@@ -276,7 +276,7 @@ class TestRangeOfTheFit:
         scores, held_out, _ = draw(50, 80, level=-1.0, seed=6)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :30]
         top_scores, top_labels = (np.take_along_axis(values, best, 1) for values in (scores, held_out))
-        assert np.all(top_labels.any(axis=1)), "the same users teach the map of all"
+        assert np.all(top_labels.any(axis=1)), "the same users teach the global map"
         whole = fit(kind(top=30, unlabelled_positives=unlabelled), scores, held_out)
         cut = fit(kind(top=30, unlabelled_positives=unlabelled), top_scores, top_labels)
         for name in ("location_", "scale_", "intercept_", "coef_", "n_positive_"):
@@ -309,7 +309,7 @@ class TestRangeOfTheFit:
         seen = np.random.default_rng(8).random(scores.shape) < 0.3
         settings_ = {"top": top, "prior_width": 0.7, "n_bins": n_bins}
         clean = fit(sn.PerUserPlatt(**settings_), scores, held_out & ~seen, seen)
-        assert np.all((held_out & ~seen).any(axis=1)), "all users teach the map of all in both cases"
+        assert np.all((held_out & ~seen).any(axis=1)), "all users teach the global map in both cases"
         found = fit(sn.PerUserPlatt(**settings_), np.where(seen, 9.0, scores), held_out, seen)
         assert_array_equal(found.n_positive_, (held_out & ~seen).sum(axis=1))
         assert_allclose(probabilities(found, scores), probabilities(clean, scores), atol=within)

@@ -1,7 +1,7 @@
 """The question that every map answers: how likely are these scores, for these users and segments?
 
 One calibrator for all pairs, one per segment, one per user, and chains of them are all a `ProbabilityMap`. So a
-recommender, a report or a service asks any of them in the same way, and is told who answered.
+recommender, a report or a service asks any of them in the same way, and learns whose map answered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
 
 ANSWERS = ("all", "segment", "user")
-"""Who can answer: the map of all pairs, that of a segment, that of a user. `answered_by` gives positions here."""
+"""Who can answer: the global map, that of a segment, that of a user. `answered_by` gives positions here."""
 
 
 class Who(NamedTuple):
@@ -86,7 +86,7 @@ class Segments:
 
 
 class ProbabilityMap(Configurable, Savable):
-    """Turns scores into probabilities, for whoever is asked about.
+    """Turns scores into probabilities, for any users and segments.
 
     Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which period.
     """
@@ -111,9 +111,9 @@ class ProbabilityMap(Configurable, Savable):
         ----------
         scores : array-like of shape (n_pairs,)
         users : array-like of shape (n_pairs,), optional
-            The id of each pair's user; needed by maps that differ between users. Unknown users get the map of all.
+            The id of each pair's user; needed by maps that differ between users. Unknown users get the global map.
         segments : array-like of shape (n_pairs,), optional
-            The segment of each pair; needed by maps that differ between segments. Unknown ones get the map of all.
+            The segment of each pair; needed by maps that differ between segments. Unknown ones get the global map.
 
         Returns
         -------

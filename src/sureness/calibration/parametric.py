@@ -108,7 +108,7 @@ class ParametricCalibrator(Calibrator):
 
     @classmethod
     def of_coefficients(cls, intercept: float, coef: FloatArray, fitted: ScoreRange) -> Self:
-        """A map with known coefficients on the basis of its family; what it estimates is yet to be said."""
+        """A map with known coefficients on the basis of its family; its estimand is set by the caller."""
         calibrator = cls()
         calibrator.intercept_, calibrator.coef_, calibrator.fitted_range_ = float(intercept), coef, fitted
         return calibrator

@@ -1,4 +1,4 @@
-"""One map for each domain, country or rank group, shrunk to the map of all."""
+"""One map for each domain, country or rank group, shrunk to the global map."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STRENGTHS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, np.inf)
 
 
 class SegmentCalibrator(ProbabilityMap):
-    """Any calibrator for each segment of the pairs, mixed with the map of all pairs.
+    """Any calibrator for each segment of the pairs, mixed with the global map.
 
     A segment with n positives gets ``share * own + (1 - share) * global`` with ``share = n / (n + strength)``, where n
     is the effective number of positives. A segment in which the calibrator cannot be fitted (one class only, say), and
@@ -152,7 +152,7 @@ class SegmentCalibrator(ProbabilityMap):
         return self._learned()
 
     def _learned(self) -> Self:
-        """Take over what the map of all knows about itself."""
+        """Take over what the global map knows about itself."""
         self.estimand_, self.horizon_ = self.global_.estimand_, self.global_.horizon_
         self.n_pairs_, self.score_range_ = self.global_.n_pairs_, self.global_.score_range_
         return self
@@ -249,7 +249,7 @@ class SegmentCalibrator(ProbabilityMap):
 def _mixed(
     scores: FloatArray, names: AnyArray, overall: Calibrator, maps: dict[str, Calibrator], shares: dict[str, float]
 ) -> FloatArray:
-    """What maps of segments would say, each mixed with the map of all by its share."""
+    """What maps of segments would say, each mixed with the global map by its share."""
     result = overall.probability(scores)
     for name, inside in _members(names):
         if name in maps:

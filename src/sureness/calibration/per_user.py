@@ -1,4 +1,4 @@
-"""One map for each user, shrunk to the map of all as far as the user's own labels leave open."""
+"""One map for each user, shrunk to the global map as far as the user's own labels leave open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIRST_WIDTH = 0.7  # where the search for the prior's width starts
 class PerUserCalibrator(ProbabilityMap):
     """A map of one monotone family for each user; use `PerUserPlatt`, `PerUserGaussian` or `PerUserGamma`.
 
-    A map fitted over all candidates is decided by the thousands that nobody would show. By default it is therefore
+    A map fitted over all candidates is dominated by the thousands that are never shown. By default it is therefore
     fitted where lists are made, on each user's best candidates, and what lies behind them enters as a number: how many
     relevant items are expected there.
 
@@ -45,17 +45,17 @@ class PerUserCalibrator(ProbabilityMap):
     Parameters
     ----------
     top : int or None
-        Fit on so many of each user's best candidates; None: on all of them.
+        Fit on this many of each user's best candidates; None: on all of them.
     unlabelled_positives : bool
         Whether the candidates hold the relevant items of the next period too, labelled 0 although they are just like
         the held-out ones; as many as were held out. The map then gives the probability that an item is relevant in
         the next period, once the held-out items are gone. False: the probability that an item is a held-out one.
     prior_width : float or "auto"
-        How far the log-odds of users differ from the map of all. "auto" estimates it, for level and slope and with
-        their correlation, from users with held-out items; 0 gives everyone the map of all; infinity leaves
+        How far the log-odds of users differ from the global map. "auto" estimates it, for level and slope and with
+        their correlation, from users with held-out items; 0 gives all users the global map; infinity leaves
         every user alone (with a prior just strong enough to keep the map finite).
     prior_users : int
-        How many users the map of all and the prior are learned from, at most.
+        How many users the global map and the prior are learned from, at most.
     n_bins : int
         Bins of each user's scores when all candidates are used; with up to eight times as many items there are none.
     seed : int
@@ -64,14 +64,14 @@ class PerUserCalibrator(ProbabilityMap):
     Attributes
     ----------
     global_ : ParametricCalibrator
-        The map of all, of standardised scores: for users without held-out items and for users never seen.
+        The global map, of standardised scores: for users without held-out items and for users never seen.
     location_, scale_ : arrays of shape (n_users,)
         What a user's scores are standardised with.
     intercept_, coef_ : arrays of shape (n_users,) and (n_users, n_coefficients)
     n_positive_ : array of shape (n_users,)
         Held-out items among the fitted candidates.
     n_held_out_ : array of shape (n_users,)
-        Held-out items in all; a user without any has the map of all.
+        Held-out items in all; a user without any has the global map.
     expected_relevant_ : array of shape (n_users,)
         How many relevant items a period like the held-out one has.
     beyond_ : array of shape (n_users,)
@@ -125,7 +125,7 @@ class PerUserCalibrator(ProbabilityMap):
         seen: Interactions | None = None,
         progress: Progress = silent,
     ) -> Self:
-        """Learn the map of all, how far users differ from it, and the map of each user.
+        """Learn the global map, how far users differ from it, and the map of each user.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class PerUserCalibrator(ProbabilityMap):
         return self.fit(source, held_out, seen=seen, progress=progress)
 
     def _learn_prior(self, candidates: Candidates) -> None:
-        """The map of all, the units of the features and the prior, from a sample of the users."""
+        """The global map, the units of the features and the prior, from a sample of the users."""
         learners = np.flatnonzero(candidates.held_out.user_degree)
         if len(learners) > self.prior_users:
             drawn = np.random.default_rng(self.seed).choice(learners, self.prior_users, replace=False)
@@ -249,7 +249,7 @@ class PerUserCalibrator(ProbabilityMap):
         return np.where(known, result, -np.inf).reshape(scores.shape)
 
     def knows(self, who: Who) -> BoolArray:
-        """Which users had held-out items to learn from; the others have the map of all."""
+        """Which users had held-out items to learn from; the others have the global map."""
         rows = _rows(who)
         return (rows >= 0) & (self.n_held_out_[rows] > 0)
 

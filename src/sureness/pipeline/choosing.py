@@ -30,7 +30,7 @@ _N_RESAMPLES = 2_000
 def ways_to_decide(
     source: ScoreSource, utility: str | Utility = "f1", max_size: int = 50
 ) -> list[ConfidentRecommender]:
-    """What is worth comparing on any data: personal maps, one map where lists are made, one map of all candidates."""
+    """What is worth comparing on any data: personal maps, one map where lists are made, one global map candidates."""
     calibrators = (
         PerUserPlatt(), PerUserPlatt(unlabelled_positives=False), PerUserPlatt(prior_width=0.0), PerUserPlatt(top=None),
         PlattCalibrator(),
