@@ -132,7 +132,7 @@ def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
     tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
     factors = [model.source_.product() for model in pair]
     for block in blocks_of(users, train.n_items):
-        seen = {"rows": block, "starts": train.row_starts, "hidden": train.item_rows}
+        seen = {"rows": block, "starts": train.row_starts, "seen": train.item_rows}
         with watch.of("ranks"):
             ranks = [product_ranks(left[block], right, _ONCE.quantiles, **seen) for left, right in factors]
         with watch.of("draws"):

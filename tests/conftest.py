@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sureness import _registry
+
 settings.register_profile("sureness", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("sureness")
 
@@ -30,3 +32,10 @@ def data_folder():
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set SURENESS_DATA to the folder that holds coat/, ml-100k/, ...")
     return folder
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Names that a test registers are forgotten when it ends."""
+    tables = vars(_registry)["_TABLE"]
+    monkeypatch.setattr("sureness._registry._TABLE", {family: dict(table) for family, table in tables.items()})

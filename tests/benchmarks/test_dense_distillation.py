@@ -130,7 +130,7 @@ def _factors(network: BPRNetwork) -> tuple[np.ndarray, np.ndarray]:
 def _ranks(network: BPRNetwork, train: Interactions) -> np.ndarray:
     """Exact ranks among the unseen items, 0 for those that were seen."""
     users, items = _factors(network)
-    seen = {"rows": np.arange(train.n_users), "starts": train.row_starts, "hidden": train.item_rows}
+    seen = {"rows": np.arange(train.n_users), "starts": train.row_starts, "seen": train.item_rows}
     return exact_ranks(users @ items.T, **seen).dense()
 
 

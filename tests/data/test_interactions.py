@@ -343,7 +343,7 @@ def test_files_of_every_kind_give_the_same_log(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "message"),
+    ("text", "error", "word"),
     [
         ("user_id,score\n1,2\n", DataError, "has no column item_id; it has user_id, score; name it with --item-column"),
         ("user_id,item_id\n", DataError, "expected at least one interaction, got none"),
@@ -352,10 +352,10 @@ def test_files_of_every_kind_give_the_same_log(tmp_path, ending):
         ("user_id,item_id,rating\n1,1,good\n", FileError, "could not parse `good`"),
     ],
 )
-def test_a_bad_file_is_named(tmp_path, text, error, message):
+def test_a_bad_file_is_named(tmp_path, text, error, word):
     path = tmp_path / "log.csv"
     path.write_text(text)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=word):
         Interactions.read(path)
 
 

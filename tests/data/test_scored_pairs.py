@@ -66,7 +66,7 @@ def test_no_parts_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("column", "message"),
+    ("column", "word"),
     [
         ({"labels": [0]}, "labels must have one value for each of the 2 pairs, got 1"),
         ({"users": ["a"]}, "user_id must have one value"),
@@ -76,6 +76,6 @@ def test_no_parts_are_refused():
         ({"scores": [np.inf, 0.0]}, "scores must be finite"),
     ],
 )
-def test_a_column_that_does_not_fit_is_named(column, message):
-    with pytest.raises(DataError, match=message):
+def test_a_column_that_does_not_fit_is_named(column, word):
+    with pytest.raises(DataError, match=word):
         ScoredPairs.of(**({"scores": [1.0, 2.0], "labels": [0, 1]} | column))

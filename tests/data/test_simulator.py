@@ -59,7 +59,7 @@ def test_a_world_made_in_blocks_of_users_is_still_whole(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("setting", "message"),
+    ("setting", "word"),
     [
         ({"n_domains": 0}, "n_domains must lie between 1 and 5, got 0"),
         ({"n_domains": 6}, "n_domains must lie between 1 and 5, got 6"),
@@ -77,8 +77,8 @@ def test_a_world_made_in_blocks_of_users_is_still_whole(monkeypatch):
     ],
     ids=str,
 )
-def test_settings_that_make_no_world_are_refused(setting, message):
-    with pytest.raises(DataError, match=message):
+def test_settings_that_make_no_world_are_refused(setting, word):
+    with pytest.raises(DataError, match=word):
         SimulatorSettings(**setting)
 
 
@@ -207,7 +207,7 @@ def test_a_world_is_a_propensity_model(world):
 
 @pytest.mark.parametrize("ask", ["preference", "propensity"])
 @pytest.mark.parametrize(
-    ("users", "items", "message"),
+    ("users", "items", "word"),
     [
         ([1_000], [0], "users of this world are 0 to 999, got 1000 to 1000"),
         ([-1], [0], "users of this world are 0 to 999, got -1"),
@@ -219,8 +219,8 @@ def test_a_world_is_a_propensity_model(world):
     ],
     ids=str,
 )
-def test_pairs_outside_the_world_are_refused(world, ask, users, items, message):
-    with pytest.raises(DataError, match=message):
+def test_pairs_outside_the_world_are_refused(world, ask, users, items, word):
+    with pytest.raises(DataError, match=word):
         getattr(world, ask)(users, items)
 
 

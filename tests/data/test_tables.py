@@ -240,7 +240,7 @@ def test_a_truncated_archive_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "message"),
+    ("rows", "error", "word"),
     [
         ("1,1\nhigh,0\n", FileError, "cannot read .*could not parse `high` .* column 'score'"),
         ("1,yes\n", FileError, "could not parse `yes` .* column 'label'"),
@@ -252,8 +252,8 @@ def test_a_truncated_archive_is_refused(tmp_path):
         ("1,1\n2,3\n", DataError, "rows 1 to 2: labels must be 0 or 1, got 1 other values, the first is 3"),
     ],
 )
-def test_values_that_are_no_pairs_are_refused_with_their_place(tmp_path, rows, error, message):
-    with pytest.raises(error, match=message) as raised:
+def test_values_that_are_no_pairs_are_refused_with_their_place(tmp_path, rows, error, word):
+    with pytest.raises(error, match=word) as raised:
         all_pairs(text_file(tmp_path, f"score,label\n{rows}"))
     assert "table.csv" in str(raised.value)
     assert "\n" not in str(raised.value)

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.evaluation import ranking
 from sureness.evaluation.ranking import RankingQuality, best_items, evaluate_ranking, evaluate_within
 from sureness.sources.base import FactorSource, MatrixSource
@@ -144,7 +144,7 @@ def test_only_the_asked_users_are_judged():
 @pytest.mark.parametrize("users", [[7], [-1], [0.5], [[0]]])
 def test_users_that_are_no_rows_are_refused(users):
     scores, _, test = case(5)
-    with pytest.raises(DataError, match="users must be rows 0 to 6 of the source"):
+    with pytest.raises(IdError, match="users"):
         evaluate_ranking(MatrixSource(scores), test, users=users)
 
 
@@ -152,34 +152,34 @@ def test_a_test_without_items_is_refused():
     scores, _, test = case(5)
     nothing = test.keep(np.zeros(0, dtype=int))
     for log, users in ((nothing, None), (test, np.flatnonzero(test.user_degree == 0)), (test, [])):
-        with pytest.raises(DataError, match="no user has a test item, so there is nothing to judge"):
+        with pytest.raises(EmptyError, match="user"):
             evaluate_ranking(MatrixSource(scores), log, users=users)
 
 
 def test_scores_that_are_no_numbers_are_refused():
     scores = np.ones((2, 3))
     scores[1, 2] = np.nan
-    with pytest.raises(DataError, match="must be finite numbers, got NaN"):
+    with pytest.raises(DataError, match="finite"):
         evaluate_ranking(MatrixSource(scores), Interactions.from_matrix(np.eye(2, 3)), metrics=["hit@1"])
 
 
 def test_a_matrix_in_the_place_of_a_log_is_refused():
     test = Interactions.from_matrix(np.eye(2, 3))
-    with pytest.raises(DataError, match="seen must be Interactions, got csr_matrix"):
+    with pytest.raises(DataError, match="csr_matrix"):
         evaluate_ranking(MatrixSource(np.ones((2, 3))), test, seen=test.matrix, metrics=["hit@1"])
 
 
 def test_a_metric_that_was_not_measured_is_refused():
     quality = RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]}))
-    with pytest.raises(DataError, match="'ndcg@5' was not measured; there are hit@1"):
+    with pytest.raises(SettingError, match="ndcg@5"):
         quality["ndcg@5"]
 
 
 def test_a_log_of_another_shape_needs_ids():
     scores, _, test = case(5)
-    with pytest.raises(DataError, match=r"test must have the shape of the source, \(7, 8\), got \(7, 9\)"):
+    with pytest.raises(IdError, match="test"):
         evaluate_ranking(MatrixSource(scores[:, :8]), test)
-    with pytest.raises(DataError, match="seen must have the shape of the source"):
+    with pytest.raises(IdError, match="seen"):
         evaluate_ranking(MatrixSource(scores), test, seen=Interactions.from_matrix(np.ones((7, 2))))
 
 
@@ -280,9 +280,9 @@ def test_lists_are_asked_for_and_given_by_id():
     assert table.rows() == [
         ("zoë", 1, "film", -1.0), ("zoë", 2, "song", -2.0), ("ann", 1, "song", 2.0), ("ann", 2, "film", 1.0),
     ]  # fmt: skip
-    with pytest.raises(DataError, match="users must be among the 2 known ones, got 1 others"):
+    with pytest.raises(IdError, match="users"):
         best_items(factors, ["nobody"])
-    with pytest.raises(DataError, match="at least one user to list items for, got none"):
+    with pytest.raises(EmptyError, match="user"):
         best_items(factors, np.array([], dtype=str))
 
 
@@ -333,22 +333,22 @@ def test_labels_stay_with_their_pairs_when_ids_are_matched(seed):
 
 
 @pytest.mark.parametrize(
-    ("relevant", "more", "message"),
+    ("relevant", "more", "word"),
     [
-        ([0, 0, 0], {}, "no user has a relevant item, so there is nothing to judge"),
-        ([1, 0], {}, "relevant must have one value for each of the 3 pairs, got 2"),
-        ([1, 0, 2], {}, "relevant must be 0 or 1"),
-        ([1, 0, 1], {"metrics": ["best@5"]}, "a ranking metric is a name and a length"),
-        ([1, 0, 1], {"metrics": []}, "expected at least one ranking metric"),
+        ([0, 0, 0], {}, "user"),
+        ([1, 0], {}, "relevant"),
+        ([1, 0, 2], {}, "relevant"),
+        ([1, 0, 1], {"metrics": ["best@5"]}, "ranking"),
+        ([1, 0, 1], {"metrics": []}, "ranking"),
     ],
 )
-def test_labels_that_cannot_be_used_are_refused(relevant, more, message):
+def test_labels_that_cannot_be_used_are_refused(relevant, more, word):
     shown = Interactions.from_matrix(np.array([[1, 1, 0], [0, 0, 1]]))
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=word):
         evaluate_within(MatrixSource(np.zeros((2, 3))), shown, relevant, **more)
 
 
 def test_shown_pairs_that_the_source_does_not_know_are_refused():
     source = MatrixSource(np.zeros((1, 2)), users=IdMap.of(["ann"]), items=IdMap.of(["a", "b"]))
-    with pytest.raises(DataError, match="shown pairs must all be known to the source; drop the others"):
+    with pytest.raises(IdError, match="shown"):
         evaluate_within(source, Interactions.of(["ann", "ann"], ["a", "c"]), [1, 0])

@@ -163,7 +163,7 @@ def test_what_stands_behind_the_candidates_does_not_count():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
         ({"utilities": [FALLING]}, r"must have shape \(n_users, n_domains, max_size\) .*, got \(1, 3\)"),
         ({"utilities": np.empty((1, 2, 0))}, "at least one size"),
@@ -181,8 +181,8 @@ def test_what_stands_behind_the_candidates_does_not_count():
         ({"lengths": [3, 3]}, r"of shape \(1, 2\), got int64 of shape \(2,\)"),
     ],
 )
-def test_bad_pages_are_refused(changes, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_pages_are_refused(changes, word):
+    with pytest.raises(DataError, match=word):
         allocate_domains(**({"utilities": [[FALLING, FALLING]], "slots": 4} | changes))
 
 
@@ -323,7 +323,7 @@ def test_a_budget_over_nobody():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
         ({"utilities": [[FALLING]]}, r"utilities must have shape \(n_users, max_size\)"),
         ({"utilities": [[0.5, np.nan, 1.0]] * 2}, "those of user number 0 are not"),
@@ -342,8 +342,8 @@ def test_a_budget_over_nobody():
         ({"lengths": [[1], [2]]}, r"of shape \(2\), got int64 of shape \(2, 1\)"),
     ],
 )
-def test_bad_budgets_are_refused(changes, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_budgets_are_refused(changes, word):
+    with pytest.raises(DataError, match=word):
         allocate_budget(**({"utilities": [FALLING, FALLING], "budget": 4} | changes))
 
 
@@ -425,7 +425,7 @@ def test_gaps_in_personal_lists_are_filled_as_well():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
         ({"sizes": [3, 1]}, "at most the 2 slots of a page and the 3 items of a row, got 3"),
         ({"sizes": [-1, 1]}, "sizes must not be negative"),
@@ -438,8 +438,8 @@ def test_gaps_in_personal_lists_are_filled_as_well():
         ({"seen": ([0, 1, 9], [5, 3])}, "must rise from 0 to 2"),
     ],
 )
-def test_bad_pages_with_trending_items_are_refused(changes, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_pages_with_trending_items_are_refused(changes, word):
+    with pytest.raises(DataError, match=word):
         fill_with_trending(
             **({"items": [[1, 2, 3], [4, 5, 6]], "sizes": [1, 2], "trending": [7, 8], "slots": 2} | changes)
         )
@@ -486,7 +486,7 @@ def test_differences_without_spread_have_certain_tests():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
         ({"hits": [True, False]}, r"hits must have shape .* got \(2,\)"),
         ({"sizes": [1]}, r"sizes must be whole numbers of shape \(2,\), got int64 of shape \(1,\)"),
@@ -497,9 +497,9 @@ def test_differences_without_spread_have_certain_tests():
         ({"utility": "joy"}, "utility must be one of"),
     ],
 )
-def test_bad_labels_are_refused(changes, message):
+def test_bad_labels_are_refused(changes, word):
     fine = {"sizes": [1, 2], "reference": [1, 1], "hits": [[1, 0], [0, 1]], "n_relevant": [1, 1]}
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=word):
         evaluate_allocation(**(fine | changes))
 
 

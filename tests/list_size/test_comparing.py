@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 
+from sureness._registry import names
 from sureness.errors import DataError
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.lists import Lists
@@ -21,7 +22,7 @@ from sureness.list_size.policies import (
     Threshold,
     ValidationBest,
 )
-from sureness.metrics.utility import UTILITIES, Utility, utility_at_every_size
+from sureness.metrics.utility import Utility, utility_at_every_size
 
 
 def drawn(n=40, width=10, seed=0):
@@ -78,7 +79,9 @@ def test_policies_that_never_differ_and_a_single_user_have_a_p_value_of_one():
     assert (difference, p_value) == (pytest.approx(2 / 3 - 1), 1.0)
 
 
-@pytest.mark.parametrize("utility", [*UTILITIES, Utility("own", discount=lambda rank: 1 / rank, loss=0.5)], ids=str)
+@pytest.mark.parametrize(
+    "utility", [*names("utility"), Utility("own", discount=lambda rank: 1 / rank, loss=0.5)], ids=str
+)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
 def test_nothing_beats_the_oracle(utility, seed):
@@ -97,7 +100,7 @@ def test_nothing_beats_the_oracle(utility, seed):
 
 
 @pytest.mark.parametrize(
-    ("lists", "reference", "message"),
+    ("lists", "reference", "word"),
     [
         (drawn(), "third", "the reference must be one of the policies first, second, got 'third'"),
         (Lists.of(probabilities=[[0.5]]), None, "needs the n_relevant of the lists"),
@@ -106,6 +109,6 @@ def test_nothing_beats_the_oracle(utility, seed):
         (Lists.of(hits=[[True]], n_relevant=[1], lengths=[9]), None, "the lists have 1 items, but second shows more"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(lists, reference, message):
-    with pytest.raises(DataError, match=message):
+def test_what_cannot_be_compared_is_refused(lists, reference, word):
+    with pytest.raises(DataError, match=word):
         compare_policies({"first": FixedSize(1), "second": FixedSize(2)}, lists, "f1", reference=reference)

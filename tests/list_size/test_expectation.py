@@ -17,11 +17,15 @@ from sureness.list_size.expectation import (
     scale_odds,
     shift_log_odds,
 )
-from sureness.metrics.utility import UTILITIES, Utility, utility_at_every_size
+from sureness.metrics.utility import DCG, F1, NDCG, PDCG, TP, Utility, utility_at_every_size
 from sureness.numerics.poisson_binomial import power_sums
 
 EVERY = [
-    *UTILITIES.values(),
+    NDCG,
+    PDCG,
+    F1,
+    TP,
+    DCG,
     Utility("own", discount=lambda rank: 0.8**rank, gain=2.0, loss=0.3),
     Utility("own normalised", discount=lambda rank: 1.0 / rank, gain=3.0, normaliser="ideal"),
 ]
@@ -107,7 +111,7 @@ class TestApproximate:
         pmf = np.array([1.0])
         for chance in p[0]:
             pmf = np.convolve(pmf, [1 - chance, chance])
-        for utility in (UTILITIES["ndcg"], UTILITIES["f1"], UTILITIES["tp"]):
+        for utility in (NDCG, F1, TP):
             expected = np.zeros(8)
             for k in range(1, 9):
                 gained = np.sum(p[0, :k] * utility.discounts(8)[:k])
@@ -177,7 +181,7 @@ class TestScalingOdds:
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("probabilities", "message"),
+        ("probabilities", "word"),
         [
             ([[0.5, 1.2]], r"must lie in \[0, 1\], got 0.5 to 1.2; calibrate"),
             ([[-0.1, 0.5]], r"must lie in \[0, 1\]"),
@@ -187,8 +191,8 @@ class TestBadInput:
             ([[[0.1]]], "one row a user"),
         ],
     )
-    def test_probabilities_are_checked(self, probabilities, message):
-        with pytest.raises(DataError, match=message):
+    def test_probabilities_are_checked(self, probabilities, word):
+        with pytest.raises(DataError, match=word):
             expected_utility(probabilities)
 
     def test_an_unknown_utility_is_named_with_those_that_exist(self):

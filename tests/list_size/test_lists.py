@@ -59,7 +59,7 @@ def test_what_is_missing_is_named_with_who_wanted_it_and_what_to_do():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "word"),
     [
         ({}, "lists need probabilities, scores or hits, got none"),
         ({"scores": [1.0, 2.0]}, r"matrices of one shape, one row a user, got \[\(2,\)\]"),
@@ -69,6 +69,6 @@ def test_what_is_missing_is_named_with_who_wanted_it_and_what_to_do():
         ({"hits": [[True], [False]], "users": [[0], [1]]}, "users must have one number for each of 2 users"),
     ],
 )
-def test_lists_that_do_not_fit_together_are_refused(given, message):
-    with pytest.raises(DataError, match=message):
+def test_lists_that_do_not_fit_together_are_refused(given, word):
+    with pytest.raises(DataError, match=word):
         Lists.of(**given)

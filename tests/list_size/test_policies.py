@@ -27,7 +27,7 @@ from sureness.list_size.policies import (
     ValidationBest,
     best_sizes,
 )
-from sureness.metrics.utility import UTILITIES, Utility, utility_at_every_size
+from sureness.metrics.utility import Utility, utility_at_every_size
 from sureness.numerics.poisson_binomial import power_sums
 
 WIDTH = 12
@@ -173,7 +173,7 @@ class TestEveryPolicy:
 
     @pytest.mark.parametrize("policy", BOUNDED, ids=kind)
     @pytest.mark.parametrize(
-        ("bounds", "message"),
+        ("bounds", "word"),
         [
             ({"min_size": 5, "max_size": 3}, "at least min_size, got min_size=5 and max_size=3"),
             ({"min_size": 0, "max_size": 0}, "max_size must be at least 1"),
@@ -182,8 +182,8 @@ class TestEveryPolicy:
             ({"max_size": True}, "max_size must be a whole number"),
         ],
     )
-    def test_bounds_that_cannot_be_are_refused(self, policy, bounds, message, lists):
-        with pytest.raises(DataError, match=message):
+    def test_bounds_that_cannot_be_are_refused(self, policy, bounds, word, lists):
+        with pytest.raises(DataError, match=word):
             clone(policy).set_params(**bounds).fit(lists).sizes(lists)
 
 
@@ -207,7 +207,9 @@ class TestBestSizes:
 
 
 class TestExpectedUtility:
-    @pytest.mark.parametrize("utility", [*UTILITIES, Utility("own", discount=lambda rank: 1 / rank, loss=0.4)], ids=str)
+    @pytest.mark.parametrize(
+        "utility", [*names("utility"), Utility("own", discount=lambda rank: 1 / rank, loss=0.4)], ids=str
+    )
     @pytest.mark.parametrize("min_size", [0, 1, 3])
     def test_no_other_size_is_expected_to_be_worth_more(self, utility, min_size, lists):
         policy = ExpectedUtility(utility, min_size=min_size, max_size=8)
@@ -285,7 +287,7 @@ class TestFixedSize:
 
 
 class TestBestFixedSize:
-    @pytest.mark.parametrize("utility", UTILITIES)
+    @pytest.mark.parametrize("utility", names("utility"))
     def test_no_other_fixed_size_was_better_on_average(self, utility, lists):
         size = BestFixedSize(utility, max_size=8).fit(lists).size_
         judged = lists.take(lists.n_relevant > 0)
@@ -361,7 +363,7 @@ class TestThreshold:
 
 
 class TestOracle:
-    @pytest.mark.parametrize("utility", UTILITIES)
+    @pytest.mark.parametrize("utility", names("utility"))
     @pytest.mark.parametrize("min_size", [0, 1, 2])
     def test_no_size_was_better_for_any_user(self, utility, min_size):
         hits = np.array(list(itertools.product([False, True], repeat=5)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.metrics import brier_score_loss, log_loss
 
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.metrics import (
     METRICS,
     adaptive_calibration_error,
@@ -291,42 +291,42 @@ def test_debiased_ece_finds_a_true_error_that_chance_exaggerates():
 
 @metric_names
 @pytest.mark.parametrize(
-    ("labels", "probabilities", "message"),
+    ("labels", "probabilities", "word"),
     [
-        ([0, 1], [0.5], "labels must have one value for each of the 1"),
-        ([0, 1], [0.5, 1.5], r"must lie in \[0, 1\], got 0.5 to 1.5; calibrate the scores first"),
-        ([0, 1], [-0.1, 0.5], r"must lie in \[0, 1\], got -0.1 to 0.5"),
-        ([0, 1], [0.5, math.nan], "got 1 missing or infinite values"),
-        ([0, 5], [0.5, 0.5], "must be 0 or 1, got 1 other values, the first is 5"),
-        ([], [], "must not be empty"),
-        ([[0, 1]], [[0.5, 0.5]], "must be one-dimensional, got shape"),
-        (["0", "1"], [0.5, 0.5], "must be 0 or 1, got values of type"),
+        ([0, 1], [0.5], "labels"),
+        ([0, 1], [0.5, 1.5], "calibrate"),
+        ([0, 1], [-0.1, 0.5], "probabilities"),
+        ([0, 1], [0.5, math.nan], "missing"),
+        ([0, 5], [0.5, 0.5], "other"),
+        ([], [], "empty"),
+        ([[0, 1]], [[0.5, 0.5]], "dimensional"),
+        (["0", "1"], [0.5, 0.5], "values"),
     ],
 )
-def test_what_cannot_be_judged_is_refused_with_a_reason(name, labels, probabilities, message):
-    with pytest.raises(DataError, match=message):
+def test_what_cannot_be_judged_is_refused_with_a_reason(name, labels, probabilities, word):
+    with pytest.raises(DataError, match=word):
         EVERY[name](labels, probabilities)
 
 
 @metric_names
 @pytest.mark.parametrize(
-    ("weights", "message"),
-    [([1.0, -1.0], "must not be negative, got -1"), ([0.0, 0.0], "not be zero for every pair"), ([1.0], "got 1")],
+    ("weights", "word"),
+    [([1.0, -1.0], "negative"), ([0.0, 0.0], "zero"), ([1.0], "sample_weight")],
 )
-def test_impossible_weights_are_refused(name, weights, message):
-    with pytest.raises(DataError, match=message):
+def test_impossible_weights_are_refused(name, weights, word):
+    with pytest.raises(DataError, match=word):
         EVERY[name]([0, 1], [0.5, 0.5], sample_weight=weights)
 
 
 @pytest.mark.parametrize("name", BINNED)
 @pytest.mark.parametrize("n_bins", [0, -3, 2.5, 10.0])
 def test_a_number_of_bins_that_is_not_a_count_is_refused(name, n_bins):
-    with pytest.raises(DataError, match="n_bins must be"):
+    with pytest.raises(SettingError, match="n_bins"):
         BINNED[name]([0, 1], [0.5, 0.5], n_bins=n_bins)
 
 
 def test_a_top_that_holds_nobody_is_refused():
-    with pytest.raises(DataError, match="n must be at least 1, got 0"):
+    with pytest.raises(SettingError, match="n must"):
         top_n_calibration_error([0, 1], [0.5, 0.5], ["a", "b"], n=0)
 
 
@@ -336,9 +336,9 @@ def test_a_top_that_weighs_nothing_is_refused_and_not_divided_by():
 
 
 def test_users_and_scores_of_other_pairs_are_refused():
-    with pytest.raises(DataError, match="users must have one value"):
+    with pytest.raises(DataError, match="users"):
         top_n_calibration_error([0, 1], [0.5, 0.5], ["a"])
-    with pytest.raises(DataError, match="scores must have one value"):
+    with pytest.raises(DataError, match="scores"):
         top_n_calibration_error([0, 1], [0.5, 0.5], ["a", "b"], scores=[1.0])
 
 

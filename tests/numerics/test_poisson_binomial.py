@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.poisson_binomial import poisson_binomial_cdf, poisson_binomial_pmf, power_sums
 
 PROBABILITY = st.one_of(st.sampled_from([0.0, 1.0, 1e-12, 0.5, 1 / 16, 1 / 512]), st.floats(0, 1))
@@ -113,10 +113,10 @@ def test_power_sums_are_sums_of_powers():
 
 @pytest.mark.parametrize("max_count", [-1, 2.5, "many"])
 def test_a_largest_count_must_be_whole(max_count):
-    with pytest.raises(DataError, match="max_count must be a whole number"):
+    with pytest.raises(SettingError, match="max_count"):
         poisson_binomial_pmf([0.5], max_count=max_count)
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(DataError, match="method"):
+    with pytest.raises(SettingError, match="method"):
         poisson_binomial_pmf([0.5], method="guess")

@@ -217,13 +217,13 @@ class TestEstimatingThePrior:
         assert np.all(np.linalg.eigvalsh(found.covariance) > 0)
 
 
-def binned(block, n_bins, excluded=()):
+def binned(block, n_bins, seen=()):
     """`bin_scores` of a block whose rows all leave out the same columns."""
     block = np.array(block, dtype=np.float32)
-    columns = np.asarray(excluded, dtype=np.int64)
+    columns = np.asarray(seen, dtype=np.int64)
     n = len(block)
     return bin_scores(block, n_bins, rows=np.arange(n), starts=np.arange(n + 1) * len(columns),
-                      excluded=np.tile(columns, n))  # fmt: skip
+                      seen=np.tile(columns, n))  # fmt: skip
 
 
 class TestBinning:
@@ -250,7 +250,7 @@ class TestBinning:
         assert_allclose(means[0][[0, 1, 2, 4]], [0.5, 3.0, 5.0, 9.5], atol=0.1)
 
     def test_excluded_and_missing_entries_do_not_count(self):
-        means, counts = binned([[8.0, 0.0, 1.0, -np.inf], [1.0, 2.0, 4.0, 3.9]], 20, excluded=[0])
+        means, counts = binned([[8.0, 0.0, 1.0, -np.inf], [1.0, 2.0, 4.0, 3.9]], 20, seen=[0])
         assert counts.sum(axis=1).tolist() == [2, 3]
         for row, expected in zip((0, 1), ([0.0, 1.0], [2.0, 3.95]), strict=True):
             assert_allclose(means[row][counts[row] > 0], expected, atol=0.05)

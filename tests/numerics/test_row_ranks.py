@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2_contingency, chisquare, rankdata
 
 from sureness.distillation.sampling import SCHEMES, weight_table
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, product_ranks, ranks_of, sketched_ranks
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -88,7 +88,7 @@ def test_hidden_entries_do_not_count_and_the_scores_stay_as_they_are(scores, dat
     shown, before = scores.copy(), scores.copy()
     for place, row in enumerate(rows):
         shown[place, sorted(sets[row])] = -np.inf
-    ranks = find(scores, rows=rows, starts=starts, hidden=hidden)
+    ranks = find(scores, rows=rows, starts=starts, seen=hidden)
     assert_array_equal(ranks == 0, np.isneginf(shown))
     assert np.abs(ranks - exact(shown)).max() <= n_columns / 3
     assert_array_equal(scores, before)
@@ -173,11 +173,11 @@ def test_ranks_of_a_product_keep_their_bound_without_its_scores(n, n_columns, n_
     left, right = (
         rng.standard_t(3, size=shape).astype(np.float32) for shape in ((n, n_factors), (n_factors, n_columns))
     )
-    seen = {"rows": np.arange(n), "starts": np.arange(n + 1), "hidden": rng.integers(0, n_columns, n)}
+    seen = {"rows": np.arange(n), "starts": np.arange(n + 1), "seen": rng.integers(0, n_columns, n)}
     off = product_ranks(left, right, n_quantiles, **seen).dense() - exact(left @ right, **seen)
     ties = n_columns if not n_factors else 0  # equal scores stand in any order
     assert np.abs(off).max() <= max(n_columns / n_quantiles, ties)
-    assert_array_equal(product_ranks(left, right, n_quantiles, **seen).dense()[np.arange(n), seen["hidden"]], 0)
+    assert_array_equal(product_ranks(left, right, n_quantiles, **seen).dense()[np.arange(n), seen["seen"]], 0)
 
 
 def test_a_product_is_sketched_like_its_scores():
@@ -204,7 +204,7 @@ def test_one_item_is_first():
 
 @pytest.mark.parametrize("n_quantiles", [0, -3])
 def test_no_quantiles_are_refused(n_quantiles):
-    with pytest.raises(DataError, match=f"n_quantiles must be at least 1, got {n_quantiles}"):
+    with pytest.raises(SettingError, match="n_quantiles"):
         sketched_ranks(np.zeros((1, 3), dtype=np.float32), n_quantiles)
 
 
@@ -380,7 +380,7 @@ def test_draws_and_sketches_do_not_depend_on_the_number_of_threads():
 def test_ranks_counts_and_table_must_fit():
     ranks, shorter = as_ranks([[1, 2, 3]]), as_ranks([[1, 2]])
     for other, table, counts in ((shorter, np.ones(7), [1]), (ranks, np.ones(6), [1]), (ranks, np.ones(7), [1, 1])):
-        with pytest.raises(DataError, match="both ranks must have one shape, .* and the table a weight"):
+        with pytest.raises(DataError, match="ranks"):
             draw_by_ranks(ranks, other, table, np.array(counts), np.random.default_rng(0))
 
 

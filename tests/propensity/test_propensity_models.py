@@ -263,7 +263,7 @@ def test_logistic_propensities_are_deterministic_for_a_seed_and_clipped(seen_by_
 
 
 @pytest.mark.parametrize(
-    ("users", "items", "message"),
+    ("users", "items", "word"),
     [
         ([4], [0], "users must be rows 0 to 3 of the features, got 4"),
         ([-1], [0], "users must be rows 0 to 3 of the features, got -1"),
@@ -273,15 +273,15 @@ def test_logistic_propensities_are_deterministic_for_a_seed_and_clipped(seen_by_
     ],
     ids=str,
 )
-def test_ids_that_are_no_rows_of_the_features_are_refused(users, items, message):
-    with pytest.raises(DataError, match=message):
+def test_ids_that_are_no_rows_of_the_features_are_refused(users, items, word):
+    with pytest.raises(DataError, match=word):
         LogisticPropensity().fit(users, items, **FEATURES)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=word):
         MODELS[3].propensity(users, items)
 
 
 @pytest.mark.parametrize(
-    ("users", "items", "features", "message"),
+    ("users", "items", "features", "word"),
     [
         ([0, 1], [0], FEATURES, "one value"),
         ([0, 1], [0, 1], FEATURES | {"user_features": [1.0, 2.0]}, r"must be a matrix .* got shape \(2,\)"),
@@ -290,8 +290,8 @@ def test_ids_that_are_no_rows_of_the_features_are_refused(users, items, message)
     ],
     ids=["lengths", "no matrix", "not finite", "nothing unseen"],
 )
-def test_a_log_that_does_not_fit_its_features_is_refused(users, items, features, message):
-    with pytest.raises(DataError, match=message):
+def test_a_log_that_does_not_fit_its_features_is_refused(users, items, features, word):
+    with pytest.raises(DataError, match=word):
         LogisticPropensity().fit(users, items, **features)
 
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_matrix, csc_matrix, csr_matrix
 
 from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.propensity import GivenPropensity
 from sureness.sources.base import FactorSource, MatrixSource, ScoreSource
 from sureness.sources.svd import svd_source
@@ -55,14 +55,14 @@ def test_every_source_scores_all_items_of_the_asked_users_in_their_order(source)
 @every_source
 @pytest.mark.parametrize("users", [[7], [-1], [0, 99]])
 def test_users_that_do_not_exist_are_refused(source, users):
-    with pytest.raises(DataError, match=f"users must be rows 0 to 6 of the source, got {min(users)} to {max(users)}"):
+    with pytest.raises(IdError, match="users"):
         source.score_block(np.array(users))
 
 
 @every_source
 @pytest.mark.parametrize("users", [[0.0], ["ann"], [True, False, True, False, True, False, True]])
 def test_users_that_are_no_row_numbers_are_refused(source, users):
-    with pytest.raises(DataError, match="users must be rows 0 to 6 of the source"):
+    with pytest.raises(IdError, match="users"):
         source.score_block(np.array(users))
 
 
@@ -79,13 +79,13 @@ def test_scores_of_shuffled_pairs_are_the_dense_scores(source, pairs, block):
 @every_source
 @pytest.mark.parametrize(("users", "items"), [([0], [5]), ([0], [-1]), ([7], [0])])
 def test_single_pairs_outside_the_source_are_refused(source, users, items):
-    with pytest.raises(DataError, match="must be"):
+    with pytest.raises(IdError, match="of the source"):
         scores_of(source, np.array(users), np.array(items))
 
 
 @pytest.mark.parametrize(("users", "items"), [([0], [0, 1]), ([0, 1], [0])])
 def test_users_and_items_of_different_pairs_are_refused(users, items):
-    with pytest.raises(DataError, match="one value"):
+    with pytest.raises(DataError, match="value"):
         scores_of(SOURCES["matrix"], np.array(users), np.array(items))
 
 
@@ -164,12 +164,12 @@ def test_users_and_items_without_interactions_score_zero():
 
 @pytest.mark.parametrize("n_factors", [0, 30, -1])
 def test_a_number_of_factors_that_the_matrix_does_not_have_is_refused(interactions, n_factors):
-    with pytest.raises(DataError, match=rf"between 1 and 29 for a matrix of shape \(40, 30\), got {n_factors}"):
+    with pytest.raises(SettingError, match="between"):
         svd_source(interactions, n_factors=n_factors)
 
 
 def test_a_log_without_interactions_is_refused():
-    with pytest.raises(DataError, match="interaction"):
+    with pytest.raises(EmptyError, match="interaction"):
         svd_source(csr_matrix((6, 5)), n_factors=2)
 
 

@@ -100,5 +100,5 @@ class Candidates:
             positives = scores[place, items].astype(np.float64)
             again = members(items[:, None], block[place], starts, excluded)[:, 0]  # also in training: no candidate
             there = np.isfinite(positives) & ~again
-            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, excluded=excluded)
+            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, seen=excluded)
             yield CandidateBlock(block, means, counts, place[there], positives[there])

@@ -18,7 +18,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SettingError, SurenessWarning
-from sureness.metrics.calibration import Judged, Metric, chosen, named_metric, top_mask
+from sureness.metrics.cells import Judged, Metric, chosen, named_metric, top_mask
 from sureness.metrics.intervals import Interval, basic_interval, resampled_metric
 from sureness.numerics.grouping import fold_of_groups
 

@@ -19,7 +19,7 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SettingError
-from sureness.metrics.calibration import METRICS, Judged, cell_sums
+from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import fold_of_groups, group_codes
 from sureness.sources.base import ScoreSource, id_maps

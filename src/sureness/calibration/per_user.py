@@ -318,7 +318,7 @@ class PerUserCalibrator(ProbabilityMap):
             block.weight,
             self._features(positives),
             starts,
-            hidden=self.unlabelled_positives,
+            unlabelled_positives=self.unlabelled_positives,
         )
 
     def _features(self, standardised: FloatArray) -> FloatArray:

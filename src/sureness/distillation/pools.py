@@ -131,7 +131,7 @@ def _ranks(scores: FloatArray, users: IntArray, train: Interactions, settings: D
 
 
 def _seen(users: IntArray, train: Interactions) -> dict[str, IntArray]:
-    return {"rows": users, "starts": train.row_starts, "hidden": train.item_rows}
+    return {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
 
 
 class _Desk:
@@ -181,7 +181,7 @@ class _Desk:
         if not self.n_tops:
             return np.empty((len(guide.users), 0), dtype=np.int64)
         assert guide.scores is not None
-        seen = {"rows": guide.users, "starts": self.train.row_starts, "excluded": self.train.item_rows}
+        seen = {"rows": guide.users, "starts": self.train.row_starts, "seen": self.train.item_rows}
         return top_k(guide.scores.copy(), self.n_tops, **seen)[0]
 
     def _add_positives(self, block: IntArray, tops: IntArray) -> None:

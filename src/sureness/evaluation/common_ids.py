@@ -1,4 +1,4 @@
-"""Two models through the users and items that both know."""
+"""Two models restricted to the users and items that both know."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, IdError
 from sureness.evaluation.ranking import block_scores, fitted_to
 from sureness.sources.base import ScoreSource, id_maps, named
 
-BLOCK_SCORES = 4_000_000  # scores of each model held at a time
+BLOCK_SCORES = 4_000_000
+"""How many scores of each model are held in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class CommonIds:
-    """The ids that two models share, and where each model has them.
+    """The ids that two models share, and the row of each in both models.
 
-    Where a model has no names for its users or items, it takes those of the other, place by place.
+    If only one of the models has ids, the other must have the same users or items in the same order.
 
     Examples
     --------
@@ -36,17 +37,17 @@ class CommonIds:
     sources: tuple[ScoreSource, ScoreSource]
     users: IdMap
     items: IdMap
-    user_rows: tuple[IntArray | None, IntArray | None]  # of the common users in each model; None: the same rows
+    user_rows: tuple[IntArray | None, IntArray | None]  # rows of the common users in each model; None: the same
     item_rows: tuple[IntArray | None, IntArray | None]
 
     @classmethod
     def of(cls, first: ScoreSource, second: ScoreSource) -> CommonIds:
-        """Match two models."""
+        """Match the ids of two models."""
         (users, user_rows), (items, item_rows) = (_matched(first, second, side) for side in ("users", "items"))
         return cls((first, second), users, items, user_rows, item_rows)
 
     def fitted(self, log: Interactions, name: str) -> Interactions:
-        """A log with the common rows: by id where one of the models has ids, else by position."""
+        """Re-index a log to the common ids, or by position if neither model has ids."""
         if all(named(source, side) is None for source in self.sources for side in ("users", "items")):
             return fitted_to(self.sources[0], log, name)
         if not isinstance(log, Interactions):
@@ -54,7 +55,7 @@ class CommonIds:
         return log.aligned(self.users, self.items)
 
     def blocks(self, users: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Blocks of common users with their scores by both models, free to be written to; -inf: not known."""
+        """Blocks of common users with their scores by both models, which may be overwritten; -inf: unknown."""
         size = max(1, BLOCK_SCORES // max(source.n_items for source in self.sources))
         for start in range(0, len(users), size):
             block = users[start : start + size]
@@ -74,13 +75,13 @@ def _matched(
     mine, other = id_maps(first)[place], id_maps(second)[place]
     if named(first, side) is None or named(second, side) is None:
         if len(mine) != len(other):
-            raise DataError(f"two models of which one has no ids must have the same {side}, got {len(mine):,} and "
-                            f"{len(other):,}; give both their ids")  # fmt: skip
+            raise IdError(f"two models of which one has no ids must have the same {side}, got {len(mine):,} and "
+                          f"{len(other):,}; give both their ids")  # fmt: skip
         return (mine if named(second, side) is None else other), (None, None)
     if mine.same_as(other):
         return mine, (None, None)
     rows = other.rows(mine.ids)
     common = np.flatnonzero(rows >= 0)
     if not len(common):
-        raise DataError(f"the two models have no {side} in common; check that both were fitted on the same data")
+        raise IdError(f"the two models have no {side} in common; check that both were fitted on the same data")
     return IdMap(mine.at(common)), (common, rows[common])

@@ -1,4 +1,4 @@
-"""What a model costs: the numbers it has learned, and the time to make everybody's list."""
+"""What a model costs: its number of parameters, and the time to compute all users' lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.sources.base import FactorSource, ScoreSource
 
@@ -17,22 +17,22 @@ from sureness.sources.base import FactorSource, ScoreSource
 def inference_table(
     models: Mapping[str, ScoreSource], *, length: int = 50, seen: Interactions | None = None, repeats: int = 3
 ) -> pl.DataFrame:
-    """Size and speed of models: how many numbers each has learned, and how long it takes to make all users' lists.
+    """Number of parameters of each model, and how long it takes to compute all users' lists.
 
     Parameters
     ----------
     models : mapping from name to ScoreSource
     length : int
-        Items in each list.
+        Number of items in each list.
     seen : Interactions, optional
-        Items that are left out of the lists.
+        Items that are not shown again.
     repeats : int
-        The fastest of so many measurements counts, since other work can only slow them down.
+        Number of measurements; the fastest counts, because other load can only slow them down.
 
     Returns
     -------
     polars.DataFrame
-        model, parameters (null where they are not known), seconds for the lists of all users.
+        Columns model, parameters (null if unknown) and seconds (for the lists of all users).
 
     Examples
     --------
@@ -41,15 +41,15 @@ def inference_table(
     [('small', 200)]
     """
     if not models:
-        raise DataError("expected at least one model to measure, got none; give {name: model}")
+        raise EmptyError("expected at least one model to measure, got none; give {name: model}")
     if repeats < 1 or length < 1:
-        raise DataError(f"repeats and length must be at least 1, got {repeats} and {length}")
+        raise SettingError(f"repeats and length must be at least 1, got {repeats} and {length}")
     rows = [(name, n_parameters(model), _seconds(model, length, seen, repeats)) for name, model in models.items()]
     return pl.DataFrame(rows, schema={"model": pl.String, "parameters": pl.Int64, "seconds": pl.Float64}, orient="row")
 
 
 def n_parameters(model: ScoreSource) -> int | None:
-    """How many numbers a model has learned; None if it does not say."""
+    """The number of parameters of a model; None if it is unknown."""
     if isinstance(model, FactorSource):
         tables = (model.user_factors, model.item_factors, model.user_bias, model.item_bias)
         return sum(np.size(table) for table in tables if table is not None)
@@ -58,14 +58,14 @@ def n_parameters(model: ScoreSource) -> int | None:
 
 
 def _seconds(model: ScoreSource, length: int, seen: Interactions | None, repeats: int) -> float:
-    hidden = None if seen is None else fitted_to(model, seen, "seen")
+    seen = None if seen is None else fitted_to(model, seen, "seen")
     users, k = np.arange(model.n_users), min(length, model.n_items)
-    for _ in top_blocks(model, users[:1], k, hidden):  # compiles what is compiled at the first call
+    for _ in top_blocks(model, users[:1], k, seen):  # kernels are compiled at the first call
         pass
     best = np.inf
     for _ in range(repeats):
         started = time.perf_counter()
-        for _ in top_blocks(model, users, k, hidden):
+        for _ in top_blocks(model, users, k, seen):
             pass
         best = min(best, time.perf_counter() - started)
     return float(best)

@@ -212,7 +212,7 @@ def rank_scatter(
     table = np.exp(scale * np.minimum(np.arange(-n_items, n_items + 1.0), -1.0))
     parts = []
     for block, *scores in common.blocks(np.flatnonzero(counts)):
-        unseen = {} if hidden is None else {"rows": block, "starts": hidden.row_starts, "hidden": hidden.item_rows}
+        unseen = {} if hidden is None else {"rows": block, "starts": hidden.row_starts, "seen": hidden.item_rows}
         ranks = [exact_ranks(part, **unseen) for part in scores]
         parts += [_drawn(ranks, guide, table, counts[block], rng) for guide in (0, 1)]
     points = pl.concat(parts)

@@ -1,32 +1,34 @@
-"""Judging a source by the lists it makes, block by block."""
+"""Quality of the rankings of a source, computed in blocks of users."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, named
 from sureness.sources.tables import scores_of
 
-BLOCK_SCORES = 4_000_000  # scores held at a time
-METRICS = ("hit@50", "ndcg@50", "recall@50")
+BLOCK_SCORES = 4_000_000
+"""How many scores are held in memory at a time."""
 
-Progress = Callable[[str, int, int], None]
+METRICS = ("hit@50", "ndcg@50", "recall@50")
+"""What is measured by default."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankingQuality:
-    """Every metric for every judged user.
+    """Ranking metrics of every user with relevant items.
 
     Examples
     --------
@@ -39,7 +41,7 @@ class RankingQuality:
 
     def __getitem__(self, metric: str) -> float:
         if metric not in self.per_user.columns:
-            raise DataError(f"{metric!r} was not measured; there are {', '.join(self.per_user.columns[1:])}")
+            raise SettingError(f"{metric!r} was not measured; there are {', '.join(self.per_user.columns[1:])}")
         return float(self.per_user[metric].mean())  # type: ignore[arg-type]
 
     @property
@@ -63,12 +65,12 @@ def evaluate_ranking(
     seen: Interactions | None = None,
     metrics: Sequence[str] = METRICS,
     users: ArrayLike | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> RankingQuality:
     """Rank all unseen items for every user with test items, and compare the top with them.
 
-    Leave-one-out is the case of one test item a user: hit@K is then H@K and ndcg@K is N@K. Memory is bounded by a
-    block of scores.
+    With leave-one-out every user has one test item; hit@K is then H@K and ndcg@K is N@K. Only one block of scores is
+    held in memory.
 
     Parameters
     ----------
@@ -76,12 +78,13 @@ def evaluate_ranking(
     test : Interactions
         What should be ranked high.
     seen : Interactions, optional
-        Items that are not shown again: the training log, and the validation set when the test is judged.
+        Items that are not shown again: the training log, and also the validation set when the test set is judged.
     metrics : sequence of str
         hit@K, ndcg@K, recall@K, precision@K for any K.
     users : array of row numbers, optional
-        Judge only these.
-    progress : callable, optional
+        Judge only these users.
+    progress : Progress, optional
+        Called after each block with the number of users judged.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def evaluate_ranking(
     judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):
-        raise DataError(
+        raise EmptyError(
             "no user has a test item, so there is nothing to judge; check that the ids are those of the source"
         )
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
@@ -104,8 +107,7 @@ def evaluate_ranking(
     for block, tops, _ in top_blocks(source, judged, length, seen):
         hits[done : done + len(block), :length] = members(tops, block, test.row_starts, test.item_rows)
         done += len(block)
-        if progress is not None:
-            progress("ranking", done, len(judged))
+        progress("ranking", done, len(judged))
     values = judge_lists(hits, test.user_degree[judged], list(metrics))
     return RankingQuality(pl.DataFrame({"user_id": test.users.at(judged), **values}))
 
@@ -113,22 +115,22 @@ def evaluate_ranking(
 def top_blocks(
     source: ScoreSource, users: IntArray, length: int, seen: Interactions | None, *, most: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Blocks of users with the top unseen items of each and their scores; shape (n, length), -1 where too few."""
+    """Blocks of users, with the top unseen items of each user and their scores; shape (n, length), -1 if too few."""
     for block, scores in block_scores(source, users, most=most):
-        hidden = {} if seen is None else {"rows": block, "starts": seen.row_starts, "excluded": seen.item_rows}
-        yield block, *top_k(scores, length, **hidden)
+        left_out = {} if seen is None else {"rows": block, "starts": seen.row_starts, "seen": seen.item_rows}
+        yield block, *top_k(scores, length, **left_out)
 
 
 def block_scores(
     source: ScoreSource, users: IntArray, *, most: int | None = None
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Blocks of at most so many users with their scores, free to be written to; -inf where nothing is known."""
+    """Blocks of users with their scores, which may be overwritten; -inf for unknown scores."""
     for block in blocks_of(users, source.n_items, most=most):
         yield block, _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
 
 
 def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iterator[IntArray]:
-    """Users in blocks whose scores of all items fit in memory, and of at most so many."""
+    """Split users into blocks whose scores fit in memory, with at most `most` users each."""
     size = max(1, min(BLOCK_SCORES // n_items, len(users) if most is None else most))
     for start in range(0, len(users), size):
         yield users[start : start + size]
@@ -136,7 +138,7 @@ def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iter
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
     scores = np.ascontiguousarray(checked_block(source, users), dtype=np.float32)
-    highest = scores.max() if scores.size else 0.0  # NaN if any is
+    highest = scores.max() if scores.size else 0.0  # NaN if any score is
     if np.isnan(highest) or highest == np.inf:
         raise DataError(
             f"scores of the source must be finite numbers, got {'NaN' if np.isnan(highest) else 'infinity'}; where it "
@@ -146,7 +148,7 @@ def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
 
 
 def _known_scores(source: PartialSource, users: IntArray) -> FloatArray:
-    """Scores of a source that knows only some, -inf elsewhere: what is not known is not shown."""
+    """Scores of a partial source; unknown ones are -inf, so that those items are not shown."""
     known = source.known_block(users)
     scores = np.full((len(users), source.n_items), -np.inf, dtype=np.float32)
     scores[np.repeat(np.arange(len(users)), np.diff(known.starts)), known.items] = known.scores
@@ -154,7 +156,7 @@ def _known_scores(source: PartialSource, users: IntArray) -> FloatArray:
 
 
 def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
-    """The n best unseen items of users given by their ids, as a table: user_id, rank, item_id, score.
+    """The n best unseen items of users (given by id) as a table: user_id, rank, item_id, score.
 
     Examples
     --------
@@ -164,7 +166,7 @@ def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Inte
     """
     rows = id_maps(source)[0].known_rows(users, "users")
     if not len(rows):
-        raise DataError("expected at least one user to list items for, got none")
+        raise EmptyError("expected at least one user to list items for, got none")
     seen = None if seen is None else fitted_to(source, seen, "seen")
     return pl.concat([table for table, _ in list_blocks(source, rows, n, seen)])
 
@@ -172,7 +174,7 @@ def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Inte
 def list_blocks(
     source: ScoreSource, users: IntArray, n: int, seen: Interactions | None
 ) -> Iterator[tuple[pl.DataFrame, int]]:
-    """The n best unseen items of users as tables (user_id, rank, item_id, score), and how many users each has."""
+    """Tables of the n best unseen items (user_id, rank, item_id, score), each with its number of users."""
     user_ids, item_ids = id_maps(source)
     for block, tops, scores in top_blocks(source, users, min(n, source.n_items), seen):
         there = tops >= 0
@@ -184,10 +186,10 @@ def list_blocks(
 def evaluate_within(
     source: ScoreSource, shown: Interactions, relevant: ArrayLike, *, metrics: Sequence[str] = ("ndcg@5", "recall@5")
 ) -> RankingQuality:
-    """Rank only the items each user was shown, and see whether the relevant ones come first.
+    """Rank only the items that each user was shown.
 
-    This is the ranking quality of chapter 2: the test items were drawn uniformly and all of them have a label. Users
-    without a relevant item are left out.
+    This is the ranking quality of chapter 2 of Kweon (2024), where test items are drawn uniformly and all of them have
+    a label. Users without a relevant item are left out.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def evaluate_within(
     shown : Interactions
         The pairs that were shown.
     relevant : array of 0 and 1
-        One for each of the pairs, in their order.
+        One label for each pair of `shown`, in the same order.
     metrics : sequence of str
 
     Examples
@@ -208,9 +210,11 @@ def evaluate_within(
     labels = check_labels(relevant, "relevant")
     same_length(labels, len(shown), "relevant")
     given = len(shown)
-    shown = fitted_to(source, replace(shown, ratings=labels), "shown")  # as ratings, labels follow their pairs
+    shown = fitted_to(
+        source, replace(shown, ratings=labels), "shown"
+    )  # stored as ratings, so that labels stay with their pairs
     if len(shown) != given:
-        raise DataError("shown pairs must all be known to the source; drop the others with their labels first")
+        raise IdError("shown pairs must all be known to the source; drop the others with their labels first")
     for name in metrics:
         parse_measure(name)
     scores = scores_of(source, shown.user_rows, shown.item_rows)
@@ -221,20 +225,20 @@ def evaluate_within(
     n_relevant = hits.sum(axis=1)
     some = np.flatnonzero(n_relevant)
     if not len(some):
-        raise DataError("no user has a relevant item, so there is nothing to judge")
+        raise EmptyError("no user has a relevant item, so there is nothing to judge")
     values = judge_lists(hits[some], n_relevant[some], list(metrics))
     return RankingQuality(pl.DataFrame({"user_id": shown.users.at(some), **values}))
 
 
 def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
-    """A log with the rows of the source: by id where the source has ids, else by position."""
+    """Re-index a log to the rows and columns of the source: by id if the source has ids, otherwise by position."""
     if not isinstance(log, Interactions):
         raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix or .of")
     if named(source, "users") is not None or named(source, "items") is not None:
         return log.aligned(*id_maps(source))
     if log.shape != (source.n_users, source.n_items):
-        raise DataError(
+        raise IdError(
             f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {log.shape}; "
-            "give the source the ids of its users and items, and they are matched"
+            "give the source the ids of its users and items, so that they can be matched"
         )
     return log

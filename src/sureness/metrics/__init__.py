@@ -6,16 +6,19 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "calibration": [
-            "METRICS", "BrierSplit", "Judged", "Metric", "adaptive_calibration_error", "brier_score", "brier_split",
-            "cell_sums", "chosen", "debiased_calibration_error", "expected_calibration_error", "judge",
-            "maximum_calibration_error", "named_metric", "negative_log_likelihood", "top_mask",
+            "BrierSplit", "adaptive_calibration_error", "brier_score", "brier_split", "debiased_calibration_error",
+            "expected_calibration_error", "maximum_calibration_error", "negative_log_likelihood",
             "top_n_calibration_error",
         ],
+        "cells": ["METRICS", "Cells", "Judged", "Metric", "cell_sums", "chosen", "judge", "named_metric", "top_mask"],
         "intervals": [
             "Interval", "basic_interval", "by_group", "cluster_sums", "clusters_of", "interval", "resampled_metric",
         ],
         "ranking": ["MEASURES", "judge_lists", "longest", "parse_measure"],
         "reliability": ["ReliabilityCurve", "reliability_curve"],
-        "utility": ["NORMALISERS", "Utility", "at_sizes", "named_utility", "utility_at_every_size", "utility_of"],
+        "utility": [
+            "DCG", "F1", "NDCG", "NORMALISERS", "PDCG", "TP", "Utility", "at_sizes", "named_utility",
+            "utility_at_every_size", "utility_of",
+        ],
     },
 )  # fmt: skip

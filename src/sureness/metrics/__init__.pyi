@@ -1,21 +1,22 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.metrics.calibration import METRICS as METRICS
 from sureness.metrics.calibration import BrierSplit as BrierSplit
-from sureness.metrics.calibration import Judged as Judged
-from sureness.metrics.calibration import Metric as Metric
 from sureness.metrics.calibration import adaptive_calibration_error as adaptive_calibration_error
 from sureness.metrics.calibration import brier_score as brier_score
 from sureness.metrics.calibration import brier_split as brier_split
-from sureness.metrics.calibration import cell_sums as cell_sums
-from sureness.metrics.calibration import chosen as chosen
 from sureness.metrics.calibration import debiased_calibration_error as debiased_calibration_error
 from sureness.metrics.calibration import expected_calibration_error as expected_calibration_error
-from sureness.metrics.calibration import judge as judge
 from sureness.metrics.calibration import maximum_calibration_error as maximum_calibration_error
-from sureness.metrics.calibration import named_metric as named_metric
 from sureness.metrics.calibration import negative_log_likelihood as negative_log_likelihood
-from sureness.metrics.calibration import top_mask as top_mask
 from sureness.metrics.calibration import top_n_calibration_error as top_n_calibration_error
+from sureness.metrics.cells import METRICS as METRICS
+from sureness.metrics.cells import Cells as Cells
+from sureness.metrics.cells import Judged as Judged
+from sureness.metrics.cells import Metric as Metric
+from sureness.metrics.cells import cell_sums as cell_sums
+from sureness.metrics.cells import chosen as chosen
+from sureness.metrics.cells import judge as judge
+from sureness.metrics.cells import named_metric as named_metric
+from sureness.metrics.cells import top_mask as top_mask
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
@@ -29,7 +30,12 @@ from sureness.metrics.ranking import longest as longest
 from sureness.metrics.ranking import parse_measure as parse_measure
 from sureness.metrics.reliability import ReliabilityCurve as ReliabilityCurve
 from sureness.metrics.reliability import reliability_curve as reliability_curve
+from sureness.metrics.utility import DCG as DCG
+from sureness.metrics.utility import F1 as F1
+from sureness.metrics.utility import NDCG as NDCG
 from sureness.metrics.utility import NORMALISERS as NORMALISERS
+from sureness.metrics.utility import PDCG as PDCG
+from sureness.metrics.utility import TP as TP
 from sureness.metrics.utility import Utility as Utility
 from sureness.metrics.utility import at_sizes as at_sizes
 from sureness.metrics.utility import named_utility as named_utility
@@ -38,13 +44,19 @@ from sureness.metrics.utility import utility_of as utility_of
 
 __all__ = [
     "BrierSplit",
+    "Cells",
+    "DCG",
+    "F1",
     "Interval",
     "Judged",
     "MEASURES",
     "METRICS",
     "Metric",
+    "NDCG",
     "NORMALISERS",
+    "PDCG",
     "ReliabilityCurve",
+    "TP",
     "Utility",
     "adaptive_calibration_error",
     "at_sizes",

@@ -1,4 +1,4 @@
-"""How sure a metric is: bootstrap intervals that treat each user as one observation, and tables by group."""
+"""Bootstrap intervals of metrics, with each user as one observation, and tables of metrics by group."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.errors import DataError
-from sureness.metrics.calibration import Cells, Judged, Metric, cell_sums, chosen, judge, named_metric, top_mask
+from sureness.errors import SettingError
+from sureness.metrics.cells import Cells, Judged, Metric, cell_sums, chosen, judge, named_metric, top_mask
 from sureness.numerics.checks import check_ids, check_rate, check_scores, same_length
 from sureness.numerics.grouping import group_codes
 
-_MAX_CLUSTERS = 2_000  # more users than this are put together at random, which leaves the spread of sums as it is
+_MAX_CLUSTERS = 2_000  # more users than this are merged at random, which does not change the spread of sums
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number and where it may lie."""
+    """A value and its confidence interval."""
 
     value: float
     low: float
@@ -45,20 +45,20 @@ def interval(
 ) -> Interval:
     """A metric with its bootstrap interval.
 
-    Users are drawn with replacement, each with all its pairs, because pairs of one user are alike. The interval is the
-    *basic* one, ``2 * value - quantiles``: resampling makes a calibration error look larger in the same way as chance
-    made it larger in the first place, and the reflection takes that off.
+    Users are drawn with replacement, each with all of their pairs, because pairs of one user are correlated. The
+    interval is the *basic* one, ``2 * value - quantiles``: resampling inflates a calibration error as chance inflated
+    it in the first place, and the reflection subtracts that.
 
     Parameters
     ----------
     metric : str
-        "ece", "mce", "adaptive_ece", "debiased_ece", "nll" or "brier"; with "@10" over each user's top 10 alone.
+        "ece", "mce", "adaptive_ece", "debiased_ece", "nll" or "brier"; with "@10" over each user's top 10 only.
     labels : array-like of shape (n_pairs,)
     probabilities : array-like of shape (n_pairs,)
     users : array-like of shape (n_pairs,), optional
-        Without users every pair is drawn by itself.
+        Without users, pairs are drawn independently.
     scores : array-like of shape (n_pairs,), optional
-        What orders each user's pairs for "@N"; by default the probabilities.
+        Orders each user's pairs for "@N"; by default the probabilities do.
     sample_weight : array-like of shape (n_pairs,), optional
     n_bins : int
     level : float
@@ -94,7 +94,7 @@ def by_group(
     n_resamples: int = 1_000,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """A metric for every group of pairs, with intervals; one row a group, in order of first appearance.
+    """A metric for every group of pairs, with intervals; one row per group, in order of first appearance.
 
     Examples
     --------
@@ -127,9 +127,9 @@ def by_group(
 def resampled_metric(
     metric: Metric, judged: Judged, users: AnyArray | None, n_bins: int, n_resamples: int, seed: int
 ) -> tuple[float, FloatArray]:
-    """The value of a metric and its values on resampled users; the same seed draws the same users."""
+    """The value of a metric, and its values on resampled users; the same seed draws the same users."""
     if n_resamples < 2:
-        raise DataError(f"n_resamples must be at least 2, got {n_resamples}")
+        raise SettingError(f"n_resamples must be at least 2, got {n_resamples}")
     rng = np.random.default_rng(seed)
     cells = metric.cells(judged, n_bins)
     clusters, n_clusters = clusters_of(users, len(judged.labels), rng)
@@ -147,14 +147,14 @@ def _order(judged: Judged, scores: ArrayLike | None) -> FloatArray:
 
 
 def basic_interval(value: float, resampled: FloatArray, level: float) -> Interval:
-    """The quantiles of the resamples, reflected at the value; never negative, and wide enough to hold the value."""
+    """The quantiles of the resamples, reflected at the value; not negative, and widened to contain the value."""
     check_rate(level, "level")
     low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
     return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), level)
 
 
 def clusters_of(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """A number for every pair that says with which others it is drawn, and how many numbers there are."""
+    """The cluster that each pair is resampled with, and the number of clusters."""
     codes, n_groups = (np.arange(n_pairs), n_pairs) if users is None else group_codes(users)
     if n_groups <= _MAX_CLUSTERS:
         return codes, n_groups
@@ -173,6 +173,6 @@ def resample(sums: FloatArray, n_resamples: int, rng: np.random.Generator) -> Fl
     counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=n_resamples)
     flat = counts.astype(np.float64) @ sums.reshape(n_clusters, -1)
     resampled = flat.reshape(n_resamples, *sums.shape[1:])
-    empty = resampled[..., 0].sum(axis=-1) == 0  # only clusters of no weight were drawn: as if nothing was resampled
+    empty = resampled[..., 0].sum(axis=-1) == 0  # only clusters without weight were drawn: use the original sums
     resampled[empty] = sums.sum(axis=0)
     return np.asarray(resampled)

@@ -1,4 +1,4 @@
-"""Numbers that judge a ranked list: hit ratio, NDCG, recall and precision at K."""
+"""Metrics of a ranked list: hit ratio, NDCG, recall and precision at K."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 Measure = Callable[[BoolArray, IntArray], FloatArray]
 
@@ -18,7 +18,7 @@ def hit_ratio(hits: BoolArray, n_relevant: IntArray) -> FloatArray:
 
 
 def ndcg(hits: BoolArray, n_relevant: IntArray) -> FloatArray:
-    """Discounted gain of each list, divided by that of the best list of the same length.
+    """Discounted cumulative gain of each list, divided by that of the best list of the same length.
 
     Examples
     --------
@@ -48,16 +48,17 @@ def parse_measure(name: str) -> tuple[Measure, int]:
     word, _, length = name.lower().partition("@")
     if word not in MEASURES or not length.isdecimal() or int(length) < 1:
         known = ", ".join(f"{measure}@50" for measure in MEASURES)
-        raise DataError(f"a ranking metric is a name and a length such as {known}, got {name!r}")
+        raise SettingError(f"a ranking metric is a name and a length such as {known}, got {name!r}")
     return MEASURES[word], int(length)
 
 
 def judge_lists(hits: BoolArray, n_relevant: IntArray, names: Sequence[str]) -> dict[str, FloatArray]:
-    """Every named metric for every user, from which places of the lists are relevant.
+    """Every named metric for every user.
 
     Parameters
     ----------
-    hits : array of shape (n_users, longest length)
+    hits : boolean array of shape (n_users, longest length)
+        Whether the item at each rank is relevant.
     n_relevant : array of shape (n_users,)
         How many relevant items there are, in the list or not.
     names : sequence of str
@@ -76,7 +77,7 @@ def judge_lists(hits: BoolArray, n_relevant: IntArray, names: Sequence[str]) -> 
 
 
 def longest(names: Sequence[str]) -> int:
-    """The longest list that any of the metrics looks at."""
+    """The longest list that any of the metrics needs."""
     if not names:
-        raise DataError("expected at least one ranking metric such as ndcg@50, got none")
+        raise SettingError("expected at least one ranking metric such as ndcg@50, got none")
     return max(parse_measure(name)[1] for name in names)

@@ -1,4 +1,4 @@
-"""The reliability curve: what was promised against what happened, bin by bin."""
+"""The reliability curve: predicted probability against observed frequency, bin by bin."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
-from sureness.metrics.calibration import OBSERVED, PREDICTED, SQUARED_WEIGHT, WEIGHT, _equal_width_sums, judge
+from sureness.errors import SettingError
+from sureness.metrics.cells import OBSERVED, PREDICTED, SQUARED_WEIGHT, WEIGHT, equal_width_sums, judge
 from sureness.numerics.checks import check_choice
 
 Reading = Literal["frequency", "accuracy"]
@@ -67,8 +67,8 @@ def reliability_curve(
     """
     check_choice(reading, "reading", ("frequency", "accuracy"))
     if reading == "accuracy" and n_bins % 2:
-        raise DataError(f"the accuracy reading needs an even number of bins, got {n_bins}; use 10")
-    sums = _equal_width_sums(judge(labels, probabilities, sample_weight), n_bins)
+        raise SettingError(f"the accuracy reading needs an even number of bins, got {n_bins}; use 10")
+    sums = equal_width_sums(judge(labels, probabilities, sample_weight), n_bins)
     with np.errstate(invalid="ignore", divide="ignore"):
         confidence = sums[:, PREDICTED] / sums[:, WEIGHT]
         observed = sums[:, OBSERVED] / sums[:, WEIGHT]

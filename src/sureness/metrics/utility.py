@@ -1,4 +1,4 @@
-"""What a user gains from a list of k items, for every k.
+"""The utility of a list of k items, for every k.
 
 Every utility has one form: a relevant item at rank r adds ``discount(r) * gain``, an irrelevant one takes
 ``discount(r) * loss`` away, and the sum may be divided by the best that was possible.
@@ -7,16 +7,18 @@ Every utility has one form: a relevant item at rank r adds ``discount(r) * gain`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._registry import find, names
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.artefacts.packed import JSON
+from sureness.errors import DataError, SettingError
 
 Normaliser = Literal["none", "ideal", "smaller", "mean"]
 NORMALISERS: tuple[Normaliser, ...] = ("none", "ideal", "smaller", "mean")
@@ -32,7 +34,9 @@ def _even(rank: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, repr=False)
 class Utility:
-    """What a list is worth to a user; `UTILITIES` has the usual ones.
+    """What a list is worth to a user. The usual ones are `NDCG`, `PDCG`, `F1`, `TP` and `DCG`.
+
+    ``sureness.register("utility", "mine", utility)`` makes another one available by name everywhere.
 
     With m relevant items among the candidates, the sum over a list of k items is divided by
 
@@ -46,7 +50,7 @@ class Utility:
     Parameters
     ----------
     name : str
-    discount : function of an array of ranks (from 1), or a sequence with one value a rank
+    discount : function of an array of ranks (from 1), or a sequence with one value per rank
     gain : float
         What a relevant item adds.
     loss : float
@@ -68,22 +72,24 @@ class Utility:
 
     def __post_init__(self) -> None:
         if self.normaliser not in NORMALISERS:
-            raise DataError(f"normaliser must be one of {', '.join(NORMALISERS)}, got {self.normaliser!r}")
+            raise SettingError(f"normaliser must be one of {', '.join(NORMALISERS)}, got {self.normaliser!r}")
         if self.loss and self.normaliser != "none":
-            raise DataError(f"a utility with a loss cannot be normalised, got normaliser={self.normaliser!r}")
+            raise SettingError(f"a utility with a loss cannot be normalised, got normaliser={self.normaliser!r}")
         for name in ("gain", "loss"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not math.isfinite(value):
-                raise DataError(f"{name} must be a finite number, got {value!r}")
+                raise SettingError(f"{name} must be a finite number, got {value!r}")
         if self.normaliser != "none" and self.gain <= 0:
-            raise DataError(f"a normalised utility needs a gain above 0, got {self.gain}")
-        if not callable(self.discount):  # as plain numbers, so that utilities can be compared and saved
+            raise SettingError(f"a normalised utility needs a gain above 0, got {self.gain}")
+        if not callable(self.discount):  # plain numbers, so that utilities can be compared and saved
             try:
                 values = np.asarray(self.discount, dtype=np.float64)
             except (TypeError, ValueError) as error:
-                raise DataError(f"the discount of {self.name} must be numbers, one a rank: {error}") from error
+                raise SettingError(f"the discount of {self.name} must be numbers, one per rank: {error}") from error
             if values.ndim != 1:
-                raise DataError(f"the discount of {self.name} must have one value a rank, got shape {values.shape}")
+                raise SettingError(
+                    f"the discount of {self.name} must have one value per rank, got shape {values.shape}"
+                )
             object.__setattr__(self, "discount", tuple(values.tolist()))
 
     def __repr__(self) -> str:
@@ -95,19 +101,23 @@ class Utility:
         try:
             values = np.asarray(self.discount(ranks) if callable(self.discount) else self.discount, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"the discount of {self.name} must be numbers, one a rank: {error}") from error
+            raise SettingError(f"the discount of {self.name} must be numbers, one per rank: {error}") from error
         if values.ndim != 1 or len(values) < max_size:
-            raise DataError(f"the discount of {self.name} must have {max_size} values, one a rank, got {values.shape}")
+            raise SettingError(
+                f"the discount of {self.name} must have {max_size} values, one per rank, got {values.shape}"
+            )
         if not np.isfinite(values).all():
-            raise DataError(f"the discount of {self.name} must be finite at every rank")
+            raise SettingError(f"the discount of {self.name} must be finite at every rank")
         if self.normaliser == "ideal" and (
             values[0] <= 0 or np.any(np.diff(values[:max_size]) > 0) or values.min() < 0
         ):
-            raise DataError(f"the discount of {self.name} must fall and not be negative, or no list is the ideal one")
+            raise SettingError(
+                f"the discount of {self.name} must fall with the rank and not be negative, or no list is ideal"
+            )
         return values[:max_size]
 
     def inverse_scale(self, max_size: int, max_relevant: int) -> FloatArray:
-        """What the sum is multiplied with, as a function of one number; 0 at 0.
+        """The factor that normalises the sum, indexed by one number, and 0 at 0.
 
         That number is min(k, m) for "ideal" and "smaller", and k + m for "mean".
         """
@@ -118,27 +128,33 @@ class Utility:
         best = np.concatenate([[0.0], np.cumsum(self.discounts(max_size))]) * self.gain
         return _inverse(best) if self.normaliser == "ideal" else np.ones(max_size + 1)
 
-    def plain(self, max_size: int) -> dict[str, Any]:
-        """What JSON can hold, enough for lists of up to `max_size` items."""
-        if UTILITIES.get(self.name) == self:
+    def plain(self, max_size: int) -> dict[str, JSON]:
+        """The utility as JSON, enough for lists of up to `max_size` items; only its name where that is registered."""
+        if self.name in names("utility") and find("utility", self.name) == self:
             return {"name": self.name}
         discount = self.discounts(max_size).tolist()
         return {"name": self.name, "discount": discount, "gain": float(self.gain), "loss": float(self.loss),
                 "normaliser": self.normaliser}  # fmt: skip
 
 
-UTILITIES: dict[str, Utility] = {
-    "ndcg": Utility("ndcg", _logarithmic, normaliser="ideal"),
-    "pdcg": Utility("pdcg", _logarithmic, loss=1.0),
-    "f1": Utility("f1", normaliser="mean"),
-    "tp": Utility("tp", normaliser="smaller"),
-    "dcg": Utility("dcg", _logarithmic),
-}
-"""NDCG, penalised DCG, F1, truncated precision and DCG."""
+NDCG = Utility("ndcg", _logarithmic, normaliser="ideal")
+"""Normalised discounted cumulative gain."""
+
+PDCG = Utility("pdcg", _logarithmic, loss=1.0)
+"""Penalised DCG: an irrelevant item takes away what a relevant one adds."""
+
+F1 = Utility("f1", normaliser="mean")
+"""Harmonic mean of precision and recall."""
+
+TP = Utility("tp", normaliser="smaller")
+"""Truncated precision: hits, divided by the number of items or of relevant items, whichever is smaller."""
+
+DCG = Utility("dcg", _logarithmic)
+"""Discounted cumulative gain."""
 
 
 def named_utility(utility: str | Utility) -> Utility:
-    """The utility of a name.
+    """The utility with a registered name (in any case); a `Utility` is returned as it is.
 
     Examples
     --------
@@ -147,16 +163,20 @@ def named_utility(utility: str | Utility) -> Utility:
     """
     if isinstance(utility, Utility):
         return utility
-    if not isinstance(utility, str) or utility.lower() not in UTILITIES:
-        raise DataError(f"utility must be one of {', '.join(UTILITIES)} or a Utility of your own, got {utility!r}")
-    return UTILITIES[utility.lower()]
+    known = names("utility")
+    if not isinstance(utility, str) or not {utility, utility.lower()} & set(known):
+        raise SettingError(f"utility must be one of {', '.join(known)} or a Utility of your own, got {utility!r}")
+    found = find("utility", utility if utility in known else utility.lower())
+    if not isinstance(found, Utility):
+        raise SettingError(f"the name {utility!r} must be registered for a Utility, got {type(found).__name__}")
+    return found
 
 
-def utility_of(plain: dict[str, Any]) -> Utility:
+def utility_of(plain: Mapping[str, JSON]) -> Utility:
     """The utility that `Utility.plain` described."""
     if set(plain) == {"name"}:
-        return named_utility(plain["name"])
-    return Utility(plain["name"], tuple(plain["discount"]), plain["gain"], plain["loss"], plain["normaliser"])
+        return named_utility(str(plain["name"]))
+    return Utility(**{**plain, "discount": tuple(cast(list[float], plain["discount"]))})  # type: ignore[arg-type]
 
 
 def utility_at_every_size(hits: ArrayLike, n_relevant: ArrayLike, utility: str | Utility) -> FloatArray:
@@ -195,7 +215,7 @@ def utility_at_every_size(hits: ArrayLike, n_relevant: ArrayLike, utility: str |
 
 
 def at_sizes(values: FloatArray, sizes: IntArray) -> FloatArray:
-    """The utility of each user's own list size, out of that of every size; a list of 0 items is worth 0.
+    """Pick the utility of each user's own list size; a list of 0 items is worth 0.
 
     Examples
     --------
@@ -215,9 +235,9 @@ def _counts(hits: ArrayLike, n_relevant: ArrayLike) -> IntArray:
     found: BoolArray = np.asarray(hits, dtype=bool)
     total = np.asarray(n_relevant)
     if found.ndim != 2 or found.shape[1] == 0:
-        raise DataError(f"hits must have one row a user and at least one rank, got shape {found.shape}")
+        raise DataError(f"hits must have one row per user and at least one rank, got shape {found.shape}")
     if total.shape != (len(found),) or total.dtype.kind not in "iu":
-        raise DataError(f"n_relevant must be {len(found):,} whole numbers, one a user, got shape {total.shape}")
+        raise DataError(f"n_relevant must be {len(found):,} whole numbers, one per user, got shape {total.shape}")
     if np.any(total < found.sum(axis=1)):
         raise DataError("n_relevant must count the relevant items in the list as well, got fewer than are in it")
     return total

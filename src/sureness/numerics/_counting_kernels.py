@@ -13,10 +13,10 @@ from numba import njit, prange
 
 N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8)**17 / 17 is below rounding
 SMALL = 0.0625
-TINY = 0.001953125  # below, N_TINY power sums do
+TINY = 0.001953125  # below this, N_TINY power sums suffice
 N_TINY = 6
 _CHUNK = 2_048
-_LONGEST = 4_096  # window for which the roots of unity are at hand
+_LONGEST = 4_096  # longest window whose roots of unity are in the table
 CUT = 34.5  # -log of the probability that may lie outside the window: 1e-15
 
 _FAST: dict[str, Any] = {
@@ -26,11 +26,11 @@ _FAST: dict[str, Any] = {
 
 @njit(**_FAST)
 def _reach(variance, cut):
-    """How far S strays from its mean, but for a chance of exp(-cut): the distance that solves Bennett's inequality."""
+    """How far S is from its mean, except with probability exp(-cut): the distance that solves Bennett's inequality."""
     if variance <= 0.0:
         return 0.0
-    variance = max(variance, 1e-30)  # a larger one only widens the window, and nothing overflows
-    distance = np.sqrt(2.0 * cut * variance) + cut / 3.0  # beyond the solution, so Newton's method comes down to it
+    variance = max(variance, 1e-30)  # a larger variance only widens the window and avoids overflow
+    distance = np.sqrt(2.0 * cut * variance) + cut / 3.0  # beyond the solution, so Newton's method descends to it
     for _ in range(8):
         ratio = 1.0 + distance / variance
         value = variance * (ratio * np.log(ratio) - ratio + 1.0) - cut
@@ -40,7 +40,7 @@ def _reach(variance, cut):
 
 @njit(**_FAST)
 def window_of(mean, variance, n_most):
-    """The counts that S takes, but for a chance of 1e-15 on either side: the first, and how many there are."""
+    """The window of counts that S leaves with probability 1e-15 on either side: its first count and its length."""
     reach = _reach(variance, CUT)
     first = int(max(np.floor(mean - reach), 0.0))
     last = int(min(np.ceil(mean + reach), n_most))
@@ -124,7 +124,7 @@ ROOTS = _table_of_roots()
 
 @njit(**_FAST)
 def _roots(half, cosine, sine):
-    """Half of the roots of unity of a length, out of the table as far as it goes."""
+    """Half of the roots of unity of a length, from the table where it is long enough."""
     if 2 * half <= cosine.shape[0]:
         return cosine[half : 2 * half], sine[half : 2 * half]
     angles = np.pi * np.arange(half) / half
@@ -221,7 +221,7 @@ def _count_row(probabilities, tail, cosine, sine):
     _transform(real, imaginary, cosine, sine)
     pmf = np.empty(width)
     for at in range(width):
-        pmf[at] = max(real[(first + at) % length] / length, 0.0)  # rounding may leave -1e-17
+        pmf[at] = max(real[(first + at) % length] / length, 0.0)  # rounding can give -1e-17
     return first, pmf
 
 
@@ -251,7 +251,7 @@ def _recursion_row(probabilities, pmf):
 
 @njit(cache=True, parallel=True)
 def recursion_rows(probabilities, result):
-    """The pmf of every row, one item after the other: the reference."""
+    """The pmf of every row, adding one item at a time: the reference."""
     for row in prange(probabilities.shape[0]):
         _recursion_row(probabilities[row], result[row])
 
@@ -264,7 +264,7 @@ def _without_each(probabilities, first, pmf, without):
     that rows can be summed over items as they stand.
     """
     n_rows, n_items = without.shape
-    lead = 1 if first > 0 else 0  # a count below the window, which only S without an item can take
+    lead = 1 if first > 0 else 0  # a count below the window that only S without an item reaches
     width = pmf.shape[0]
     n_likely = 0
     while n_likely < n_items and probabilities[n_likely] >= 0.5:
@@ -277,7 +277,7 @@ def _without_each(probabilities, first, pmf, without):
             left = left if left > 0.0 else 0.0
             without[row, r] = left
     last = n_likely + (n_items - n_likely) // 4 * 4
-    for r in range(n_likely, last, 4):  # each step waits for the one before, so four items go side by side
+    for r in range(n_likely, last, 4):  # each step depends on the previous one, so four items are computed side by side
         _forward_four(probabilities[r : r + 4], pmf, lead, without[:, r : r + 4])
     for r in range(last, n_items):
         share, left = probabilities[r] / (1.0 - probabilities[r]), 0.0
@@ -322,7 +322,7 @@ def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, l
         else:  # any order is allowed; one column at a time
             for r in range(n_items):
                 _without_each(top[r : r + 1], first, pmf, without[:, r : r + 1])
-    lowest = max(first - 1, 0) + 1  # the number of relevant items, the one at hand included, in the first row
+    lowest = max(first - 1, 0) + 1  # number of relevant items in the first row, including this one
     for which in range(kind.shape[0]):
         values = result[which]
         if kind[which] == 0:
@@ -350,7 +350,7 @@ def _falls(values):
 
 @njit(**_FAST)
 def _add_by_mean(without, shares, lowest, values):
-    """What is gained together with m relevant items in all, times 2 / (k + m), over all m.
+    """Sum over m of the gain with m relevant items in all, times 2 / (k + m).
 
     Four rows at a time: each running sum waits for itself, four of them do not wait for each other.
     """
@@ -376,7 +376,7 @@ def _add_by_mean(without, shares, lowest, values):
 
 @njit(**_FAST)
 def _add_by_smaller(without, shares, lowest, inverse, values):
-    """What is gained together with m relevant items in all, times a function of min(k, m), over all m."""
+    """Sum over m of the gain with m relevant items in all, times a function of min(k, m)."""
     n_rows, n_items = without.shape
     values[:n_items] = 0.0
     whole = n_rows - n_rows % 4
@@ -417,7 +417,7 @@ def expected_rows(
     """Expected utilities of every user; result has the shape (n_utilities, n_users, max_size)."""
     for row in prange(probabilities.shape[0]):
         known = probabilities[row, : lengths[row]]
-        valid[row] = _all_valid(known)  # while the row is on its way into the cache
+        valid[row] = _all_valid(known)  # while the row is being loaded into the cache
         if not valid[row]:
             continue
         _expected_row(known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row])
@@ -425,7 +425,7 @@ def expected_rows(
 
 @njit(cache=True, parallel=True)
 def tail_sums(probabilities, skipped, most, result):
-    """Power sums of the probabilities of each row behind its first `skipped` ones; likelier ones count as several."""
+    """Power sums of each row after its first `skipped` entries; those above `most` count as several."""
     for row in prange(probabilities.shape[0]):
         result[row] = 0.0
         for p in probabilities[row, skipped:]:

@@ -1,4 +1,4 @@
-"""Compiled loops behind the plain functions of this folder; no checks, no allocation of results beyond sums."""
+"""Compiled loops behind the public functions of this folder; no checks, and results are allocated by the caller."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def bin_moments(
 def _bin_blocks(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
     moments = np.zeros((n_blocks, n_bins, 7))
     totals = np.zeros((n_blocks, 3))
-    outside = np.empty(scores.size, dtype=np.int64)  # pages that stay empty cost nothing
+    outside = np.empty(scores.size, dtype=np.int64)  # memory pages that are never touched cost nothing
     n_outside = np.zeros(n_blocks, dtype=np.int64)
     bounds = np.linspace(0, scores.size, n_blocks + 1).astype(np.int64)
     for block in prange(n_blocks):
@@ -164,12 +164,12 @@ def _top_of_row(row, items, scores):
 
 
 @njit(cache=True, parallel=True)
-def top_rows(block, rows, starts, excluded, items, scores):
-    """Top entries of each row of a block, the excluded ones of its user set to -inf first."""
+def top_rows(block, rows, starts, seen, items, scores):
+    """Top unseen entries of each row of a block; seen ones are set to -inf first."""
     for place in prange(block.shape[0]):
         row = block[place]
         for at in range(starts[rows[place]], starts[rows[place] + 1]):
-            row[excluded[at]] = -np.inf
+            row[seen[at]] = -np.inf
         _top_of_row(row, items[place], scores[place])
 
 

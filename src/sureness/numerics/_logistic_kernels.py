@@ -12,11 +12,11 @@ _DONE = 1e-13  # Newton decrement, relative to the weight of a row
 
 
 @njit(cache=True, error_model="numpy")
-def _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature, with_risk):
+def _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, with_risk):
     """The risk of a row with its prior, and its derivatives.
 
     Every point counts as if it were no positive, and each positive takes that back for itself: softplus(z) and -z in
-    the plain form, log(1 + p) and softplus(-z) where as many positives are hidden among the points as are known. The
+    the plain form, log(1 + p) and softplus(-z) where the points hold as many positives without a label as with one. The
     latter is not convex everywhere, so its curvature is the expected one, which is. The plain risk itself, whose
     logarithm costs more than all the rest, is left out where only its derivatives are wanted.
     """
@@ -39,7 +39,7 @@ def _terms(features, weight, positives, hidden, centre, precision, theta, slope,
         inverse = 1.0 / (1.0 + shrunk)
         p = inverse if z >= 0 else shrunk * inverse
         q = shrunk * inverse if z >= 0 else inverse
-        if hidden:
+        if unlabelled:
             risk += w * np.log1p(p)
             first = w * p * q / (1.0 + p)
             second = first * q / (1.0 + p)
@@ -57,7 +57,7 @@ def _terms(features, weight, positives, hidden, centre, precision, theta, slope,
         for j in range(n_parameters):
             z += positives[point, j] * theta[j]
         share = 1.0
-        if hidden:
+        if unlabelled:
             shrunk = np.exp(-abs(z))
             risk += max(-z, 0.0) + np.log1p(shrunk)
             share = shrunk / (1.0 + shrunk) if z >= 0 else 1.0 / (1.0 + shrunk)
@@ -73,7 +73,7 @@ def _terms(features, weight, positives, hidden, centre, precision, theta, slope,
 
 @njit(cache=True, error_model="numpy")
 def _model_step(slope, curvature, theta, bounded, step):
-    """The step to the minimum of the quadratic model among parameters that stay non-negative where they must.
+    """The step that minimises the quadratic model while bounded parameters stay non-negative.
 
     With d parameters at most 2**d choices of which are held at 0; the feasible one with the lowest value wins.
     """
@@ -109,14 +109,14 @@ def _model_step(slope, curvature, theta, bounded, step):
         if feasible and value < lowest:
             lowest = value
             step[:] = trial
-            if held == 0:  # nothing held: no other choice can be lower
+            if held == 0:  # nothing is held at its bound, so no other choice can be lower
                 break
     return lowest
 
 
 @njit(cache=True, error_model="numpy")
 def _eliminate(matrix, result):
-    """Solve a small linear system, the right side in the last column; Gauss with row exchange."""
+    """Solve a small linear system, with the right side in the last column, by Gaussian elimination with pivoting."""
     n = matrix.shape[0]
     for column in range(n):
         pivot = column
@@ -138,7 +138,7 @@ def _eliminate(matrix, result):
 
 
 @njit(cache=True, error_model="numpy")
-def _fit_row(features, weight, positives, hidden, centre, precision, bounded, theta, curvature):
+def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded, theta, curvature):
     """Damped Newton from the prior's centre; theta and curvature are left at the minimum.
 
     A step after which a convex risk still falls is good, whatever its value; only beyond the lowest point of a step are
@@ -150,48 +150,48 @@ def _fit_row(features, weight, positives, hidden, centre, precision, bounded, th
     for j in range(n_parameters):
         if bounded[j]:
             theta[j] = max(theta[j], 0.0)
-    risk = _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature, hidden)
+    risk = _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, unlabelled)
     scale = max(weight.sum(), 1.0)
     for _ in range(_MOST):
         promised = _model_step(slope, curvature, theta, bounded, step)
         if -promised <= _DONE * scale:
             break
         share = 1.0
-        moved = compared = hidden
+        moved = compared = unlabelled
         for _halving in range(_HALVINGS):
             ahead = 0.0
             for j in range(n_parameters):
                 trial[j] = theta[j] + share * step[j]
                 if bounded[j]:
                     trial[j] = max(trial[j], 0.0)
-            new = _terms(features, weight, positives, hidden, centre, precision, trial, slope, curvature, compared)
+            new = _terms(features, weight, positives, unlabelled, centre, precision, trial, slope, curvature, compared)
             for j in range(n_parameters):
                 ahead += slope[j] * step[j]
-            moved = ahead <= 0.0 and not hidden
+            moved = ahead <= 0.0 and not unlabelled
             if moved:
                 break
             if not compared:
                 compared = True
-                risk = _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature, True)
-                new = _terms(features, weight, positives, hidden, centre, precision, trial, slope, curvature, True)
+                risk = _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, True)
+                new = _terms(features, weight, positives, unlabelled, centre, precision, trial, slope, curvature, True)
             moved = new <= risk + 1e-4 * share * promised
             if moved:
                 break
             share *= 0.5
-        if not moved:  # rounding is all that is left
-            _terms(features, weight, positives, hidden, centre, precision, theta, slope, curvature, False)
+        if not moved:  # only rounding is left
+            _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, False)
             break
         theta[:] = trial
         risk = new
 
 
 @njit(cache=True, parallel=True)
-def fit_rows(features, weight, positives, starts, hidden, centre, precision, bounded, theta, curvature):
+def fit_rows(features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature):
     """Fit every row: features (n, points, d), weight (n, points), positives of row i from starts[i] on."""
     for row in prange(features.shape[0]):
         _fit_row(
-            features[row], weight[row], positives[starts[row] : starts[row + 1]], hidden, centre, precision, bounded,
-            theta[row], curvature[row],
+            features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre, precision,
+            bounded, theta[row], curvature[row],
         )  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def _places(scores, low, per_score, last, places):
 
 @njit(cache=True, error_model="numpy")
 def _bin_row(scores, low, high, means, counts):
-    """Number and mean of the scores in equal bins from low to high; -inf, where there is no candidate, does not count.
+    """Number and mean of the scores in equal bins from low to high; -inf marks what is no candidate.
 
     Scores are only counted, in bins that are _FINE times narrower, from which the means follow. Two counters for each,
     taken in turn: neighbours often fall into one bin, and would wait for each other.
@@ -233,11 +233,11 @@ def _bin_row(scores, low, high, means, counts):
 
 
 @njit(cache=True, parallel=True)
-def bin_rows(block, rows, starts, excluded, lows, highs, means, counts):
-    """Bin each row of a block, the excluded entries of its user set to -inf first."""
+def bin_rows(block, rows, starts, seen, lows, highs, means, counts):
+    """Bin each row of a block; seen entries are set to -inf first."""
     for place in prange(block.shape[0]):
         for at in range(starts[rows[place]], starts[rows[place] + 1]):
-            block[place, excluded[at]] = -np.inf
+            block[place, seen[at]] = -np.inf
         if highs[place] >= lows[place]:
             _bin_row(block[place], lows[place], highs[place], means[place], counts[place])
         else:

@@ -1,4 +1,4 @@
-"""Compiled loops over the rows of a block: where each entry stands, and draws by what that is worth.
+"""Compiled loops over the rows of a block: ranks of entries, and draws weighted by ranks.
 
 A rank is kept as the code of an entry and the rank of each code; code 0 is an entry that does not count.
 """
@@ -12,8 +12,8 @@ _LOWEST = np.float32(-np.inf)
 _GROUP = 16  # entries whose weights are summed together
 _SMALLEST = 1e-30  # weights that far apart can still be multiplied in single precision
 _FAST = {"reassoc", "contract", "nsz"}  # sums in any order
-_GLANCE = 64  # proposals after which it is known how many more it will take
-_DEAR, _CHEAP = 4, 16  # proposing is given up where it takes more than one try for so many entries: sums are faster
+_GLANCE = 64  # proposals from which the number still needed is estimated
+_DEAR, _CHEAP = 4, 16  # beyond one try per this many entries, summing weights is faster than proposing
 
 
 # -- ranks ------------------------------------------------------------------------------------------------------------
@@ -21,9 +21,9 @@ _DEAR, _CHEAP = 4, 16  # proposing is given up where it takes more than one try 
 
 @njit(cache=True, error_model="numpy")
 def code_rows(scores, high, scale, n_bins, start, codes):
-    """The bins of the columns from `start` on, 1 for the highest scores, and for those beyond; 0 for -inf."""
+    """The bins of the columns from `start` on; 1 for the highest scores and all above the range, 0 for -inf."""
     first, last, nowhere = np.float32(1.0), np.float32(n_bins), np.float32(0.0)
-    for row in range(scores.shape[0]):  # so short that threads would cost more than they bring
+    for row in range(scores.shape[0]):  # too short for threads to pay off
         some, code = scores[row], codes[row, start : start + scores.shape[1]]
         top, step = high[row], scale[row]
         for i in range(some.shape[0]):
@@ -35,25 +35,25 @@ def code_rows(scores, high, scale, n_bins, start, codes):
 
 @njit(cache=True, error_model="numpy")
 def _count(codes, even, odd):
-    """How many entries have each code; two counters, since equal neighbours would wait for each other."""
+    """How many entries have each code; two counters, because equal neighbours would stall one."""
     even[:] = 0
     odd[:] = 0
     last = codes.shape[0] - 1
     for i in range(0, last, 2):
-        even[np.uint32(codes[i])] += 1  # unsigned: no question whether it counts from the end
+        even[np.uint32(codes[i])] += 1  # unsigned, so no check for negative indices
         odd[np.uint32(codes[i + 1])] += 1
     if last % 2 == 0:
         even[codes[last]] += 1
 
 
 @njit(cache=True, parallel=True, error_model="numpy")
-def place_rows(codes, rows, starts, hidden, allowed, places, done):
-    """The middle rank of each code; a row is not done if one stands for more than `allowed` entries."""
+def place_rows(codes, rows, starts, seen, allowed, places, done):
+    """The middle rank of each code; a row is not done if a code has more than `allowed` entries."""
     size = places.shape[1]
     for row in prange(codes.shape[0]):
         code, place = codes[row], places[row]
         for k in range(starts[rows[row]], starts[rows[row] + 1]):
-            code[hidden[k]] = 0
+            code[seen[k]] = 0
         even, odd = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         _count(code, even, odd)
         before, most = 0, 0
@@ -81,7 +81,7 @@ def _next(state):
 
 @njit(cache=True, error_model="numpy")
 def _weight(i, mine, my_places, other, their_places, table, compared):
-    """The weight of one entry: the table at my rank minus theirs; nothing if either does not count."""
+    """The weight of one entry: the table at my rank minus theirs; 0 if either is left out."""
     my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
     if my_rank == 0 or their_rank == 0:
         return 0.0
@@ -90,7 +90,7 @@ def _weight(i, mine, my_places, other, their_places, table, compared):
 
 @njit(cache=True, error_model="numpy")
 def _propose(mine, my_places, other, their_places, table, compared, state, most, drawn):
-    """Draw by proposing any entry and accepting it by its weight; returns how many were drawn in `most` tries."""
+    """Draw by rejection; returns how many entries were accepted in `most` tries."""
     n_columns = np.uint64(mine.shape[0])
     made, tries = 0, 0
     while tries < most:
@@ -98,7 +98,7 @@ def _propose(mine, my_places, other, their_places, table, compared, state, most,
         state, bits = _next(state)
         i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
         chance = np.float64(np.int64(bits & np.uint64(0xFFFFFFFF))) * (1.0 / 4294967296.0)
-        drawn[made] = i  # stays if it is accepted: no branch that cannot be foreseen
+        drawn[made] = i  # kept only if accepted; avoids an unpredictable branch
         made += np.int64(chance < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
         if made == drawn.shape[0] or (tries == _GLANCE and made * most < drawn.shape[0] * _GLANCE):
             break
@@ -117,7 +117,7 @@ def _largest_gap(mine, my_places, other, their_places):
 
 @njit(cache=True, error_model="numpy")
 def _sum_relative(mine, my_places, other, their_places, table, sums):
-    """Running sums of weights that depend on the distance to the row's largest gap, which has the table's last."""
+    """Running sums of weights by the distance to the row's largest gap, which has the table's last weight."""
     last = table.shape[0] - 1
     top = _largest_gap(mine, my_places, other, their_places)
     total = 0.0
@@ -131,7 +131,7 @@ def _sum_relative(mine, my_places, other, their_places, table, sums):
 
 @njit(cache=True, error_model="numpy")
 def _sum_weights(mine, my_places, other, their_places, table, compared, relative, sums):
-    """Running sums of all weights; of equal ones where none is above zero."""
+    """Running sums of all weights, or of equal weights if none is above zero."""
     if relative:
         return _sum_relative(mine, my_places, other, their_places, table, sums)
     total = 0.0
@@ -148,7 +148,7 @@ def _sum_weights(mine, my_places, other, their_places, table, compared, relative
 
 @njit(cache=True, error_model="numpy")
 def _starts_of(sums, first):
-    """Where to look for a point: for each of equal parts of the total the first sum beyond its start."""
+    """An index into the sums: for each of equal parts of the total, the first sum beyond its start."""
     i, last = 0, sums.shape[0] - 1
     for part in range(first.shape[0]):
         start = sums[last] * part / first.shape[0]
@@ -159,7 +159,7 @@ def _starts_of(sums, first):
 
 @njit(cache=True, error_model="numpy")
 def _find(sums, first, state):
-    """A random point below the total and the first sum beyond it."""
+    """The first sum beyond a random point below the total."""
     state, bits = _next(state)
     share = np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
     i, last, point = first[int(share * first.shape[0])], sums.shape[0] - 1, share * sums[sums.shape[0] - 1]
@@ -170,7 +170,7 @@ def _find(sums, first, state):
 
 @njit(cache=True, error_model="numpy")
 def _without_tail(sums):
-    """The sums without those at the end that add nothing, so that no point is found there."""
+    """The sums without trailing entries of weight 0, which must never be drawn."""
     n = sums.shape[0]
     while n > 1 and sums[n - 1] == sums[n - 2]:
         n -= 1
@@ -179,7 +179,7 @@ def _without_tail(sums):
 
 @njit(cache=True, error_model="numpy")
 def _draw_sums(mine, my_places, other, their_places, table, compared, relative, state, drawn):
-    """Draw by the running sums of all weights; uniform where none is above zero, -1 where nothing counts."""
+    """Draw by the running sums of all weights; uniform if none is above zero, -1 if no entry counts."""
     sums, first = np.empty(mine.shape[0]), np.empty(max(1, mine.shape[0] // 8), dtype=np.int32)
     if _sum_weights(mine, my_places, other, their_places, table, compared, relative, sums) == 0.0:
         drawn[:] = -1
@@ -200,7 +200,7 @@ def _sum_group(mine, mine_weigh, other, others_weigh):
 
 @njit(cache=True, error_model="numpy")
 def _draw_products(mine, my_places, other, their_places, table, state, drawn):
-    """Draw where the table is exponential: the weight of a difference is a product, of one weight for each code.
+    """Draw where the table is exponential: the weight of a difference is the product of one weight per code.
 
     Weights are summed in groups; a draw finds its group by the sums, and its entry by the weights of the group.
     """
@@ -230,7 +230,7 @@ def _draw_products(mine, my_places, other, their_places, table, state, drawn):
         left -= kept[group - 1] if group > 0 else 0.0
         for i in range(group * _GROUP, min((group + 1) * _GROUP, n_columns)):
             weight = mine_weigh[mine[i]] * others_weigh[other[i]]
-            if weight > 0.0:  # the last of them stays, should rounding leave something over
+            if weight > 0.0:  # rounding may leave a remainder, which goes to the last of them
                 drawn[draw] = i
                 left -= weight
                 if left < 0.0:
@@ -239,7 +239,7 @@ def _draw_products(mine, my_places, other, their_places, table, state, drawn):
 
 @njit(cache=True, parallel=True, error_model="numpy")
 def draw_rows(mine, my_places, other, their_places, table, compared, relative, starts, seeds, drawn):
-    """For row r the draws starts[r] to starts[r + 1]; uniform where nothing has weight, -1 where nothing counts.
+    """Fill draws starts[r] to starts[r + 1] for row r; uniform if no entry has weight, -1 if no entry counts.
 
     The largest weight of the table is 1, or 0.
     """

@@ -1,4 +1,4 @@
-"""Array-like in, checked contiguous array out; called once, at the door."""
+"""Turn array-likes into checked contiguous arrays; called once, where data enters the library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, IdError, SettingError
 
 LARGEST = 1e100
-"""Scores beyond this cannot be squared and summed; no recommender means them."""
+"""Larger scores cannot be squared and summed, and are taken for a mistake."""
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
@@ -41,7 +41,7 @@ def check_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
 def check_weight(
     weight: ArrayLike | None, n_pairs: int, name: str = "sample_weight", *, may_vanish: bool = False
 ) -> FloatArray | None:
-    """Finite non-negative numbers, not all zero unless they are a part of more; None for equal weights."""
+    """Finite non-negative numbers; not all zero, unless `may_vanish` (one batch of many). None: equal weights."""
     if weight is None:
         return None
     array = check_scores(weight, name)
@@ -54,7 +54,7 @@ def check_weight(
 
 
 def check_propensity(propensity: ArrayLike | None, n_pairs: int) -> FloatArray | None:
-    """Numbers in (0, 1], or None where everything was seen."""
+    """Numbers in (0, 1]. None: every pair was seen."""
     if propensity is None:
         return None
     array = check_scores(propensity, "propensity")
@@ -80,9 +80,9 @@ def check_probabilities(probabilities: ArrayLike, name: str = "probabilities") -
 def check_probability_rows(
     probabilities: ArrayLike, name: str = "probabilities", *, in_range: bool = True
 ) -> tuple[FloatArray, bool]:
-    """Numbers in [0, 1] as a matrix with one row a user, and whether a single row came in.
+    """Numbers in [0, 1] as a matrix with one row per user, and whether a single row was given.
 
-    Without `in_range` it is left to the caller whether they really lie there.
+    With ``in_range=False`` the caller checks the range.
     """
     try:
         array = np.asarray(probabilities)
@@ -91,7 +91,7 @@ def check_probability_rows(
     single = array.ndim == 1
     rows: AnyArray = array[None] if single else array
     if rows.ndim != 2:
-        raise DataError(f"{name} must have one row a user and one column an item, got shape {array.shape}")
+        raise DataError(f"{name} must have one row per user and one column per item, got shape {array.shape}")
     if rows.dtype.kind not in "iufb":
         raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
     rows = np.ascontiguousarray(rows, dtype=np.float64)
@@ -107,44 +107,44 @@ def check_probability_rows(
 def check_share(value: float, name: str) -> float:
     """A number in (0, 1]."""
     if not 0 < value <= 1:
-        raise DataError(f"{name} must lie in (0, 1], got {value}")
+        raise SettingError(f"{name} must lie in (0, 1], got {value}")
     return float(value)
 
 
 def check_rate(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise DataError(f"{name} must lie strictly between 0 and 1, got {value}")
+        raise SettingError(f"{name} must lie strictly between 0 and 1, got {value}")
     return float(value)
 
 
 def check_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
-    """One of the given words."""
+    """One of the allowed words."""
     if value not in choices:
-        raise DataError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+        raise SettingError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
     return value
 
 
 def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
-    """External ids (numbers or strings), one for each pair, none missing."""
+    """Ids (numbers or strings), one for each pair, none missing."""
     array = one_dimension(ids, name)
     same_length(array, n_pairs, name)
     missing = any(v is None or v != v for v in array) if array.dtype == object else (array != array).any()
     if missing:  # NaN and NaT differ from themselves
-        raise DataError(f"{name} must not be missing; drop the pairs without an id or name it")
+        raise IdError(f"{name} must not be missing; drop the pairs without an id, or give them one")
     return array
 
 
 def check_rows(ids: ArrayLike, n_rows: int, name: str, of: str) -> IntArray:
-    """Row numbers that exist; none at all is fine."""
+    """Row numbers below `n_rows`; may be empty. `of` completes the message, with {} for the allowed range."""
     rows = np.asarray(ids)
     if rows.size == 0:
         return np.empty(0, dtype=np.int64)
     expected = f"{name} {of.format(f'0 to {n_rows - 1:,}')}"
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise DataError(f"{expected}, got values of type {rows.dtype} and shape {rows.shape}")
+        raise IdError(f"{expected}, got values of type {rows.dtype} and shape {rows.shape}")
     if rows.min() < 0 or rows.max() >= n_rows:
-        raise DataError(f"{expected}, got {rows.min()} to {rows.max()}")
+        raise IdError(f"{expected}, got {rows.min()} to {rows.max()}")
     return rows.astype(np.int64)
 
 
@@ -157,12 +157,12 @@ def one_dimension(values: ArrayLike, name: str) -> AnyArray:
     if array.ndim != 1:
         raise DataError(f"{name} must be one-dimensional, got shape {array.shape}; use .ravel() on a matrix")
     if array.size == 0:
-        raise DataError(f"{name} must not be empty; give at least one pair")
+        raise EmptyError(f"{name} must not be empty; give at least one pair")
     return array
 
 
 def same_length(array: AnyArray, n_pairs: int, name: str) -> None:
-    """Refuse arrays that do not belong to the same pairs."""
+    """Refuse an array without exactly one value per pair."""
     if len(array) != n_pairs:
         raise DataError(f"{name} must have one value for each of the {n_pairs:,} pairs, got {len(array):,}")
 

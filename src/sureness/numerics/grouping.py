@@ -1,4 +1,4 @@
-"""Groups of pairs: users as numbers, each user's top items."""
+"""Pairs grouped by user: ids as numbers, ranks within a user, folds that keep users together."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 
 def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
-    """Ids of any kind as numbers from 0, in order of first appearance, and how many there are.
+    """Number ids of any type from 0 in order of first appearance; also returns how many there are.
 
     Examples
     --------
     >>> group_codes(np.array(["b", "a", "b"]))
     (array([0, 1, 0]), 2)
     """
-    if ids.dtype == object and len({type(value) for value in ids}) > 1:  # polars would take 1 and "1" for one
-        seen: dict[object, int] = {}
-        return np.array([seen.setdefault(value, len(seen)) for value in ids], dtype=np.int64), len(seen)
+    if ids.dtype == object and len({type(value) for value in ids}) > 1:  # polars would treat 1 and "1" as equal
+        numbers: dict[object, int] = {}
+        return np.array([numbers.setdefault(value, len(numbers)) for value in ids], dtype=np.int64), len(numbers)
     series = pl.Series(ids)
     if series.dtype == pl.Object:
         series = pl.Series([str(value) for value in ids])
@@ -34,7 +34,7 @@ def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
 
 
 def ranks_within(users: AnyArray, scores: FloatArray) -> IntArray:
-    """Rank of every pair among the pairs of its user, from 1 for the highest score; ties by position."""
+    """Rank of every pair among the pairs of its user, 1 for the highest score; ties are broken by position."""
     codes, _ = group_codes(users)
     order = np.lexsort((-scores, codes))
     sorted_codes = codes[order]
@@ -54,19 +54,19 @@ def top_n(users: AnyArray, scores: FloatArray, n: int) -> BoolArray:
     array([False,  True,  True,  True])
     """
     if n < 1:
-        raise DataError(f"n must be at least 1, got {n}")
+        raise SettingError(f"n must be at least 1, got {n}")
     return ranks_within(users, scores) <= n
 
 
 def fold_of_groups(groups: ArrayLike | None, n_pairs: int, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """A fold for every pair, the same for all pairs of a group; pairs without groups are their own."""
+    """The fold of every pair; pairs of one group share a fold. Without groups, every pair is a group."""
     if n_folds < 2:
-        raise DataError(f"n_folds must be at least 2, got {n_folds}; with one fold nothing is left to fit on")
+        raise SettingError(f"n_folds must be at least 2, got {n_folds}; with one fold nothing is left to fit on")
     if groups is None and n_pairs < n_folds:
-        raise DataError(f"{n_folds} folds need at least as many pairs, got {n_pairs}; use fewer folds")
+        raise SettingError(f"{n_folds} folds need at least as many pairs, got {n_pairs}; use fewer folds")
     if groups is None:
         return rng.permutation(n_pairs) % n_folds
     codes, n_groups = group_codes(np.asarray(groups))
     if n_groups < n_folds:
-        raise DataError(f"{n_folds} folds need at least as many users, got {n_groups}; use fewer folds")
+        raise SettingError(f"{n_folds} folds need at least as many users, got {n_groups}; use fewer folds")
     return np.asarray((rng.permutation(n_groups) % n_folds)[codes])

@@ -1,4 +1,4 @@
-"""The mergeable summary that every fit can start from."""
+"""A mergeable summary of scored pairs, which every calibrator can be fitted on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_weight, same_length
 
 MAX_BINS = 16_384
-"""How many occupied bins a histogram keeps before it pairs neighbours."""
+"""A histogram with more occupied bins than this merges neighbouring bins."""
 
 _COUNT, _WEIGHT, _, _WEIGHT_SCORE2, _TARGET, _, _TARGET_SCORE2 = range(7)
 _SAMPLE = 4_096
@@ -21,10 +21,10 @@ _FINEST = -1_000  # exponents below this would leave the range of float64
 
 @dataclass(frozen=True, eq=False)
 class WeightedScores:
-    """What a fit needs to know of its pairs: where the weight lies and where the targets lie.
+    """What a fit needs: where the weight of the pairs lies, and where their targets lie.
 
-    The risk is ``sum(weight * softplus(z(scores))) - sum(target * z(target_scores))``. For single pairs both kinds of
-    scores are the same; for bins each is the mean that makes the sum right to first order in the width of a bin.
+    The risk is ``sum(weight * softplus(z(scores))) - sum(target * z(target_scores))``. For single pairs `scores`
+    and `target_scores` are equal; for bins each is the mean that makes its sum exact to first order in the bin width.
     """
 
     scores: FloatArray  # (n,) sorted or not
@@ -37,12 +37,12 @@ class WeightedScores:
     maximum: float
     n_pairs: int
     n_positive: int  # pairs with a positive target
-    target_square: float  # sum over pairs of (weight * target) squared: how unequal the targets are
-    target_noise: float  # sum over pairs of weight * target squared: the same when weights count pairs
+    target_square: float  # sum over pairs of (weight * target)**2: how unequal the targets are
+    target_noise: float  # sum over pairs of weight * target**2: the same where weights count pairs
 
     @classmethod
     def of(cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None = None) -> WeightedScores:
-        """Every pair as it is."""
+        """One point per pair."""
         scores = np.asarray(scores, dtype=np.float64)
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
         target = weight * targets
@@ -56,18 +56,18 @@ class WeightedScores:
 
     @property
     def mean_target(self) -> float:
-        """The mean of the targets: the share of positives, or the preference rate that propensities imply."""
+        """Mean target: the share of positives, or the preference rate implied by propensities."""
         return float(self.target.sum() / self.weight.sum())
 
     @property
     def effective_positives(self) -> float:
-        """How many equally weighted positives would tell as much (Kish)."""
+        """Number of equally weighted positives that would carry as much information (Kish)."""
         return float(self.target.sum() ** 2 / self.target_square) if self.target_square else 0.0
 
     def quadrature(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Points for smooth functions: scores, weight, target_scores, target.
 
-        A bin becomes two points at mean ± standard deviation, so that sums of smooth functions are right to second
+        A bin becomes two points at mean ± standard deviation, so that sums of smooth functions are exact to second
         order, as if every pair had been kept.
         """
         if self.spread is None or self.target_spread is None:
@@ -80,10 +80,10 @@ class WeightedScores:
 
 @dataclass(frozen=True, eq=False)
 class ScoreHistogram:
-    """Any number of scored pairs in a few thousand bins; two of them add up to that of all pairs.
+    """Any number of scored pairs in a few thousand bins; the sum of two histograms is that of all their pairs.
 
-    Bins have width ``2**exponent`` and are aligned at 0, so bins of two histograms match after pairing neighbours
-    of the finer one. Only occupied bins are stored: one outlier costs one bin.
+    Bins have width ``2**exponent`` and are aligned at 0, so the bins of two histograms match once neighbouring
+    bins of the finer one are merged. Only occupied bins are stored: one outlier costs one bin.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class ScoreHistogram:
             Labels, or labels over propensities (then they may exceed 1).
         sample_weight : array-like of shape (n_pairs,), optional
         max_bins : int
-            How many occupied bins to keep.
+            At most this many occupied bins are kept.
         """
         checked = check_scores(scores)
         weight = check_weight(sample_weight, len(checked))
@@ -138,7 +138,7 @@ class ScoreHistogram:
     def of_checked(
         cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None, *, max_bins: int = MAX_BINS
     ) -> ScoreHistogram:
-        """`of` without the checks, for arrays that passed them already."""
+        """`of`, for arrays that were already checked."""
         from sureness.numerics import _kernels  # loads the compiler
 
         low, high = scores.min(), scores.max()
@@ -169,7 +169,7 @@ class ScoreHistogram:
         return float(self.moments[:, _TARGET].sum() / self.moments[:, _WEIGHT].sum())
 
     def __add__(self, other: ScoreHistogram) -> ScoreHistogram:
-        """The histogram of the pairs of both."""
+        """The histogram of all pairs of both."""
         if self.estimand != other.estimand:
             raise DataError(f"cannot add histograms of {self.estimand} and of {other.estimand}; fit them apart")
         exponent = max(self.exponent, other.exponent)
@@ -191,7 +191,7 @@ class ScoreHistogram:
         )._within_limit()
 
     def points(self) -> WeightedScores:
-        """The bins as weighted points, ready for a fit."""
+        """The bins as weighted points that a calibrator is fitted on."""
         weight, target = self.moments[:, _WEIGHT], self.moments[:, _TARGET]
         width = 2.0**self.exponent
         centre = np.clip((self.keys + 0.5) * width, self.minimum, self.maximum)
@@ -217,7 +217,7 @@ class ScoreHistogram:
 
 
 def _window(scores: FloatArray, low: float, high: float, max_bins: int) -> tuple[int, int, int]:
-    """Width exponent, first bin and number of bins of a dense window that holds all but the tails."""
+    """Exponent of the width, first bin and number of bins of a dense window around all but the tails."""
     sample = np.sort(scores[:: max(1, len(scores) // _SAMPLE)].astype(np.float64))
     core_low, core_high = np.quantile(sample, [0.005, 0.995])
     core = core_high - core_low or high - low
@@ -252,13 +252,13 @@ def _sum_by_key(keys: IntArray, moments: FloatArray) -> tuple[IntArray, FloatArr
 
 
 def _mean_and_spread(moments: FloatArray, otherwise: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each bin from its mass and first two moments; empty bins stay where they are."""
+    """Mean and standard deviation of each bin, from its mass and first two moments; `otherwise` for empty bins."""
     mass, first, second = moments.T
     occupied = mass > 0
     divisor = np.where(occupied, mass, 1.0)
     mean = np.where(occupied, first / divisor, otherwise)
     variance = np.where(occupied, second / divisor - mean**2, 0.0)
-    # cancellation can leave nonsense where a bin is far narrower than its distance from 0
+    # cancellation makes this meaningless where a bin is far narrower than its distance from 0
     return mean, np.sqrt(np.clip(variance, 0.0, width**2 / 4))
 
 
@@ -271,7 +271,7 @@ def _two_points(centre: FloatArray, spread: FloatArray, mass: FloatArray) -> tup
 
 
 def require_both_classes(points: WeightedScores) -> None:
-    """Refuse pairs from which no probability can be learned."""
+    """Refuse pairs that no probability can be learned from."""
     total, positive = points.weight.sum(), points.target.sum()
     if positive <= 0:
         raise DataError(
@@ -280,7 +280,7 @@ def require_both_classes(points: WeightedScores) -> None:
     if not np.any(points.target < points.weight * (1 - 1e-12)):
         raise DataError(
             f"labels must contain both classes, got {points.n_pairs:,} pairs that are all positive "
-            f"(mean target {positive / total:.3g}); add the pairs that were not interacted with"
+            f"(mean target {positive / total:.3g}); add pairs without an interaction"
         )
     if points.minimum == points.maximum:
         raise DataError(

@@ -1,7 +1,7 @@
-"""A weighted logistic fit with lower bounds on its coefficients, and the test whether it has a minimum.
+"""Weighted logistic regression with non-negative coefficients, and a test whether its risk has a minimum.
 
 The risk is ``sum_i weight_i * softplus(x_i @ theta) - linear @ theta``, plus a Gaussian prior if one is given. It is
-convex whatever the targets inside ``linear`` are, also when they exceed 1.
+convex for any targets inside ``linear``, including targets above 1.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sureness._types import BoolArray, FloatArray
 
 _MAX_ITERATIONS = 200
 _CONVERGED = 1e-15  # Newton decrement: twice the distance to the smallest risk, for weights that sum to 1
-_TRUSTED_CURVATURE = 1e-6  # flatter than this, a minimum may be an illusion of rounding: test it
-_FLAT, _FAR = 1e-14, 1e9  # trace of the curvature and size of the parameters beyond which Newton has run away
+_TRUSTED_CURVATURE = 1e-6  # where the risk is flatter, an apparent minimum may be rounding, so it is tested
+_FLAT, _FAR = 1e-14, 1e9  # trace of the curvature and size of the parameters that show that Newton has diverged
 _MAX_CUTS = 200
 
 
@@ -30,7 +30,7 @@ class GaussianPrior:
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit:
-    """The parameters that minimise the risk, or the direction in which it falls for ever."""
+    """The parameters that minimise the risk, or a direction in which it falls without end."""
 
     theta: FloatArray  # (k,)
     risk: float
@@ -39,7 +39,7 @@ class LogisticFit:
 
 
 def sigmoid(z: FloatArray) -> FloatArray:
-    """``1 / (1 + exp(-z))``; exactly 0 and 1 far out. Twice as fast as scipy's, which also takes long to import."""
+    """``1 / (1 + exp(-z))``, exactly 0 and 1 far out; twice as fast as scipy's, and needs no slow import."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(-z)))
 
@@ -58,7 +58,7 @@ def fit_logistic(
     bounded: BoolArray,
     prior: GaussianPrior | None = None,
 ) -> LogisticFit:
-    """Minimise the logistic risk over parameters whose `bounded` ones must not be negative.
+    """Minimise the logistic risk; parameters that are `bounded` must not be negative.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def fit_logistic(
     Notes
     -----
     Newton's method, where each step minimises the quadratic model *inside the bounds*: with at most three bounded
-    parameters the best of at most eight faces is the answer. Features are standardised first.
+    parameters, the best of at most eight faces is the answer. Features are standardised first.
     """
     transform = _standardising(features, weight)
     total = weight.sum()
@@ -127,14 +127,14 @@ class _Problem:
         return risk, np.asarray(slope - self.linear + pull), np.asarray(curvature + self.penalty)
 
     def recession(self, direction: FloatArray) -> tuple[float, FloatArray]:
-        """How fast the risk rises far out in a direction, and a subgradient of that."""
+        """How fast the risk finally rises along a direction, and a subgradient of that."""
         along = self.features @ direction
         subgradient = (self.weight * (along > 0)) @ self.features - self.linear
         return float(subgradient @ direction), np.asarray(subgradient)
 
 
 def _standardising(features: FloatArray, weight: FloatArray) -> FloatArray:
-    """The matrix A for which features @ A has centred columns of unit variance (the first stays 1 if it is)."""
+    """The matrix A for which features @ A has centred columns of unit variance (a first column of ones is kept)."""
     k = features.shape[1]
     share = weight / weight.sum()
     transform = np.eye(k)
@@ -154,7 +154,7 @@ def _newton(problem: _Problem) -> FloatArray:
     risk, gradient, curvature = problem.at(theta)
     for _ in range(_MAX_ITERATIONS):
         if np.trace(curvature) < _FLAT or np.abs(theta).max() > _FAR:
-            return theta  # on its way to infinity
+            return theta  # diverging
         step = _bounded_newton_step(curvature, gradient, theta, problem.bounded)
         decrement = -float(gradient @ step)
         if decrement <= _CONVERGED:
@@ -192,10 +192,10 @@ def _bounded_newton_step(
 
 
 def _endless_direction(problem: _Problem) -> FloatArray | None:
-    """A direction in the cone along which the risk never rises, or None if a minimum exists.
+    """A feasible direction along which the risk never rises, or None if a minimum exists.
 
-    The rise far out is convex and positively homogeneous, so it is enough to look at the faces of the unit box;
-    on each, cutting planes enclose its minimum with a linear programme in k + 1 unknowns.
+    The final rise is convex and positively homogeneous, so only the faces of the unit box need to be searched. On each
+    face, cutting planes enclose the minimum of the rise, with a linear programme in k + 1 unknowns.
     """
     k = len(problem.linear)
     tolerance = 1e-12 * float(problem.weight @ np.abs(problem.features).max(axis=1))

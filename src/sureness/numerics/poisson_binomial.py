@@ -1,4 +1,4 @@
-"""How many items are relevant: the distribution of a sum of independent yes-or-no events of different chances."""
+"""How many items are relevant: the distribution of a sum of independent events with different probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.checks import check_choice, check_probability_rows
 
 Method = Literal["exact", "recursion", "refined_normal"]
@@ -17,18 +17,19 @@ Method = Literal["exact", "recursion", "refined_normal"]
 def poisson_binomial_pmf(
     probabilities: ArrayLike, *, method: Method = "exact", max_count: int | None = None
 ) -> FloatArray:
-    """The chance of every possible number of relevant items.
+    """The probability of every possible number of relevant items.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_items,) or (n_users, n_items)
         In any order.
     method : {"exact", "recursion", "refined_normal"}
-        "exact" takes the Fourier transform of a short window around the mean, out of which S falls with a chance of
-        1e-15; within 1e-12 of "recursion", which adds one item after the other and takes n_items * max_count steps.
-        "refined_normal" is the normal approximation with a term for the skewness, for comparison.
+        "exact" is a Fourier transform over a short window around the mean, outside of which the number falls with
+        probability 1e-15. It agrees within 1e-12 with "recursion", which adds items one by one in n_items * max_count
+        steps.
+        "refined_normal" is the normal approximation with a correction for skewness, for comparison.
     max_count : int, optional
-        The largest number that is wanted; by default n_items.
+        The largest number of relevant items to report; by default n_items.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def poisson_binomial_pmf(
 def poisson_binomial_cdf(
     probabilities: ArrayLike, *, method: Method = "exact", max_count: int | None = None
 ) -> FloatArray:
-    """The chance of at most 0, 1, 2, ... relevant items; parameters as for `poisson_binomial_pmf`.
+    """The probability of at most 0, 1, 2, ... relevant items; parameters as for `poisson_binomial_pmf`.
 
     Examples
     --------
@@ -92,17 +93,19 @@ def refined_normal_cdf(probabilities: FloatArray, counts: FloatArray) -> FloatAr
 
 
 def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, most: float = 1.0) -> FloatArray:
-    """Sums of p, p**2, ... over each user's candidates behind the first `skip`: all that counting needs.
+    """Sums of p, p**2, ... over each user's candidates after the first `skip`.
+
+    They summarise unlisted candidates: counting relevant items needs nothing else about them.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_users, n_items)
     n_powers : int
     skip : int
-        How many leading columns do not belong to the sums.
+        Number of leading columns to leave out.
     most : float
-        A likelier item counts as several of this probability, with the same expected number: the series that is made
-        of the sums converges the faster the smaller the probabilities are, and not at all beyond one half.
+        A more likely item counts as several items of this probability, with the same expected number. The series built
+        from the sums converges faster for smaller probabilities, and not at all above one half.
 
     Examples
     --------
@@ -119,5 +122,5 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, mo
 
 def _whole(max_count: int) -> int:
     if not isinstance(max_count, int | np.integer) or max_count < 0:
-        raise DataError(f"max_count must be a whole number, 0 or more, got {max_count!r}")
+        raise SettingError(f"max_count must be a whole number, 0 or more, got {max_count!r}")
     return int(max_count)

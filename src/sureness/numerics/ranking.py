@@ -1,30 +1,30 @@
-"""Top entries of rows, membership in sparse rows, and draws from what a row does not hold."""
+"""Top entries of rows, membership in sparse rows, and random columns that a sparse row does not hold."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 
 NOTHING: IntArray = np.empty(0, dtype=np.int64)
 
 
 def top_k(
     block: FloatArray, k: int, *, rows: IntArray | None = None, starts: IntArray | None = None,
-    excluded: IntArray = NOTHING,
+    seen: IntArray = NOTHING,
 ) -> tuple[IntArray, FloatArray]:  # fmt: skip
-    """The k highest entries of each row, falling; ties go to the earlier column, missing entries are -1.
+    """The k highest unseen entries of each row, highest first; -1 where there are too few.
 
-    Excluded entries of the block are set to -inf, so it is used up.
+    Ties go to the earlier column. Seen entries of the block are set to -inf in place.
 
     Parameters
     ----------
     block : array of shape (n, n_columns)
     k : int
-    rows, starts, excluded : arrays
-        Entries that do not count, as sparse rows: those of row i of the block are
-        ``excluded[starts[rows[i]] : starts[rows[i] + 1]]``.
+    rows, starts, seen : arrays
+        Entries to leave out, as sparse rows: those of row i of the block are
+        ``seen[starts[rows[i]] : starts[rows[i] + 1]]``.
 
     Returns
     -------
@@ -34,19 +34,19 @@ def top_k(
     --------
     >>> top_k(np.array([[0.1, 0.9, 0.5, 0.9]]), 2)[0]
     array([[1, 3]])
-    >>> hidden = {"rows": np.array([0]), "starts": np.array([0, 1]), "excluded": np.array([1])}
-    >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **hidden)[0]
+    >>> seen = {"rows": np.array([0]), "starts": np.array([0, 1]), "seen": np.array([1])}
+    >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **seen)[0]
     array([[ 2,  0, -1]])
     """
     from sureness.numerics import _kernels  # loads the compiler
 
     if k < 1:
-        raise DataError(f"k must be at least 1, got {k}")
+        raise SettingError(f"k must be at least 1, got {k}")
     n = block.shape[0]
     if rows is None or starts is None:
         rows, starts = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
     columns, values = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=block.dtype)
-    _kernels.top_rows(block, rows, starts, excluded, columns, values)
+    _kernels.top_rows(block, rows, starts, seen, columns, values)
     return columns, values
 
 
@@ -68,7 +68,7 @@ def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray)
 def draw_absent(
     rows: IntArray, starts: IntArray, values: IntArray, n_columns: int, rng: np.random.Generator
 ) -> IntArray:
-    """For each row number one column that its sorted sparse row does not hold, uniformly and without rejection.
+    """Draw for each row number a column that its sorted sparse row does not hold, uniformly and without rejection.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def draw_absent(
     absent = n_columns - (starts[rows + 1] - starts[rows])
     if len(absent) and absent.min() < 1:
         raise DataError(
-            f"every row must lack at least one of the {n_columns:,} columns, one has them all; leave it out"
+            f"every row must lack at least one of the {n_columns:,} columns, but one has them all; leave it out"
         )
     drawn = np.empty(len(rows), dtype=np.int64)
     places = (rng.random(len(rows)) * absent).astype(np.int64)

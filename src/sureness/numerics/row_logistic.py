@@ -1,6 +1,6 @@
-"""Many small logistic fits at once, one a user, with a common Gaussian prior whose width can be estimated.
+"""Many small logistic fits at once, one per user, with a common Gaussian prior whose width can be estimated.
 
-The prior makes every fit finite, whatever the labels of a user are.
+The prior keeps every fit finite, also for users whose labels are all equal.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ class Rows:
 
     features: FloatArray  # (n, points, d), the first column all ones
     weight: FloatArray  # (n, points)
-    positives: FloatArray  # (m, d) features of the positives, user after user
+    positives: FloatArray  # (m, d) features of the positives, grouped by user
     starts: IntArray  # (n + 1,) where the positives of each user start
-    hidden: bool = False  # whether as many positives again are hidden among the points
+    unlabelled_positives: bool = False  # whether the points hold as many positives again, without a label
 
     def pooled(self) -> Rows:
-        """All users as one."""
+        """All users pooled into one."""
         d = self.features.shape[-1]
         ends = np.array([0, len(self.positives)])
-        return Rows(self.features.reshape(1, -1, d), self.weight.reshape(1, -1), self.positives, ends, self.hidden)
+        features, weight = self.features.reshape(1, -1, d), self.weight.reshape(1, -1)
+        return Rows(features, weight, self.positives, ends, self.unlabelled_positives)
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Where the parameters of users lie: a Gaussian."""
+    """The Gaussian distribution of parameters over users."""
 
     mean: FloatArray  # (d,)
     covariance: FloatArray  # (d, d)
@@ -44,9 +45,9 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
     """The most likely parameters of each user under the prior, and the curvature there.
 
     A user's risk is ``sum_i weight_i softplus(x_i @ theta) - sum over positives of x @ theta``, a logistic regression
-    in which every point that is no positive is a negative. With `hidden` the map is that of a positive *among what
-    remains when the known positives are gone*: the known positives are one half of all, drawn at random, the other half
-    is still there, and a point is a known positive with the chance ``p / (1 + p)``.
+    in which every other point is a negative. With ``rows.unlabelled_positives`` the fitted probability p is that of a
+    positive *among the points without a label*: the labelled positives are a random half of all, the other half is
+    still among the points, and a point is a labelled positive with probability ``p / (1 + p)``.
 
     Parameters
     ----------
@@ -59,14 +60,14 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
     -------
     theta : array of shape (n, d)
     curvature : array of shape (n, d, d)
-        The inverse of it is the covariance of what is not known about theta.
+        Its inverse is the covariance of theta given the user's data.
     """
     from sureness.numerics import _logistic_kernels  # loads the compiler
 
     n, _, d = rows.features.shape
     theta, curvature = np.empty((n, d)), np.empty((n, d, d))
     _logistic_kernels.fit_rows(
-        rows.features, rows.weight, rows.positives, rows.starts, rows.hidden, prior.mean,
+        rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, prior.mean,
         np.linalg.inv(prior.covariance), bounded, theta, curvature,
     )  # fmt: skip
     return theta, curvature
@@ -75,8 +76,8 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
 def estimate_prior(rows: Rows, start: Prior, bounded: BoolArray) -> Prior:
     """The prior under which the labels of these users are most likely.
 
-    Expectation-maximisation with a Gaussian in place of each user's posterior: a user who tells little about the
-    parameters adds what is not known to the covariance, so that noise is not taken for differences between users.
+    Expectation-maximisation with a Gaussian in place of each user's posterior. The posterior covariance of users with
+    little data enters the estimate, so that noise is not mistaken for differences between users.
     """
     prior = start
     for _ in range(_EM_STEPS):
@@ -92,21 +93,21 @@ def estimate_prior(rows: Rows, start: Prior, bounded: BoolArray) -> Prior:
 
 
 def bin_scores(
-    block: FloatArray, n_bins: int, *, rows: IntArray, starts: IntArray, excluded: IntArray
+    block: FloatArray, n_bins: int, *, rows: IntArray, starts: IntArray, seen: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean score and number of scores in equal bins of each row, excluded entries left out; the block is used up.
+    """Mean and number of unseen scores in equally wide bins of each row; the block is overwritten.
 
     Parameters
     ----------
     block : float32 array of shape (n, n_columns)
         -inf where there is no score.
     n_bins : int
-    rows, starts, excluded : arrays
-        Entries that do not count, as sparse rows; see `sureness.numerics.ranking.top_k`.
+    rows, starts, seen : arrays
+        Entries to leave out, as sparse rows; see `sureness.numerics.ranking.top_k`.
 
     Examples
     --------
-    >>> nothing = {"rows": np.array([0]), "starts": np.array([0, 0]), "excluded": np.empty(0, dtype=np.int64)}
+    >>> nothing = {"rows": np.array([0]), "starts": np.array([0, 0]), "seen": np.empty(0, dtype=np.int64)}
     >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
     (array([[0.64516129, 9.51612903]]), array([[2., 2.]]))
     """
@@ -116,5 +117,5 @@ def bin_scores(
     if not np.isfinite(lows).all():
         lows = np.where(np.isneginf(block), np.float32(np.inf), block).min(axis=1)
     means, counts = np.empty((len(block), n_bins)), np.empty((len(block), n_bins))
-    _logistic_kernels.bin_rows(block, rows, starts, excluded, lows, highs, means, counts)
+    _logistic_kernels.bin_rows(block, rows, starts, seen, lows, highs, means, counts)
     return means, counts

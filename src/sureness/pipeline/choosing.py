@@ -19,7 +19,7 @@ from sureness.errors import SettingError
 from sureness.evaluation.ranking import fitted_to
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility
-from sureness.metrics.utility import UTILITIES, Utility, named_utility
+from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
 
@@ -147,7 +147,7 @@ def _decided(
 
 def _plain(utility: Utility) -> str | Utility:
     """The name of a usual utility, which reads better than the utility itself."""
-    return utility.name if UTILITIES.get(utility.name) is utility else utility
+    return utility.name if utility.plain(1) == {"name": utility.name} else utility
 
 
 def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:

@@ -132,7 +132,7 @@ def _blocks(
         if seen is None:
             items, best = top_k(scores, width)
         else:
-            items, best = top_k(scores, width, rows=block, starts=seen.row_starts, excluded=seen.item_rows)
+            items, best = top_k(scores, width, rows=block, starts=seen.row_starts, seen=seen.item_rows)
         probabilities = sigmoid(mapped.log_odds(best, block, items))
         beyond = expected_beyond[block]
         if top is None:  # seen entries of `scores` are -inf now

@@ -1,4 +1,4 @@
-"""The protocol that the rest of the package asks scores of, and its two plain implementations."""
+"""The protocol of score sources, and its two basic implementations: a matrix, and a product of factors."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from numpy.typing import ArrayLike
 from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
-from sureness.errors import DataError
+from sureness.errors import DataError, IdError
 from sureness.numerics.checks import check_rows
 
 BLOCK_SCORES = 2_000_000
-"""How many scores are held at a time while a source is read."""
+"""How many scores are held in memory at a time while a source is read."""
 
 SENTINEL = 1e38
-"""Scores at the end of what float32 can hold stand for "no score" in other libraries."""
+"""Other libraries use the largest float32 numbers for "no score"."""
 
 
 @runtime_checkable
 class ScoreSource(Protocol):
-    """Scores of whole users, raw and finite; items already seen are masked by the caller, never here.
+    """Anything that scores all items for a block of users.
 
-    A source may also have `users` and `items`, the IdMap of its rows and of its columns; see `id_maps`.
+    Scores are finite; items that a user has seen are scored too, and masked by the caller. A source may also have
+    `users` and `items`, the `IdMap` of its rows and of its columns; see `id_maps`.
     """
 
     @property
@@ -42,24 +43,24 @@ class ScoreSource(Protocol):
 
 @runtime_checkable
 class PartialSource(ScoreSource, Protocol):
-    """A source that knows the scores of some pairs only, such as the best items of each user.
+    """A source that knows only some scores, such as those of each user's best items.
 
-    `score_block` puts every other item just below the user's last known one; `known_block` has what is really known.
+    `score_block` puts every other item just below the user's lowest known score; `known_block` has the known scores.
     """
 
     @property
     def scores_per_user(self) -> int:
-        """How many scores a user's row takes in memory, about."""
+        """About how many scores of a user are held in memory."""
         ...
 
     def known_block(self, users: IntArray) -> KnownScores:
-        """What is known of each of the users."""
+        """The known scores of each of the users."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class KnownScores:
-    """The known scores of a block of users, row after row, items ascending in each."""
+    """The known scores of a block of users as sparse rows, items ascending in each row."""
 
     starts: IntArray  # (n_rows + 1,) where the scores of each row start
     items: IntArray  # (n,) columns
@@ -67,7 +68,7 @@ class KnownScores:
 
     @classmethod
     def of_dense(cls, block: FloatArray) -> Self:
-        """From a block that is NaN, or infinite, where nothing is known."""
+        """From a dense block that is NaN or infinite where a score is unknown."""
         known = np.isfinite(block)
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(known, axis=1))])
         return cls(starts, np.nonzero(known)[1], np.asarray(block[known], dtype=np.float32))
@@ -78,10 +79,9 @@ class KnownScores:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def dense(self, n_items: int) -> FloatArray:
-        """All scores: items that are not known get the largest number below the smallest score of their row.
+        """All scores; unknown ones are the largest number below the smallest known score of their row.
 
-        That is all that is known of them, and it keeps them behind the known ones in every ranking. A row without any
-        score is 0 throughout.
+        This ranks them behind all known ones. A row without any known score is 0 throughout.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class KnownScores:
         floors = np.zeros(len(self.starts) - 1, dtype=np.float32)
         filled = np.flatnonzero(np.diff(self.starts))
         smallest = np.minimum.reduceat(self.scores, self.starts[filled]) if len(filled) else self.scores
-        below_zero = smallest - np.finfo(np.float32).tiny  # next to 0 are numbers that some processors round to 0
+        below_zero = smallest - np.finfo(np.float32).tiny  # some processors round the numbers next to 0 to 0
         floors[filled] = np.minimum(np.nextafter(smallest, np.float32(-np.inf)), below_zero)
         return floors
 
@@ -119,7 +119,7 @@ class SavableSource(Savable):
 
 @dataclass(frozen=True, eq=False)
 class MatrixSource(SavableSource):
-    """Scores that are already in a dense matrix of shape (n_users, n_items).
+    """Scores in a dense matrix of shape (n_users, n_items).
 
     Examples
     --------
@@ -131,12 +131,12 @@ class MatrixSource(SavableSource):
     ARRAYS: ClassVar[tuple[str, ...]] = ("matrix",)
 
     matrix: FloatArray
-    users: IdMap | None = None  # the name of each row, None: its number
-    items: IdMap | None = None  # the name of each column
+    users: IdMap | None = None  # the id of each row; None: its number
+    items: IdMap | None = None  # the id of each column
 
     def __post_init__(self) -> None:
         if np.ndim(self.matrix) != 2:
-            raise DataError(f"scores must be a matrix with one row a user, got shape {np.shape(self.matrix)}")
+            raise DataError(f"scores must be a matrix with one row per user, got shape {np.shape(self.matrix)}")
         check_names(self)
 
     @property
@@ -168,8 +168,8 @@ class FactorSource(SavableSource):
     item_factors: FloatArray  # (n_items, n_factors)
     user_bias: FloatArray | None = None  # (n_users,)
     item_bias: FloatArray | None = None  # (n_items,)
-    users: IdMap | None = None  # the name of each user's row, None: its number
-    items: IdMap | None = None  # the name of each item's row
+    users: IdMap | None = None  # the id of each user's row; None: its number
+    items: IdMap | None = None  # the id of each item's row
 
     def __post_init__(self) -> None:
         shapes = np.shape(self.user_factors), np.shape(self.item_factors)
@@ -199,7 +199,7 @@ class FactorSource(SavableSource):
         return np.asarray(scores, dtype=np.float32)
 
     def product(self) -> tuple[FloatArray, FloatArray] | None:
-        """Two tables whose product are all scores, (n_users, n) and (n, n_items); None if it might not be finite."""
+        """Two matrices whose product is all scores, (n_users, n) and (n, n_items); None if it could overflow."""
         left, right = [self.user_factors], [self.item_factors]
         if self.item_bias is not None:
             left.append(np.ones((self.n_users, 1), dtype=np.float32))
@@ -214,7 +214,7 @@ class FactorSource(SavableSource):
 
 
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
-    """The ids of a source's users and items; row numbers where it has no names for them.
+    """The ids of a source's users and items; row numbers if it has none.
 
     Examples
     --------
@@ -230,23 +230,23 @@ def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
 
 
 def named(source: ScoreSource, side: str) -> IdMap | None:
-    """The ids of the "users" or the "items" of a source, where it has some."""
+    """The ids of the "users" or the "items" of a source; None if it has none."""
     ids = getattr(source, side, None)
     return ids if isinstance(ids, IdMap) else None
 
 
 def checked_block(source: ScoreSource, users: IntArray) -> FloatArray:
-    """The scores of users, if they have the shape of the source."""
+    """The scores of users; refused if they do not have the shape of the source."""
     block = np.asarray(source.score_block(users))
     block = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
     shape = (len(users), source.n_items)
     if block.shape != shape:
-        raise DataError(f"score_block must return one row a user and one column an item, {shape}, got {block.shape}")
+        raise DataError(f"score_block must return one row per user and one column per item, {shape}, got {block.shape}")
     return block
 
 
 def user_blocks(source: ScoreSource, n_scores: int = BLOCK_SCORES) -> Iterator[IntArray]:
-    """All rows of a source in order, few enough at a time for their scores to fit in memory."""
+    """All rows of a source in order, in blocks whose scores fit in memory."""
     width = source.scores_per_user if isinstance(source, PartialSource) else source.n_items
     size = max(1, n_scores // max(width, 1))
     for start in range(0, source.n_users, size):
@@ -254,17 +254,17 @@ def user_blocks(source: ScoreSource, n_scores: int = BLOCK_SCORES) -> Iterator[I
 
 
 def check_users(users: ArrayLike, n_users: int) -> IntArray:
-    """Row numbers of users that exist."""
+    """Check row numbers of users."""
     return check_rows(users, n_users, "users", "must be rows {} of the source")
 
 
 def check_names(source: ScoreSource) -> None:
-    """Refuse id maps that do not fit the shape of a source."""
+    """Refuse id maps that do not match the shape of a source."""
     for side, n_rows in (("users", source.n_users), ("items", source.n_items)):
         ids = getattr(source, side, None)
         if ids is None:
             continue
         if not isinstance(ids, IdMap):
-            raise DataError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
+            raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
         if len(ids) != n_rows:
-            raise DataError(f"{side} must name each of the {n_rows:,} rows of the source, got {len(ids):,} ids")
+            raise IdError(f"{side} must name each of the {n_rows:,} rows of the source, got {len(ids):,} ids")

@@ -1,4 +1,4 @@
-"""The best items of each user, as most systems store their scores; what is not in the table is unknown."""
+"""A table of each user's best items as a source; scores of other items are unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap, id_series
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
-from sureness.errors import DataError
+from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import same_length
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
 
@@ -24,10 +24,10 @@ _COLUMNS = ("user_id", "item_id", "score")
 class CandidateSource(SavableSource):
     """Scores of each user's candidates, from a table user_id, item_id, score. Build it with `of`, `from_table`, `read`.
 
-    The scores of all other items are unknown: a table of the best N says only that they are below. `known_block` gives
-    the known scores, and they alone are calibrated on and turned into probabilities. `score_block`, which must have a
-    number for every item, gives the others the largest number below the user's last candidate: they rank behind it,
-    all alike, and a user without candidates has 0 throughout. Scores are kept sparsely, as float32.
+    The scores of all other items are unknown: a table of the best N says only that they are lower. `known_block` gives
+    the known scores; only these are used for calibration and turned into probabilities. `score_block` must have a
+    number for every item, so it gives the others the largest number below the user's last candidate: they are tied
+    behind it. A user without candidates has 0 throughout. Scores are stored as sparse rows of float32.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class CandidateSource(SavableSource):
     scores: FloatArray  # (n,) float32
     users: IdMap
     items: IdMap
-    notes: tuple[str, ...] = field(default=())  # what was dropped on the way, one sentence each
+    notes: tuple[str, ...] = field(default=())  # what was dropped, one sentence each
 
     def __post_init__(self) -> None:
         check_names(self)
 
     @classmethod
     def of(cls, users: ArrayLike, items: ArrayLike, scores: ArrayLike) -> Self:
-        """From columns of one length."""
+        """From columns of equal length."""
         columns = {"user_id": id_series(users), "item_id": id_series(items), "score": pl.Series(np.asarray(scores))}
         for name, column in columns.items():
             same_length(np.asarray(column), len(columns["user_id"]), name)
@@ -64,31 +64,31 @@ class CandidateSource(SavableSource):
     def from_table(cls, table: pl.DataFrame, *, users: IdMap | None = None, items: IdMap | None = None) -> Self:
         """From a table with user_id, item_id and score.
 
-        Rows without an id, or whose score is missing, infinite or as large as a number can be (other libraries write
-        that where they have no score) are dropped, and of rows that repeat a pair the last is kept; `notes` says how
-        many. With `users` or `items` given, those are the rows and columns, and rows with other ids are dropped.
+        Rows without an id or a finite score are dropped, also those with the largest float (other libraries write it
+        where they have no score). Of rows that repeat a pair, the last one is kept. `notes` says how many rows this
+        concerned. `users` and `items` fix the ids of the source; rows with other ids are dropped.
         """
         if missing := [name for name in _COLUMNS if name not in table.columns]:
-            raise DataError(f"candidates must have the columns user_id, item_id and score, missing "
-                            f"{' and '.join(missing)}; the table has {', '.join(table.columns)}")  # fmt: skip
+            raise ColumnError(f"candidates must have the columns user_id, item_id and score, missing "
+                              f"{' and '.join(missing)}; the table has {', '.join(table.columns)}")  # fmt: skip
         notes: list[str] = []
         rows = _usable(table.select(_COLUMNS), notes)
         users = IdMap.of(rows["user_id"]) if users is None else users
         items = IdMap.of(rows["item_id"]) if items is None else items
         rows = rows.select("score", user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
         rows = _keep(rows, rows.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
-                     "had a user or an item that is not known and were dropped")  # fmt: skip
+                     "had an unknown user or item and were dropped")  # fmt: skip
         keys = rows["user"].to_numpy() * len(items) + rows["item"].to_numpy()
         distinct = _keep(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
         if not distinct.height:
-            raise DataError(f"expected at least one candidate, got none that can be used; {'; '.join(notes)}")
+            raise EmptyError(f"expected at least one candidate, got none that can be used; {'; '.join(notes)}")
         lengths = np.bincount(distinct["user"], minlength=len(users))
         return cls(np.concatenate([[0], np.cumsum(lengths)]), distinct["item"].to_numpy(),
                    distinct["score"].to_numpy(), users, items, tuple(notes))  # fmt: skip
 
     @classmethod
     def read(cls, path: str | PathLike[str], columns: dict[str, str] | None = None) -> Self:
-        """From a Parquet, CSV or TSV file; `columns` maps an agreed name to the one in the file, where they differ."""
+        """From a Parquet, CSV or TSV file; `columns` names its columns where they differ from the agreed names."""
         frame = scan_table(path, columns)
         require_columns(frame, _COLUMNS, path)
         count_rows(frame, path)
@@ -135,7 +135,7 @@ class CandidateSource(SavableSource):
 
 
 def _last_of_each(keys: IntArray) -> IntArray:
-    """Where the last of every distinct key is, keys ascending."""
+    """The position of the last occurrence of every distinct key, in ascending order of keys."""
     order = np.argsort(keys, kind="stable")
     last = np.ones(len(keys), dtype=bool)
     last[:-1] = np.diff(keys[order]) != 0
@@ -143,9 +143,9 @@ def _last_of_each(keys: IntArray) -> IntArray:
 
 
 def _usable(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Rows with ids and a real score, as float32."""
+    """Rows with ids and a finite score, as float32."""
     if not table["score"].dtype.is_numeric():
-        raise DataError(f"column score must hold numbers, got {table['score'].dtype}; convert it first")
+        raise ColumnError(f"column score must hold numbers, got {table['score'].dtype}; convert it first")
     rows = table.with_columns(
         id_series(table["user_id"]), id_series(table["item_id"]), pl.col("score").cast(pl.Float64)
     )

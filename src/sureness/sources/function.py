@@ -1,12 +1,12 @@
-"""Scores that a function computes: the way in for any model that scores whole users."""
+"""Scores computed by a function: a source for any model that scores all items of a user."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
@@ -25,11 +25,11 @@ class FunctionSource:
     array([[2., 4., 6.]], dtype=float32)
     """
 
-    function: Callable[[IntArray], Any]  # (n,) rows -> (n, n_items) finite scores
+    function: Callable[[IntArray], ArrayLike]  # (n,) rows -> (n, n_items) finite scores
     n_users: int
     n_items: int
-    users: IdMap | None = None  # the name of each row, None: its number
-    items: IdMap | None = None  # the name of each column
+    users: IdMap | None = None  # the id of each row; None: its number
+    items: IdMap | None = None  # the id of each column
 
     def __post_init__(self) -> None:
         check_names(self)
@@ -42,16 +42,16 @@ class FunctionSource:
         shape = (len(rows), self.n_items)
         block = np.asarray(self.function(rows), dtype=np.float32) if len(rows) else np.empty(shape, dtype=np.float32)
         if block.shape != shape:
-            raise DataError(f"the function must return one row a user and one column an item, {shape}, "
+            raise DataError(f"the function must return one row per user and one column per item, {shape}, "
                             f"got {block.shape}")  # fmt: skip
         return block
 
 
 @dataclass(frozen=True, eq=False)
 class PartialFunctionSource(FunctionSource):
-    """The same for a function that says NaN where it knows no score, as neighbourhood models do.
+    """A `FunctionSource` whose function returns NaN for unknown scores, as neighbourhood models do.
 
-    `score_block` puts those items just below the user's last known one, see `PartialSource`.
+    `score_block` puts those items just below the user's lowest known score; see `PartialSource`.
 
     Examples
     --------

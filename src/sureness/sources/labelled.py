@@ -1,4 +1,4 @@
-"""Pairs of a source with their labels: who interacted with what, found by id, joined to the scores."""
+"""The pairs of a source with labels from a log, matched by id."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, SurenessWarning
+from sureness.errors import DataError, EmptyError, IdError, SurenessWarning
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import SENTINEL, PartialSource, ScoreSource, checked_block, named, user_blocks
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSource:
-    """A source and what is known of its pairs. Build it with `of`.
+    """A source and the labels of its pairs. Build it with `of`.
 
     Examples
     --------
@@ -37,28 +37,28 @@ class LabelledSource:
     """
 
     source: ScoreSource
-    positives: csr_matrix  # (n_users, n_items) not zero where a pair is a held-out positive
-    seen: csr_matrix | None  # (n_users, n_items) the training log, whose pairs are no candidates
+    positives: csr_matrix  # (n_users, n_items) nonzero for held-out positives
+    seen: csr_matrix | None  # (n_users, n_items) nonzero for pairs that are not shown again, usually the training log
     user_ids: AnyArray | None  # (n_users,) None: row numbers
     item_ids: AnyArray | None  # (n_items,) None: column numbers
-    asked_by_id: bool  # whether propensities are asked for by id, or by row and column
+    asked_by_id: bool  # whether the propensity model is called with ids, or with rows and columns
 
     @classmethod
-    def of(cls, source: ScoreSource, held_out: Log, train: Log | None = None) -> Self:
-        """Find the pairs of the logs among those of the source: Interactions by id, matrices by row and column.
+    def of(cls, source: ScoreSource, held_out: Log, seen: Log | None = None) -> Self:
+        """Match logs to the source: Interactions by id, matrices by row and column.
 
-        A source without ids takes those of Interactions that have as many users or items as it has rows, since it was
-        made from that log; others must then name its rows by number.
+        A source without ids takes those of Interactions with as many users or items as it has rows, which it was
+        presumably fitted on; otherwise the ids of the logs must be row numbers.
         """
-        logs = [log for log in (train, held_out) if isinstance(log, Interactions)]  # it was made from the first
+        logs = [log for log in (seen, held_out) if isinstance(log, Interactions)]  # the first was usually trained on
         users, items = (_ids(source, side, logs) for side in ("users", "items"))
         positives = _matrix(held_out, source, users, items, "held_out")
         if not positives.nnz:
-            raise DataError("held_out must hold at least one positive, got none; hold out a share of the log")
+            raise EmptyError("held_out must hold at least one positive, got none; hold out a share of the log")
         return cls(
             source,
             positives,
-            None if train is None else _matrix(train, source, users, items, "train"),
+            None if seen is None else _matrix(seen, source, users, items, "seen"),
             None if users is None else users.ids.to_numpy(),
             None if items is None else items.ids.to_numpy(),
             asked_by_id=isinstance(held_out, Interactions),
@@ -71,7 +71,7 @@ class LabelledSource:
         sampling_rate: float = 1.0,
         rng: np.random.Generator | None = None,
     ) -> ScoredPairs:
-        """The candidates of users whose score is known, all of them or a random share of those labelled 0."""
+        """The candidates of users with a known score: all of them, or a random share of those labelled 0."""
         flat, scores = self._known(users)
         labels = _among(self.positives[users], flat)
         keep = labels | (rng.random(len(labels)) < sampling_rate) if rng is not None else np.ones(len(labels), bool)
@@ -102,7 +102,7 @@ class LabelledSource:
         return n_positive, n_pairs - n_positive
 
     def _known(self, users: IntArray) -> tuple[IntArray | None, FloatArray]:
-        """Known scores, and the place of each in the block of users; None: all are known."""
+        """Known scores, and their positions in the flattened block of users; None: all are known."""
         if not isinstance(self.source, PartialSource):
             return None, checked_block(self.source, users).ravel()
         known = self.source.known_block(users)
@@ -110,7 +110,7 @@ class LabelledSource:
 
 
 def _ids(source: ScoreSource, side: str, logs: list[Interactions]) -> IdMap | None:
-    """The ids of one side: those of the source, or of a log that it was made from, or None for numbers."""
+    """The ids of one side: those of the source, or of a log of the same size; None for row numbers."""
     own = named(source, side)
     n_rows = getattr(source, f"n_{side}")
     fitting = [getattr(log, side) for log in logs if len(getattr(log, side)) == n_rows]
@@ -125,7 +125,7 @@ def _matrix(log: Log, source: ScoreSource, users: IdMap | None, items: IdMap | N
         return _aligned(log, source, users, items, name)
     shape = (source.n_users, source.n_items)
     if log.shape != shape:
-        raise DataError(f"{name} must have the shape of the source, {shape}, got {log.shape}")
+        raise IdError(f"{name} must have the shape of the source, {shape}, got {log.shape}")
     matrix = csr_matrix(log)
     if not matrix.data.all():
         matrix = matrix.copy()
@@ -139,9 +139,9 @@ def _aligned(log: Interactions, source: ScoreSource, users: IdMap | None, items:
     try:
         aligned = log.aligned(users, items)
     except DataError as error:
-        raise DataError(f"{name} must have the ids of the source: {error}") from error
+        raise IdError(f"{name} must have the ids of the source: {error}") from error
     if len(log) and not len(aligned):
-        raise DataError(
+        raise IdError(
             f"{name} must have ids of the source, but none of its {len(log):,} pairs has a user and an item that the "
             "source knows; check that both come from the same data"
         )
@@ -156,7 +156,7 @@ def _aligned(log: Interactions, source: ScoreSource, users: IdMap | None, items:
 
 
 def _among(matrix: csr_matrix, flat: IntArray | None) -> BoolArray:
-    """Which places of a block are in the matrix; None: all places, in order."""
+    """Which positions of a flattened block are in the matrix; None: all positions, in order."""
     if flat is None:
         return np.asarray(matrix.toarray().astype(bool).ravel())
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -174,6 +174,6 @@ def _check_finite(scores: FloatArray, users: AnyArray, items: AnyArray) -> None:
     first = strange[0]
     raise DataError(
         f"scores of the source must be finite numbers, got {len(strange):,} missing or infinite values, the first "
-        f"({scores[first]}) for user {users[first]} and item {items[first]}; leave those pairs out with train=, or "
+        f"({scores[first]}) for user {users[first]} and item {items[first]}; leave those pairs out with seen=, or "
         "give a CandidateSource of the known ones"
     )

@@ -1,4 +1,4 @@
-"""A part of the items of another source."""
+"""A source restricted to some of its items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
-from sureness.errors import DataError
+from sureness.errors import IdError
 from sureness.sources.base import FactorSource, ScoreSource, checked_block, id_maps
 
 
@@ -34,7 +34,7 @@ class ItemSubset:
 
 
 def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
-    """A source with some of the items of another, given by ascending column numbers.
+    """Restrict a source to some of its items, given by ascending column numbers.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
     """
     columns = np.asarray(columns)
     if not len(columns) or np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= source.n_items:
-        raise DataError(f"columns must be ascending numbers from 0 to {source.n_items - 1:,}, at least one of them")
+        raise IdError(f"columns must be ascending numbers from 0 to {source.n_items - 1:,}, at least one of them")
     users, items = id_maps(source)
     kept = IdMap(items.at(columns))
     if isinstance(source, FactorSource):

@@ -1,4 +1,4 @@
-"""A plain recommender to start with: singular vectors of the interactions, popularity divided out."""
+"""A simple recommender: truncated singular value decomposition of the degree-normalised interactions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix, diags
 
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.sources.base import FactorSource
 
 
@@ -17,18 +17,18 @@ def svd_source(
     """Score every pair by the truncated decomposition of the degree-normalised interactions.
 
     Each interaction is divided by the square roots of its user's and its item's number of interactions, as in graph
-    convolution, so that the leading factors are tastes and not popularity. Scores are scaled so that an interaction of
-    an average user with an average item counts 1.
+    convolution, so that the leading factors are tastes rather than popularity. Scores are scaled so that an
+    interaction of an average user with an average item counts as 1.
 
     Parameters
     ----------
     interactions : Interactions, or sparse matrix of shape (n_users, n_items)
-        One where a user interacted with an item. Interactions lend the source their ids.
+        1 where a user interacted with an item. The source takes its ids from Interactions.
     n_factors : int
     smoothing : float
         Added to every number of interactions, so that rare items do not dominate.
     seed : int
-        Start of the iteration; the result does not depend on it beyond rounding.
+        For the start of the iteration; it changes the result only by rounding.
 
     Examples
     --------
@@ -43,11 +43,11 @@ def svd_source(
         users, items, interactions = interactions.users, interactions.items, interactions.matrix
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
-        raise DataError(
+        raise SettingError(
             f"n_factors must lie between 1 and {limit - 1} for a matrix of shape {interactions.shape}, got {n_factors}"
         )
     if not interactions.nnz:
-        raise DataError(f"expected at least one interaction, got none in a matrix of shape {interactions.shape}")
+        raise EmptyError(f"expected at least one interaction, got none in a matrix of shape {interactions.shape}")
     by_user, by_item = (_inverse_root(np.asarray(interactions.sum(axis=axis)).ravel() + smoothing) for axis in (1, 0))
     normalised = (diags(by_user) @ interactions.astype(np.float64) @ diags(by_item)).tocsr()
     start = np.random.default_rng(seed).normal(size=limit)
@@ -57,5 +57,5 @@ def svd_source(
 
 
 def _inverse_root(degrees: FloatArray) -> FloatArray:
-    """One over the square root of degrees relative to their mean."""
+    """One over the square root of degrees, relative to their mean."""
     return np.asarray(np.maximum(degrees / max(degrees.mean(), 1e-12), 1e-12) ** -0.5)

@@ -1,4 +1,4 @@
-"""Tables out of a source: scores of given pairs, and all candidates."""
+"""Tables from a source: scores of given pairs, and of all candidates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_m
 
 
 def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
-    """The table with the score of each pair, empty where a candidate table does not know it.
+    """Add the score of each pair to a table; null where a partial source does not know it.
 
-    user_id and item_id are the ids of the source, or its rows and columns where it has none.
+    user_id and item_id are ids of the source, or its row and column numbers if it has none.
     """
     users, items = (_rows(source, table[f"{side}_id"], f"{side}s") for side in ("user", "item"))
     scores = pl.Series(scores_of(source, users, items))
@@ -27,7 +27,7 @@ def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int | None = None) -> FloatArray:
-    """Scores of single pairs, given as rows and columns of the source, computed in blocks of users."""
+    """Scores of pairs given by row and column of the source, computed in blocks of users."""
     items = check_rows(items, source.n_items, "items", "must be columns {} of the source")
     same_length(np.asarray(users), len(items), "users")
     block = block or max(1, BLOCK_SCORES // max(source.n_items, 1))
@@ -41,18 +41,18 @@ def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int 
 
 
 def known_pairs(source: PartialSource, users: IntArray, items: IntArray) -> BoolArray:
-    """Which pairs have a score of their own."""
+    """Which pairs have a known score."""
     some, place = np.unique(users, return_inverse=True)
     known = source.known_block(some)
     return np.asarray(np.isin(place * source.n_items + items, known.rows * source.n_items + known.items))
 
 
 def candidate_table(
-    source: ScoreSource, held_out: csr_matrix, train: csr_matrix, propensity: PropensityModel
+    source: ScoreSource, held_out: csr_matrix, seen: csr_matrix, propensity: PropensityModel
 ) -> pl.DataFrame:
-    """Every pair that is not in the training log: user_id, item_id, score, label, propensity (1 where unobserved)."""
+    """Every unseen pair: user_id, item_id, score, label, propensity (1 for pairs labelled 0)."""
     scores = source.score_block(np.arange(source.n_users))
-    users, items = np.nonzero(np.asarray(train.toarray() == 0))
+    users, items = np.nonzero(np.asarray(seen.toarray() == 0))
     labels = np.asarray(held_out[users, items]).ravel() > 0
     omega = np.ones(len(users))
     omega[labels] = propensity.propensity(users[labels], items[labels])

@@ -200,7 +200,7 @@ def test_given_parts_without_validation_get_one_and_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "word"),
     [
         (lambda: lists_with_count(b"2 7\n"), "must begin with the number of items that follow, line 1 does not"),
         (lambda: lists_with_count(b"1 7\n\n"), "line 2 does not"),
@@ -213,8 +213,8 @@ def test_given_parts_without_validation_get_one_and_stay_apart(tmp_path):
         (lambda: json_lines(b"{oops", {"user_id": "u"}), "expected a JSON object a line with u"),
     ],
 )
-def test_a_file_of_another_form_is_refused(call, message):
-    with pytest.raises(DataError, match=message):
+def test_a_file_of_another_form_is_refused(call, word):
+    with pytest.raises(DataError, match=word):
         call()
 
 
@@ -296,7 +296,7 @@ def test_a_set_without_users_says_so():
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "message"),
+    ("name", "options", "word"),
     [
         ("ml-1m", {"fold": 1}, "ml-1m has no option fold; it has none"),
         ("ciao", {"domain": True}, "ciao has no option domain; it has domains"),
@@ -307,8 +307,8 @@ def test_a_set_without_users_says_so():
         ),
     ],
 )
-def test_options_are_checked(tmp_path, name, options, message):
-    with pytest.raises(DataError, match=message):
+def test_options_are_checked(tmp_path, name, options, word):
+    with pytest.raises(DataError, match=word):
         load_dataset(name, tmp_path, **options)
 
 
@@ -332,7 +332,7 @@ def test_any_log_can_be_prepared(log):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "word"),
     [
         ({"protocol": "given"}, "the protocol given needs a train and a test part .*has none; choose leave-one-out"),
         ({"protocol": "preference"}, "the protocol preference needs a train and a test part"),
@@ -342,8 +342,8 @@ def test_any_log_can_be_prepared(log):
         ({"core": 100}, "100-core"),
     ],
 )
-def test_what_cannot_be_prepared_is_explained(log, options, message):
-    with pytest.raises(DataError, match=message):
+def test_what_cannot_be_prepared_is_explained(log, options, word):
+    with pytest.raises(DataError, match=word):
         prepare(log, **options)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.errors import IdError, SettingError
 from sureness.sources import from_implicit
 from tests.sources.adapters.shop import ITEMS, LOG, MATRIX, N_ITEMS, N_USERS, USERS, assert_same_scores, dense
 
@@ -117,26 +118,26 @@ def test_approximate_search_is_looked_through():
 
 @pytest.mark.parametrize("make", [*FACTOR_MODELS.values(), CosineRecommender])
 def test_models_that_are_not_fitted_are_refused(make):
-    with pytest.raises(sn.NotFittedError, match="is not fitted yet; fit it before you take its scores"):
+    with pytest.raises(sn.NotFittedError, match="fitted"):
         from_implicit(make(), LOG)
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "word"),
     [
-        ({"users": USERS[:-1]}, "users must name each of the 24 rows of the model, got 23 ids"),
-        ({"items": [7] * N_ITEMS}, "items must have an id of their own each, got 15 ids of which 1 are distinct"),
-        ({"users": [1.5] * N_USERS}, "ids must be whole numbers or text"),
+        ({"users": USERS[:-1]}, "users"),
+        ({"items": [7] * N_ITEMS}, "items"),
+        ({"users": [1.5] * N_USERS}, "ids"),
     ],
 )
-def test_ids_that_do_not_fit_are_refused(more, message):
-    with pytest.raises(sn.DataError, match=message):
+def test_ids_that_do_not_fit_are_refused(more, word):
+    with pytest.raises(IdError, match=word):
         from_implicit(fitted(FACTOR_MODELS["als"]()), **more)
 
 
 def test_item_item_models_need_the_interactions():
     model = fitted(CosineRecommender(K=4, num_threads=1))
-    with pytest.raises(sn.DataError, match="needs the interactions it was fitted on; give interactions="):
+    with pytest.raises(SettingError, match="interactions"):
         from_implicit(model)
-    with pytest.raises(sn.DataError, match="interactions must have the 15 items of the model, got 14"):
+    with pytest.raises(IdError, match="interactions"):
         from_implicit(model, MATRIX[:, :14])

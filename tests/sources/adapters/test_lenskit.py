@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
+from sureness.errors import SettingError
 from sureness.sources import from_lenskit
 from tests.sources.adapters.shop import ITEMS, LOG, TRIPLES, USERS, assert_same_scores
 
@@ -79,17 +80,17 @@ def test_another_part_of_the_pipeline_can_be_asked(data):
     own = [lenskit.predict(pipeline, user, ITEMS).scores() for user in USERS]
     assert np.isfinite(own).all()  # it falls back to the biases
     assert_same_scores(from_lenskit(pipeline, component="rating-predictor"), own)
-    with pytest.raises(sn.DataError, match="component must be a part of the pipeline, one of .*, got 'oracle'"):
+    with pytest.raises(SettingError, match="component"):
         from_lenskit(pipeline, component="oracle")
 
 
 def test_a_scorer_that_needs_histories_is_refused_without_its_pipeline(data):
     scorer = trained(SCORERS["ItemKNN"](), data).component("scorer")
-    with pytest.raises(sn.DataError, match="ItemKNNScorer does not say who its users are.* give the trained pipeline"):
+    with pytest.raises(sn.DataError, match="ItemKNNScorer"):
         from_lenskit(scorer)
 
 
 @pytest.mark.parametrize("make", [SCORERS["ImplicitMF"], lambda: topn_pipeline(SCORERS["ImplicitMF"]())])
 def test_what_is_not_trained_is_refused(make):
-    with pytest.raises(sn.DataError, match="or is not trained"):
+    with pytest.raises(sn.DataError, match="trained"):
         from_lenskit(make())

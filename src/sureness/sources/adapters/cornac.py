@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
-from sureness.sources.adapters._rows import Rows, fitted, rows_of, where_defined
+from sureness.sources.adapters.rows import Rows, fitted, rows_of, where_defined
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.function import FunctionSource
 
@@ -19,20 +19,20 @@ _FACTORS = {
     "cornac.PMF": ("U", "V"),
     "cornac.WMF": ("U", "V"),
 }
-"""Models whose scores are products, by the class whose `score` they use, and the names of their factors."""
+"""Names of the factors of models whose scores are products, by the class that defines their `score`."""
 
 
 def from_cornac(model: Any, *, id_type: type | None = None) -> ScoreSource:
-    """Scores of a Cornac model: the numbers that ``model.score(user)`` gives for all items.
+    """Scores of a Cornac model: what ``model.score(user)`` returns for all items.
 
-    Factor models become a `FactorSource`; every other model that implements `score` is asked user by user. Users and
-    items that were not in the training data are left out, since Cornac has only stand-ins for their scores.
+    Factor models become a `FactorSource`; every other model that implements `score` is called once per user. Users
+    and items that were not in the training data are left out, because Cornac has only placeholder scores for them.
 
     Parameters
     ----------
     model : fitted Cornac recommender
     id_type : {str, int}, optional
-        Convert the ids that Cornac holds, where your tables have the other kind.
+        Convert Cornac's ids, if your tables have ids of the other type.
 
     Examples
     --------

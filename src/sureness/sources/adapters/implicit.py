@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
-from sureness.sources.adapters._rows import Ids, Rows, fitted, rows_of
+from sureness.errors import DataError, IdError, SettingError
+from sureness.sources.adapters.rows import Ids, Rows, fitted, rows_of
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.function import FunctionSource
 
@@ -21,20 +21,20 @@ def from_implicit(
     users: Ids = None,
     items: Ids = None,
 ) -> ScoreSource:
-    """Scores of a model of implicit: the number that its ``recommend`` gives, for every item.
+    """Scores of an implicit model: what its ``recommend`` returns, for every item.
 
     ALS, BPR and logistic factorisation, on CPU or GPU, become a `FactorSource` (their biases are columns of the
-    factors). Item-item models multiply each user's row of `interactions` with the similarities; items that are similar
-    to none of them score 0, where implicit itself writes the smallest float.
+    factors). Item-item models multiply each user's row of `interactions` with the similarities; items that are
+    similar to none of the user's items score 0, where implicit itself returns the smallest float.
 
     Parameters
     ----------
     model : fitted model
     interactions : Interactions or sparse matrix, optional
-        What the model was fitted on. Interactions lend the source their ids; item-item models need one of the two.
+        What the model was fitted on. The source takes its ids from Interactions; item-item models need one of the two.
     users, items : ids, optional
-        The id of each row and column that the model was fitted on, in that order (implicit knows none), as a list, an
-        IdMap, or a mapping of ids to rows. By default those of `interactions`, or numbers.
+        The id of each row and column that the model was fitted on, in that order (implicit stores none), as a list, an
+        IdMap, or a mapping of ids to rows. By default those of `interactions`, or row numbers.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def from_implicit(
 
 def _item_item(model: Any, interactions: csr_matrix | None, users: Ids, items: Ids) -> ScoreSource:
     if interactions is None:
-        raise DataError(
-            f"{type(model).__name__} scores items by what a user has done, so it needs the interactions it was fitted "
+        raise SettingError(
+            f"{type(model).__name__} scores items by a user's history, so it needs the interactions it was fitted "
             "on; give interactions="
         )
     n_items = model.similarity.shape[1]
     if interactions.shape[1] != n_items:
-        raise DataError(f"interactions must have the {n_items:,} items of the model, got {interactions.shape[1]:,}")
+        raise IdError(f"interactions must have the {n_items:,} items of the model, got {interactions.shape[1]:,}")
     rows: Rows = rows_of(users, interactions.shape[0], "users")
     columns: Rows = rows_of(items, n_items, "items")
     matrix, similarity = interactions.tocsr()[rows.places], model.similarity[:, columns.places]

@@ -8,8 +8,8 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
-from sureness.errors import DataError
-from sureness.sources.adapters._rows import fitted, rows_of, where_defined
+from sureness.errors import DataError, SettingError
+from sureness.sources.adapters.rows import fitted, rows_of, where_defined
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.function import PartialFunctionSource
 
@@ -17,16 +17,16 @@ from sureness.sources.function import PartialFunctionSource
 def from_lenskit(model: Any, *, component: str = "scorer") -> ScoreSource:
     """Scores of a LensKit pipeline, or of a trained scorer by itself.
 
-    A pipeline is asked user by user, as ``lenskit.score(pipeline, user, items)`` does, history lookup included: LensKit
-    solves the user's factors anew from the history, so they differ a little from the trained ones. A scorer by itself
-    uses the trained factors, and ALS then becomes a `FactorSource`. Where a scorer has no score (NaN: no neighbours,
-    say) the pair is unknown, see `PartialSource`.
+    A pipeline is called once per user, as ``lenskit.score(pipeline, user, items)`` does, history lookup included:
+    LensKit solves for the user's factors again from the history, so they differ a little from the trained ones. A
+    scorer by itself uses the trained factors, and ALS then becomes a `FactorSource`. Where a scorer has no score (NaN,
+    for example without neighbours), the pair is unknown; see `PartialSource`.
 
     Parameters
     ----------
     model : trained Pipeline or scorer component
     component : str
-        The part of the pipeline that scores; "rating-predictor" where its fallbacks are wanted.
+        The part of the pipeline that scores; "rating-predictor" includes its fallbacks.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def from_lenskit(model: Any, *, component: str = "scorer") -> ScoreSource:
 
 
 def _vocabularies(parts: list[Any]) -> tuple[Any, Any]:
-    """Ids in the order of LensKit's rows; those of the history, if there is one, since it has everyone."""
+    """Ids in the order of LensKit's rows; those of the history if there is one, because it has all users."""
     histories = [part.interactions for part in parts if hasattr(getattr(part, "interactions", None), "row_vocabulary")]
     for history in histories:
         return history.row_vocabulary.ids(), history.col_vocabulary.ids()
@@ -59,15 +59,16 @@ def _vocabularies(parts: list[Any]) -> tuple[Any, Any]:
             return part.users.ids(), part.items.ids()
     names = ", ".join(type(part).__name__ for part in parts if part is not None)
     raise DataError(
-        f"LensKit's {names} does not say who its users are, or is not trained; give the trained pipeline that it is "
-        "part of, which knows their histories"
+        f"LensKit's {names} does not list its users, or is not trained; give the trained pipeline that it is part "
+        "of, which has their histories"
     )
 
 
 def _check_component(pipeline: Any, name: str) -> None:
     if pipeline.node(name, missing="none") is None:
-        raise DataError(f"component must be a part of the pipeline, one of {', '.join(pipeline.component_names())}, "
-                        f"got {name!r}")  # fmt: skip
+        raise SettingError(
+            f"component must be a part of the pipeline, one of {', '.join(pipeline.component_names())}, got {name!r}"
+        )
 
 
 def _factors(model: Any, users: Any, items: Any) -> FactorSource:

@@ -1,24 +1,24 @@
-"""Fitted models of LightFM, or of its maintained forks lightfm-next and rectools-lightfm, which share its name."""
+"""Fitted models of LightFM, or of its maintained forks lightfm-next and rectools-lightfm, which keep its name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sureness.sources.adapters._rows import Ids, fitted, rows_of
+from sureness.sources.adapters.rows import Ids, fitted, rows_of
 from sureness.sources.base import FactorSource
 
 
 def from_lightfm(
     model: Any, *, users: Ids = None, items: Ids = None, user_features: Any = None, item_features: Any = None
 ) -> FactorSource:
-    """Scores of a LightFM model: the numbers that its ``predict`` gives.
+    """Scores of a LightFM model: what its ``predict`` returns.
 
     Parameters
     ----------
     model : fitted LightFM
     users, items : ids, optional
         The id of each row that the model was fitted on, in that order, or the mapping of ids to rows that
-        ``lightfm.data.Dataset.mapping()`` returns first and third. By default rows are known by number.
+        ``lightfm.data.Dataset.mapping()`` returns first and third. By default ids are row numbers.
     user_features, item_features : sparse matrix, optional
         The features that the model was fitted with.
 

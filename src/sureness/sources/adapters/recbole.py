@@ -9,22 +9,22 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.sources.adapters._rows import Rows, rows_of
+from sureness.sources.adapters.rows import Rows, rows_of
 from sureness.sources.function import FunctionSource
 
 
 def from_recbole(model: Any, dataset: Any, *, id_type: type | None = None) -> FunctionSource:
-    """Scores of a RecBole model: the numbers that ``full_sort_predict`` gives, without the padding row and column.
+    """Scores of a RecBole model: what ``full_sort_predict`` returns, without the padding row and column.
 
-    Models that only score pairs are asked for all pairs. Sequential models are refused: their scores belong to a
-    sequence, not to a user.
+    Models that only score pairs are called with all pairs. Sequential models are refused, because their scores belong
+    to a sequence, not to a user.
 
     Parameters
     ----------
     model : trained RecBole model
     dataset : RecBole dataset that it was trained on
     id_type : {str, int}, optional
-        Convert the ids: RecBole holds all ids as text.
+        Convert the ids; RecBole stores all ids as text.
 
     Examples
     --------
@@ -35,8 +35,8 @@ def from_recbole(model: Any, dataset: Any, *, id_type: type | None = None) -> Fu
     """
     if getattr(getattr(model, "type", None), "name", "") == "SEQUENTIAL":
         raise DataError(
-            f"{type(model).__name__} scores what comes after a sequence, not the items of a user; write its best items "
-            "for each user to a table and use CandidateSource"
+            f"{type(model).__name__} scores the continuation of a sequence, not the items of a user; write its best "
+            "items for each user to a table and use CandidateSource"
         )
     rows = _rows(dataset, dataset.uid_field, "users", id_type)
     columns = _rows(dataset, dataset.iid_field, "items", id_type)
@@ -51,7 +51,7 @@ def from_recbole(model: Any, dataset: Any, *, id_type: type | None = None) -> Fu
 
 
 def _rows(dataset: Any, field: str, side: str, id_type: type | None) -> Rows:
-    """Ids of a field; the first of RecBole's rows stands for nobody."""
+    """Ids of a field; the first row of RecBole is padding."""
     tokens = dataset.field2id_token[field]
     return rows_of({str(token): row for row, token in enumerate(tokens) if row}, len(tokens), side, id_type)
 

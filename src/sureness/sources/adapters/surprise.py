@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
-from sureness.sources.adapters._rows import Rows, fitted, rows_of, where_defined
+from sureness.sources.adapters.rows import Rows, fitted, rows_of, where_defined
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.function import FunctionSource
 
@@ -15,16 +15,16 @@ _FACTORS = ("surprise.SVD", "surprise.SVDpp", "surprise.NMF", "surprise.Baseline
 
 
 def from_surprise(algo: Any, *, id_type: type | None = None) -> ScoreSource:
-    """Scores of a Surprise algorithm: the numbers that ``algo.predict(user, item, clip=False)`` gives.
+    """Scores of a Surprise algorithm: what ``algo.predict(user, item, clip=False)`` returns.
 
-    Ratings are not clipped to their scale, which would make the best items equal. SVD, SVD++, NMF and the baselines
-    become a `FactorSource`; the others are asked pair by pair, which is slow. Ids are Surprise's raw ids.
+    Ratings are not clipped to their scale, because that would tie the best items. SVD, SVD++, NMF and the baselines
+    become a `FactorSource`; the others are called once per pair, which is slow. Ids are Surprise's raw ids.
 
     Parameters
     ----------
     algo : fitted algorithm
     id_type : {str, int}, optional
-        Convert the ids: Surprise reads all ids of a file as text.
+        Convert the ids; Surprise reads all ids of a file as text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which row of a library's arrays belongs to which id; our ids are sorted, theirs come in any order."""
+"""Match the rows of another library's arrays to ids; ours are sorted, theirs come in any order."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
 from sureness.data.ids import IdMap, id_series
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import IdError, NotFittedError, SettingError
 
 Ids: TypeAlias = IdMap | Mapping[Any, int] | ArrayLike | pl.Series | None
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Ids, and the library's row of each."""
+    """Sorted ids, and the row of each in the library's arrays."""
 
-    ids: IdMap | None  # None: rows have no other name than their number
+    ids: IdMap | None  # None: rows have no id but their number
     places: IntArray | slice  # (len(ids),)
 
     def of(self, array: Any) -> AnyArray:
@@ -35,10 +35,10 @@ def rows_of(ids: Ids, n_rows: int, side: str, id_type: type | None = None) -> Ro
     Parameters
     ----------
     ids : IdMap, mapping of ids to rows, or ids in the order of the rows
-        None: rows are known by number.
+        None: ids are row numbers.
     n_rows : int
-        How many rows the model has. A mapping may leave some out, and have others beyond, which are dropped: the model
-        learned nothing about them.
+        How many rows the model has. A mapping need not name all of them. Ids that it maps to later rows are dropped,
+        because the model has learned nothing about them.
     side : {"users", "items"}
     id_type : {str, int}, optional
         Convert the ids.
@@ -56,20 +56,20 @@ def rows_of(ids: Ids, n_rows: int, side: str, id_type: type | None = None) -> Ro
         return _sorted(_converted(list(known), id_type), np.array(list(known.values()), dtype=np.int64), side)
     given = ids.ids if isinstance(ids, IdMap) else _converted(ids, id_type)
     if len(given) != n_rows:
-        raise DataError(f"{side} must name each of the {n_rows:,} rows of the model, got {len(given):,} ids; "
+        raise IdError(f"{side} must name each of the {n_rows:,} rows of the model, got {len(given):,} ids; "
                         "give those it was fitted with, in that order")  # fmt: skip
     return Rows(ids, slice(None)) if isinstance(ids, IdMap) else _sorted(given, np.arange(n_rows), side)
 
 
 def fitted(model: Any, *names: str) -> Any:
-    """The model, if it has all the values that fitting leaves behind."""
+    """Return the model, or raise if it lacks one of the attributes that fitting sets."""
     if any(getattr(model, name, None) is None for name in names):
         raise NotFittedError(f"{type(model).__name__} is not fitted yet; fit it before you take its scores")
     return model
 
 
 def where_defined(model: Any, method: str) -> str:
-    """The dotted name of the class that a model has a method from, since a subclass may score in its own way."""
+    """The dotted name of the class that defines a model's method; a subclass may score in its own way."""
     for kind in type(model).__mro__:
         if method in vars(kind):
             return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
@@ -81,19 +81,19 @@ def _converted(ids: Any, id_type: type | None) -> pl.Series:
     if id_type is None:
         return series
     if id_type not in (int, str):
-        raise DataError(f"id_type must be int or str, got {id_type!r}")
+        raise SettingError(f"id_type must be int or str, got {id_type!r}")
     try:
         return series.cast(pl.Int64 if id_type is int else pl.String)
     except pl.exceptions.InvalidOperationError as error:
         strange = series.filter(series.cast(pl.Int64, strict=False).is_null())[0]
-        raise DataError(f"id_type=int needs ids that are whole numbers, got {strange!r}; leave it out") from error
+        raise IdError(f"id_type=int needs ids that are whole numbers, got {strange!r}; leave it out") from error
 
 
 def _sorted(ids: pl.Series, places: IntArray, side: str) -> Rows:
     known = IdMap.of(ids)
     if len(known) != len(ids):
-        raise DataError(f"{side} must have an id of their own each, got {len(ids):,} ids of which "
-                        f"{len(known):,} are distinct")  # fmt: skip
+        raise IdError(f"{side} must have distinct ids, got {len(ids):,} ids of which {len(known):,} are distinct; name "
+                      "each row once")  # fmt: skip
     ordered = np.empty(len(ids), dtype=np.int64)
     ordered[known.rows(ids)] = places
     return Rows(known, ordered)

@@ -1,0 +1,193 @@
+"""Calibration metrics as sums over cells of pairs, from which values, intervals and groups are computed.
+
+A cell is a bin of the probability, or one cell for all pairs. A metric is two functions: one assigns pairs to cells,
+the other turns the sums of the cells into a number. That makes every metric weighted, cheap to bootstrap and easy to
+split by group. `METRICS` names them for `interval` and `by_group`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.errors import SettingError
+from sureness.numerics.binning import calibration_sums
+from sureness.numerics.checks import check_labels, check_probabilities, check_weight, same_length
+from sureness.numerics.grouping import top_n
+
+WEIGHT, SQUARED_WEIGHT, PREDICTED, OBSERVED = range(4)
+"""The columns of the sums of a cell."""
+
+_SMALLEST = 1e-15  # probabilities of 0 and 1 are moved by this much, so that one wrong label does not cost infinity
+
+
+class Judged(NamedTuple):
+    """Checked labels (or targets: labels over propensities) and probabilities of the same pairs."""
+
+    labels: BoolArray | FloatArray
+    probabilities: FloatArray
+    weight: FloatArray | None
+
+
+class Cells(NamedTuple):
+    """The cell of each pair, and what the pair adds to the sums of that cell."""
+
+    place: IntArray  # (n,)
+    n_cells: int
+    predicted: FloatArray  # (n,)
+    observed: AnyArray  # (n,)
+
+
+class Metric(NamedTuple):
+    """A metric as two pure functions: from pairs to cells, and from sums of cells to a number."""
+
+    title: str
+    cells: Callable[[Judged, int], Cells]  # (pairs, n_bins)
+    finish: Callable[[FloatArray], FloatArray]  # (..., n_cells, 4) -> (...)
+
+
+def judge(labels: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None) -> Judged:
+    """Check labels, probabilities and weights of the same pairs."""
+    checked = check_probabilities(probabilities)
+    checked_labels = check_labels(labels)
+    same_length(checked_labels, len(checked), "labels")
+    return Judged(checked_labels, checked, check_weight(sample_weight, len(checked)))
+
+
+def cell_sums(cells: Cells, weight: FloatArray | None) -> FloatArray:
+    """Weight, squared weight, and weighted sums of predicted and observed in every cell; shape (n_cells, 4)."""
+    weight = np.ones(len(cells.place)) if weight is None else weight
+    columns = (weight, weight**2, weight * cells.predicted, weight * cells.observed)
+    return np.stack([np.bincount(cells.place, column, cells.n_cells) for column in columns], axis=1)
+
+
+# --- from pairs to cells -------------------------------------------------------------------------------------------
+
+
+def equal_width_place(probabilities: FloatArray, n_bins: int) -> IntArray:
+    """The equally wide bin of [0, 1] that each probability falls in; 1 belongs to the last."""
+    exact = probabilities.astype(np.float64, copy=False)  # float32 would round 0.7 up to the next of ten bins
+    return np.minimum((exact * n_bins).astype(np.int64), n_bins - 1)
+
+
+def chosen(judged: Judged, mask: BoolArray | IntArray | slice) -> Judged:
+    """The pairs that a mask, positions or a slice select."""
+    weight = None if judged.weight is None else judged.weight[mask]
+    return Judged(judged.labels[mask], judged.probabilities[mask], weight)
+
+
+def equal_width_sums(judged: Judged, n_bins: int) -> FloatArray:
+    """Sums over equally wide bins of [0, 1]; shape (n_bins, 4)."""
+    _check_bins(n_bins)
+    return calibration_sums(judged.probabilities, judged.labels, judged.weight, n_bins)
+
+
+def _equal_width(judged: Judged, n_bins: int) -> Cells:
+    _check_bins(n_bins)
+    return Cells(equal_width_place(judged.probabilities, n_bins), n_bins, judged.probabilities, judged.labels)
+
+
+def _equal_mass(judged: Judged, n_bins: int) -> Cells:
+    _check_bins(n_bins)
+    values, which = np.unique(judged.probabilities, return_inverse=True)  # equal probabilities share a bin
+    mass = np.bincount(which, judged.weight, len(values)).astype(np.float64)
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    return Cells(equal_width_place(middle, n_bins)[which], n_bins, judged.probabilities, judged.labels)
+
+
+def _log_losses(judged: Judged, _: int) -> Cells:
+    p = np.clip(judged.probabilities.astype(np.float64), _SMALLEST, 1 - _SMALLEST)
+    return _one_cell(-(judged.labels * np.log(p) + (1.0 - judged.labels) * np.log1p(-p)))
+
+
+def _squared_losses(judged: Judged, _: int) -> Cells:
+    targets = judged.labels.astype(np.float64)
+    # the last term is 0 for labels, and keeps the mean unbiased for targets (labels over propensities)
+    return _one_cell((judged.probabilities - targets) ** 2 + targets * (1.0 - targets))
+
+
+def _one_cell(losses: FloatArray) -> Cells:
+    return Cells(np.zeros(len(losses), dtype=np.int64), 1, losses, np.zeros(len(losses)))
+
+
+def _check_bins(n_bins: int) -> None:
+    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise SettingError(f"n_bins must be at least 1 and whole, got {n_bins}")
+
+
+# --- from sums of cells to numbers ---------------------------------------------------------------------------------
+
+
+def weighted_gaps(sums: FloatArray) -> FloatArray:
+    """Mean distance between observed frequency and mean probability, weighted by the cells."""
+    gaps = np.abs(sums[..., OBSERVED] - sums[..., PREDICTED]).sum(axis=-1)
+    return np.asarray(gaps / sums[..., WEIGHT].sum(axis=-1))
+
+
+def largest_gap(sums: FloatArray) -> FloatArray:
+    """Largest distance between observed frequency and mean probability of a cell."""
+    weight = sums[..., WEIGHT]
+    gaps = np.abs(sums[..., OBSERVED] - sums[..., PREDICTED]) / np.where(weight > 0, weight, 1.0)
+    return np.asarray(gaps.max(axis=-1))
+
+
+def debiased_gaps(sums: FloatArray) -> FloatArray:
+    """`weighted_gaps` minus what sampling noise adds to them; see `debiased_calibration_error`."""
+    from scipy.special import ndtr  # slow to import, and only needed here
+
+    weight = np.where(sums[..., WEIGHT] > 0, sums[..., WEIGHT], 1.0)
+    frequency = sums[..., OBSERVED] / weight
+    gap = np.abs(frequency - sums[..., PREDICTED] / weight)
+    pairs = np.maximum(weight**2 / np.where(sums[..., SQUARED_WEIGHT] > 0, sums[..., SQUARED_WEIGHT], 1.0), 1.0)
+    error = np.sqrt(np.clip(frequency * (1 - frequency), 0, None) / np.maximum(pairs - 1, 1.0))
+    ratio = gap / np.where(error > 0, error, 1.0)
+    # mean of |N(gap, error)|, the folded normal
+    folded = error * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + gap * (1 - 2 * ndtr(-ratio))
+    bare = np.where(error > 0, 2 * gap - folded, gap)
+    total = (bare * sums[..., WEIGHT]).sum(axis=-1) / sums[..., WEIGHT].sum(axis=-1)
+    return np.asarray(np.maximum(total, 0.0))  # the sum is clipped, not each bin, which would bring the bias back
+
+
+def _mean(sums: FloatArray) -> FloatArray:
+    return np.asarray(sums[..., 0, PREDICTED] / sums[..., 0, WEIGHT])
+
+
+METRICS: dict[str, Metric] = {
+    "ece": Metric("expected calibration error", _equal_width, weighted_gaps),
+    "mce": Metric("maximum calibration error", _equal_width, largest_gap),
+    "adaptive_ece": Metric("adaptive calibration error", _equal_mass, weighted_gaps),
+    "debiased_ece": Metric("debiased calibration error", _equal_width, debiased_gaps),
+    "nll": Metric("negative log-likelihood", _log_losses, _mean),
+    "brier": Metric("Brier score", _squared_losses, _mean),
+}
+"""All metrics by the name that `interval`, `by_group` and the command line use."""
+
+
+def named_metric(name: str) -> tuple[Metric, int | None]:
+    """A metric by name, and over how many of each user's top pairs it is taken: "ece@10" is the ECE of the top 10."""
+    bare, at, number = name.partition("@")
+    if bare not in METRICS:
+        raise SettingError(f"metric must be one of {', '.join(METRICS)} or one of them @N, got {name!r}")
+    if not at:
+        return METRICS[bare], None
+    if not number.isdigit() or int(number) == 0:
+        raise SettingError(f"a metric of each user's top N needs a whole number N, got {name!r}; for example 'ece@10'")
+    return METRICS[bare], int(number)
+
+
+def top_mask(users: AnyArray | None, order: FloatArray, top: int | None) -> BoolArray | slice:
+    """Which pairs a metric is taken over: all, or each user's top N by the given order."""
+    if top is None:
+        return slice(None)
+    if users is None:
+        raise SettingError("a metric of each user's top N needs the users; give users=")
+    return top_n(users, order, top)
+
+
+def value_of(metric: Metric, judged: Judged, n_bins: int) -> float:
+    """The value of a metric on checked pairs."""
+    return float(metric.finish(cell_sums(metric.cells(judged, n_bins), judged.weight)))
