@@ -24,7 +24,7 @@ TRAIN = Interactions.of(["zoë", "bob", "ann"], [3, 7, 3])
 
 def expected_pairs(held_out=HELD_OUT, seen=TRAIN):
     """User, item, score and label of every pair outside the training log, by plain loops."""
-    positive, seen = (set(zip(*log.table().select("user_id", "item_id"), strict=True)) for log in (held_out, train))
+    positive, seen = (set(zip(*log.table().select("user_id", "item_id"), strict=True)) for log in (held_out, seen))
     return {
         (user, item): (SCORES[row, column], (user, item) in positive)
         for row, user in enumerate(USERS.ids)
