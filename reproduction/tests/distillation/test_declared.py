@@ -62,7 +62,7 @@ def test_other_sizes_keep_everything_else():
     assert [each | {"n_factors": 50} for each in medium.student] == medium.teacher
     assert sized_pair("full", "published", "bpr", 50, 5).about == pair("full", "published", "bpr").about
     neumf = sized_pair("full", "published", "neumf", 50, 25)
-    assert neumf.student[0]["hidden"] == [25, 12]
+    assert neumf.student[0]["layer_widths"] == [25, 12]
 
 
 def test_twins_begin_with_different_seeds():

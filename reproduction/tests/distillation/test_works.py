@@ -85,7 +85,7 @@ def test_what_was_tried_is_not_trained_again(store, monkeypatch):
     """The models of seed 0 are those of the try that was chosen, weight for weight."""
     pair = tiny()
     run_cells([pair.chosen("bd")], store)
-    monkeypatch.setattr("sureness_reproduction.distillation.works._trained", None)  # whoever trains now fails
+    monkeypatch.setattr("sureness_reproduction.distillation.works._trained", None)  # training again fails
     run_cells([pair.distilled("bd", 0)], store)
     best = json.loads(store.find(pair.chosen("bd")).table("trials")["changes"][0])
     single = store.find(Pair(*_without_grids(pair), {"bd": [best]}).distilled("bd", 0))
@@ -104,8 +104,8 @@ def test_a_fixed_model_is_not_kept_twice(store):
     pair = tiny("published")
     run_cells([pair.distilled("one-way", 0)], store)
     folder = store.find(pair.distilled("one-way", 0)).folder
-    assert (folder / "student").is_dir()
-    assert not (folder / "teacher").exists()
+    assert (folder / "student.sureness").exists()
+    assert not (folder / "teacher.sureness").exists()
 
 
 def test_a_cold_start_needs_only_the_choice_of_settings():

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.models.runs import Run
+from sureness.pipeline import Run
 from sureness.workflows import REFERENCE
 from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, Variant, study, truncation_study
 from tests.pipeline.worlds import shop

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
-from sureness.models.runs import Run
+from sureness.pipeline import Run
 from sureness.sources import svd_source
 from sureness_reproduction.list_size.policy_study import study
 

@@ -110,7 +110,7 @@ def bases(scale: Scale, start: str, model: str, role: str, size: int | None = No
 def whole(model: str, settings: dict[str, Any], size: int) -> dict[str, Any]:
     """Settings with the size of the model, and how it is judged on validation."""
     widths = {50: _WIDTHS["teacher"], 5: _WIDTHS["student"]}.get(size, [size, max(size // 2, 1)])
-    return {"n_factors": size, **_JUDGED, **settings} | ({"hidden": widths} if model == "neumf" else {})
+    return {"n_factors": size, **_JUDGED, **settings} | ({"layer_widths": widths} if model == "neumf" else {})
 
 
 # -- methods ----------------------------------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from sureness.errors import DataError
 from sureness.evaluation import block_scores, fitted_to
 from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_policies
 from sureness.metrics import expected_calibration_error
-from sureness.models.runs import Run
 from sureness.numerics import sigmoid
-from sureness.pipeline import ConfidentRecommender, Target
+from sureness.pipeline import ConfidentRecommender, Run, Target
 from sureness.workflows import PERSONAL, baselines
 from sureness_reproduction.types import FloatArray
 

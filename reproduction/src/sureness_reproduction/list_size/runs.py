@@ -15,7 +15,7 @@ import polars as pl
 from sureness.data import Split
 from sureness.evaluation import evaluate_ranking
 from sureness.models import recommended
-from sureness.models.runs import Run, open_source
+from sureness.pipeline import Run, open_run
 from sureness.sources import MatrixSource, ScoreSource, id_maps
 from sureness_reproduction.base_models import split_options, trained
 from sureness_reproduction.cells import Cell, Tables, work
@@ -81,7 +81,7 @@ def split_of(bench: Workbench, data: str, seed: int) -> Split:
 
 def opened(bench: Workbench, data: str, model: str, recipe: Recipe, seed: int) -> Run:
     """A trained recommender with the parts of its split; the test part only for work that judges."""
-    source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model.sureness")
+    source = open_run(bench.found(base(data, model, recipe, seed)).folder / "model.sureness").source
     split = split_of(bench, data, seed)
     known = _kept(source) if model == "neumf" else source
     return Run(known, split.train, split.validation, split.test if bench.judges else None)
@@ -145,10 +145,8 @@ def als_trained(
     start: dict[str, Any], seed: int,
 ) -> Tables:  # fmt: skip
     """Factorise the training part of a seed with the chosen settings."""
-    from sureness.sources import save_source
-
     settings = fixed | start
     for tuning in _als_tuning(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):
         settings = json.loads(bench.found(tuning).table("trials")["settings"][0])
-    save_source(als_source(split_of(bench, data, seed), settings, seed), bench.place / "model")
+    Run(als_source(split_of(bench, data, seed), settings, seed)).save(bench.place / "model.sureness")
     return {"about": pl.DataFrame({"settings": [json.dumps(settings)]})}

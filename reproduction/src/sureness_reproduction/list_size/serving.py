@@ -10,8 +10,7 @@ import polars as pl
 
 from sureness.evaluation import n_parameters, top_blocks
 from sureness.list_size import ExpectedUtility
-from sureness.models.runs import open_source
-from sureness.pipeline import ConfidentRecommender
+from sureness.pipeline import ConfidentRecommender, open_run
 from sureness.sources import id_maps
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import beside_published
@@ -40,7 +39,7 @@ def serving_measured(bench: Workbench, *, data: str, model: str, recipe: Recipe,
     assert run.validation is not None
     recommender = ConfidentRecommender(run.source, policy=ExpectedUtility("ndcg", max_size=MAX_SIZE))
     recommender.fit(run.train, run.validation)
-    recommender.source = open_source(bench.found(base(data, model, recipe, seed)).folder / "model.sureness")
+    recommender.source = open_run(bench.found(base(data, model, recipe, seed)).folder / "model.sureness").source
     rows = np.arange(min(_MOST_USERS, recommender.source.n_users))
     users = id_maps(recommender.source)[0].at(rows)
 
