@@ -113,9 +113,9 @@ def test_a_run_that_is_over_is_not_run_again(checkpoint, monkeypatch):
 def test_progress_goes_on_from_where_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "_REPORT_SECONDS", -1.0)
     quick(epochs=2).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
-    told = []
-    quick(epochs=4).fit(*parts(), checkpoint=tmp_path / "run.ckpt", progress=lambda *said: told.append(said))
-    texts, done, totals = zip(*told, strict=True)
+    reports = []
+    quick(epochs=4).fit(*parts(), checkpoint=tmp_path / "run.ckpt", progress=lambda *said: reports.append(said))
+    texts, done, totals = zip(*reports, strict=True)
     assert texts[0].startswith("epoch 2 loss")
     assert list(done) == [*range(totals[0] // 2 + 1, totals[0] + 1), totals[0]]
 

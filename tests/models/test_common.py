@@ -98,7 +98,7 @@ def test_fitting_again_forgets_what_was_learned(name):
 
 @every
 def test_the_best_epoch_is_kept(name):
-    """It scores as a run of so many epochs does, and its metric is the one that was promised."""
+    """It scores like a run that ends at that epoch, and its metric is the one reported."""
     split = simulated()
     settings = {"epochs": 25, "validate_every": 1, "patience": 2, "learning_rate": 0.05}
     model = quick(name, **settings).fit(split.train, split.validation)
@@ -114,7 +114,7 @@ def test_the_best_epoch_is_kept(name):
 
 
 @every
-def test_validation_comes_every_so_often_and_at_the_end(name):
+def test_validation_runs_every_few_epochs_and_at_the_end(name):
     split = simulated()
     history = quick(name, epochs=5, validate_every=2).fit(split.train, split.validation).history_
     assert history["metric"].is_not_null().to_list() == [False, True, False, True, True]
@@ -128,7 +128,7 @@ def test_without_validation_all_epochs_are_run(name):
     assert model.best_metric_ is None
 
 
-def test_only_so_many_users_are_validated(monkeypatch):
+def test_validation_uses_at_most_validation_users(monkeypatch):
     split, asked = simulated(), []
 
     def recorded(source, test, *, users, **more):
@@ -442,13 +442,13 @@ def test_an_interrupted_fit_leaves_threads_and_random_state_too():
 
 @every
 @pytest.mark.parametrize("validated", [True, False])
-def test_progress_tells_of_every_step_of_the_loss_and_of_the_metric(name, validated, monkeypatch):
+def test_progress_reports_every_step_with_loss_and_metric(name, validated, monkeypatch):
     monkeypatch.setattr(training, "_REPORT_SECONDS", -1.0)
-    split, told = simulated(), []
+    split, reports = simulated(), []
     model = quick(name, validate_every=1).fit(
-        split.train, split.validation if validated else None, progress=lambda *said: told.append(said)
+        split.train, split.validation if validated else None, progress=lambda *said: reports.append(said)
     )
-    texts, done, totals = zip(*told, strict=True)
+    texts, done, totals = zip(*reports, strict=True)
     assert len(set(totals)) == 1
     assert list(done) == [*range(1, totals[0] + 1), totals[0]]
     assert texts[0] == "training"
@@ -457,13 +457,13 @@ def test_progress_tells_of_every_step_of_the_loss_and_of_the_metric(name, valida
     assert texts[-1] == f"epoch 3 loss {model.history_['loss'][-1]:.4f}{metric}"
 
 
-def test_progress_is_told_to_the_end_when_training_stops_early():
-    split, told = simulated(), []
+def test_progress_reaches_the_end_when_training_stops_early():
+    split, reports = simulated(), []
     model = quick("bpr", epochs=100, validate_every=1, patience=1, learning_rate=0.1).fit(
-        split.train, split.validation, progress=lambda *said: told.append(said)
+        split.train, split.validation, progress=lambda *said: reports.append(said)
     )
     assert model.history_.height < 100
-    assert told[-1][1] == told[-1][2] == 100 * -(-len(split.train) // 512)
+    assert reports[-1][1] == reports[-1][2] == 100 * -(-len(split.train) // 512)
 
 
 @every

@@ -1,4 +1,4 @@
-"""A step that also learns from another model's opinions: compiled and plain, and what all models say of pairs."""
+"""A step that also learns from the soft labels of another model, compiled and plain; scores of pairs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def trainer(name="bpr", *, fused=True, **changes):
     return made
 
 
-def opinions_on(batch, n_items=100, *, n=4, missing=0.0, seed=0, slope=0.5, shift=0.2):
-    """Random opinions about a batch; one item may come twice for a pair, and be its positive too."""
+def soft_items_for(batch, n_items=100, *, n=4, missing=0.0, seed=0, slope=0.5, shift=0.2):
+    """Random soft labels for a batch; one item may come twice for a pair, and be its positive too."""
     rng = np.random.default_rng(seed)
     shape = (len(batch.users), n)
     items = rng.integers(0, n_items, shape)
@@ -68,7 +68,7 @@ def test_the_compiled_step_is_the_plain_one(name, changes, negatives, missing):
         trainer(name, fused=fused, negatives=negatives, batch_size=64, l2=0.0, **changes) for fused in (True, False)
     )
     (batch,) = batches_of(plain, 1)
-    soft = opinions_on(batch, missing=missing)
+    soft = soft_items_for(batch, missing=missing)
     assert_allclose(compiled.step(batch, soft), plain.step(batch, soft), rtol=2e-6)
     _same(compiled, plain)
 
@@ -78,7 +78,7 @@ def test_the_compiled_step_is_the_plain_one(name, changes, negatives, missing):
 def test_many_compiled_steps_are_many_plain_ones(name, l2):
     compiled, plain = (trainer(name, fused=fused, negatives=2, batch_size=100, l2=l2) for fused in (True, False))
     for number, batch in enumerate(batches_of(plain, 14)):
-        soft = opinions_on(batch, seed=number) if number % 3 else None
+        soft = soft_items_for(batch, seed=number) if number % 3 else None
         for one in (compiled, plain):
             one.step(batch, soft)
     _same(compiled, plain, rtol=2e-3, atol=2e-5)
@@ -87,7 +87,7 @@ def test_many_compiled_steps_are_many_plain_ones(name, l2):
 def test_items_that_are_not_there_move_nothing_in_many_steps():
     compiled, plain = (trainer(fused=fused, batch_size=10) for fused in (True, False))
     for number, batch in enumerate(batches_of(plain, 20)):
-        soft = opinions_on(batch, missing=0.9, seed=number)
+        soft = soft_items_for(batch, missing=0.9, seed=number)
         for one in (compiled, plain):
             one.step(batch, soft)
     _same(compiled, plain, rtol=2e-3, atol=2e-5)
@@ -103,7 +103,7 @@ def _same(one, other, rtol=1e-4, atol=2e-6):
     assert one.optimiser.steps == other.optimiser.steps
 
 
-def test_only_rows_of_the_batch_and_of_the_opinions_are_touched():
+def test_only_rows_of_the_batch_and_of_the_soft_items_are_touched():
     one = trainer()
     before = {name: tensor.clone() for name, tensor in one.network.state_dict().items()}
     batch = Batch(np.array([3, 3]), np.array([7, 8]), np.array([[9], [9]]), np.array([0, 1]))
@@ -117,13 +117,13 @@ def test_only_rows_of_the_batch_and_of_the_opinions_are_touched():
     assert moved == {"user_factors": [3], "item_factors": [7, 8, 9, 20, 21]}
 
 
-def test_no_opinions_are_a_plain_step():
+def test_without_soft_items_it_is_a_plain_step():
     """Weights of 0, items that are not there, and none at all are the same first step."""
     ends = []
     for kind in ("none", "weightless", "missing"):
         one = trainer()
         (batch,) = batches_of(one, 1)
-        soft = opinions_on(batch, missing=1.0 if kind == "missing" else 0.0)
+        soft = soft_items_for(batch, missing=1.0 if kind == "missing" else 0.0)
         if kind == "weightless":
             soft = soft._replace(weights=np.zeros_like(soft.weights))
         loss = one.step(batch, None if kind == "none" else soft)
@@ -161,7 +161,7 @@ def test_the_reported_loss_is_the_models_own_and_the_soft_one_together(name):
     """The mean over pairs of the sum over items."""
     one = trainer(name, fused=False, l2=0.0)
     (batch,) = batches_of(one, 1)
-    soft = opinions_on(batch, missing=NOTHING)
+    soft = soft_items_for(batch, missing=NOTHING)
     one.network.eval()  # no dropout, so that both are of the same history
     one.network.settle()
     own = float(one.network.loss(batch).mean().detach())
@@ -176,7 +176,7 @@ def test_the_reported_loss_is_the_models_own_and_the_soft_one_together(name):
 
 @every
 def test_a_learner_that_hears_one_thing_long_enough_says_it(name):
-    """Its sigmoid(slope * score + shift) comes near the labels, whatever the model."""
+    """Its sigmoid(slope * score + shift) comes near the labels, for every model."""
     one = trainer(name, learning_rate=0.1, l2=0.0, **({"dropout": 0.0} if name == "cdae" else {}))
     (batch,) = batches_of(one, 1)
     some = np.isin(batch.users, np.unique(batch.users)[:4])
@@ -198,18 +198,18 @@ def _distance(network, batch, soft):
     return float(np.abs(chance - soft.labels).mean())
 
 
-def test_opinions_leave_no_embedding_of_cml_outside_its_ball():
+def test_soft_items_leave_no_embedding_of_cml_outside_its_ball():
     one = trainer("cml", learning_rate=0.1, radius=0.5, start_scale=0.05, batch_size=8)
     (batch,) = batches_of(one, 1)
     for seed in range(10):
-        one.step(batch, opinions_on(batch, seed=seed, slope=3.0, shift=4.0))
+        one.step(batch, soft_items_for(batch, seed=seed, slope=3.0, shift=4.0))
     lengths = [
         float(table.detach().norm(dim=1).max()) for table in (one.network.user_factors, one.network.item_factors)
     ]
     assert max(lengths) <= 0.5 + 1e-5
 
 
-# --- opinions ------------------------------------------------------------------------------------------------------
+# --- scores of pairs -----------------------------------------------------------------------------------------------
 
 PAIRS = np.array([5, 5, 0, 149, 5, 31, 0]), np.random.default_rng(0).integers(0, 100, (7, 9))
 

@@ -165,10 +165,10 @@ def test_a_record_that_cannot_be_read_is_refused(tmp_path):
 # --- the rest ------------------------------------------------------------------------------------------------------
 
 
-def test_progress_tells_the_trial_and_rises():
-    told = []
-    search(3, progress=lambda *said: told.append(said))
-    texts, done, totals = zip(*told, strict=True)
+def test_progress_names_the_trial_and_rises():
+    reports = []
+    search(3, progress=lambda *said: reports.append(said))
+    texts, done, totals = zip(*reports, strict=True)
     assert texts[0].startswith("trial 1 of 3: ")
     assert texts[-1].startswith("trial 3 of 3: epoch 4 loss ")
     shares = [part / total for part, total in zip(done, totals, strict=True)]
@@ -185,7 +185,7 @@ def test_search_spaces_hold_settings_that_exist(name):
             assert kind(**{key: value}).get_params()[key] == value
 
 
-def test_the_search_begins_with_the_settings_it_is_told():
+def test_the_search_begins_with_the_given_settings():
     found = search(3, start={"learning_rate": 0.05, "l2": 0.01})
     first = tried(found)[0]
     assert (first["learning_rate"], first["l2"]) == (0.05, 0.01)

@@ -18,7 +18,7 @@ SLOW_STARTERS = {"cdae": {"epochs": 50, "start_scale": 0.3, "dropout": 0.3}}  # 
 
 @cache
 def simulated(n_users: int = 150, n_items: int = 100, seed: int = 0) -> Split:
-    """A simulated world with about fifteen interactions a user, 60/20/20."""
+    """A simulated world with about fifteen interactions per user, 60/20/20."""
     settings = SimulatorSettings(
         n_users=n_users, n_items=n_items, preference_rate=0.2, exposure_rate=0.6, taste_strength=3.0,
         popularity_bias=0.5, seed=seed,

@@ -146,9 +146,9 @@ def test_the_gates_of_each_task_sum_to_one_and_differ_between_lists_and_tasks():
 def test_reading_then_mixing_equals_a_tower_on_the_mixture_of_experts():
     network, inputs = networks()[1], some_inputs()
     states, real = network.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
-    opinions, mixing = [expert(states, real) for expert in network.experts], network.mixing(states, real)
+    outputs, mixing = [expert(states, real) for expert in network.experts], network.mixing(states, real)
     for task, found in enumerate(network.outputs(inputs)):
-        mixture = sum(mixing[:, place, task, None, None] * opinion for place, opinion in enumerate(opinions))
+        mixture = sum(mixing[:, place, task, None, None] * output for place, output in enumerate(outputs))
         expected = mixture @ network.towers.weight[task] + network.towers.bias[task]
         assert_allclose(found.detach(), expected.detach(), atol=1e-6)
 

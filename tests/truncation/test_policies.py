@@ -105,11 +105,11 @@ def test_users_without_a_relevant_item_or_without_candidates_are_left_out():
     assert policy.fit(some).sizes(some)[10:15].tolist() == [0] * 5
 
 
-def test_progress_is_told_after_every_epoch():
-    told = []
-    quick(AttnCut, epochs=3, patience=3).fit(made_up(40), progress=lambda *step: told.append(step))
-    assert [(done, total) for _, done, total in told] == [(1, 3), (2, 3), (3, 3)]
-    assert told[0][0].startswith("epoch 1 loss ")
+def test_progress_is_reported_after_every_epoch():
+    reports = []
+    quick(AttnCut, epochs=3, patience=3).fit(made_up(40), progress=lambda *step: reports.append(step))
+    assert [(done, total) for _, done, total in reports] == [(1, 3), (2, 3), (3, 3)]
+    assert reports[0][0].startswith("epoch 1 loss ")
 
 
 def test_a_learning_rate_that_explodes_is_said():

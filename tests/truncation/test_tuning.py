@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.errors import SettingError
+from sureness.errors import DivergedError, SettingError
 from sureness.truncation.mt_cut import MtCut
 from sureness.truncation.tuning import GRID, cut_type, tune_cut
 from tests.truncation.worlds import made_up
@@ -74,15 +74,15 @@ def test_a_trial_that_explodes_comes_last_and_does_not_end_the_search():
     found = search(trials=2, grid={"learning_rate": (1e38,)}, lists=made_up(120))
     assert found.trials["utility"].to_list()[1] == -np.inf
     assert found.policy.learning_rate == 0.001
-    with pytest.raises(SettingError, match="diverged in all 1 trials"):
+    with pytest.raises(DivergedError):
         search(trials=1, learning_rate=1e38, grid={}, lists=made_up(120))
 
 
 def test_progress_counts_over_all_trials():
-    told = []
-    search(trials=2, epochs=2, patience=2, progress=lambda *step: told.append(step))
-    assert [step[1:] for step in told] == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert told[2][0].startswith("trial 2 of 2: epoch 1 ")
+    reports = []
+    search(trials=2, epochs=2, patience=2, progress=lambda *step: reports.append(step))
+    assert [step[1:] for step in reports] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert reports[2][0].startswith("trial 2 of 2: epoch 1 ")
 
 
 def test_unknown_kinds_and_no_trials_are_refused():

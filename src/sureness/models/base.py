@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -14,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._registry import name_of
-from sureness._settings import Configurable
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, revived_settings
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DamagedError, DataError, EmptyError, NotFittedError
+from sureness.models.configured import Configured
 from sureness.models.needs import need_torch
-from sureness.models.settings import Settings, Space, check_names
+from sureness.models.settings import Space
 from sureness.models.state import HISTORY, TrainingState
 from sureness.sources.base import ScoreSource
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound="Network")
 
 
-class Recommender(Configurable, Savable, Settings):
+class Recommender(Configured, Savable):
     """Learns from interactions and scores every pair; a fitted one is a ScoreSource with ids.
 
     A kind of model is one class over its frozen settings, ``class BPR(Recommender, BPRSettings)``: the settings are
@@ -61,25 +59,10 @@ class Recommender(Configurable, Savable, Settings):
     _network: Network | None = None
     _arrays: Mapping[str, AnyArray] | None = None  # of a model from a file, until its network is needed
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        if "__init__" not in vars(cls):
-            cls.__init__ = _naming_settings(cls.settings_type().__init__)  # type: ignore[method-assign]
-
     @classmethod
     def network_type(cls) -> type[Network]:
         """The class of its network; imports torch."""
         raise NotImplementedError
-
-    @classmethod
-    def settings_type(cls) -> type[Settings]:
-        """The class of its settings."""
-        return next(kind for kind in cls.__mro__ if issubclass(kind, Settings) and "__dataclass_params__" in vars(kind))
-
-    @property
-    def settings(self) -> Settings:
-        """Its settings as a frozen object."""
-        return self.settings_type()(**self.get_params())
 
     @property
     def name(self) -> str:
@@ -88,23 +71,15 @@ class Recommender(Configurable, Savable, Settings):
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings; what was learned stays until the next fit. A new `device` moves a fitted network."""
-        changed = self.settings_type()(**self._checked(settings))
-        if self._network is not None and changed.device != self.device:
-            self._move(changed.device)
-        for field in fields(changed):
-            object.__setattr__(self, field.name, getattr(changed, field.name))
+        moved = self._network is not None and settings.get("device", self.device) != self.device
+        if moved:
+            from sureness.models.networks.network import check_device
+
+            check_device(settings["device"])  # before anything is changed
+        super().set_params(**settings)
+        if moved:
+            self.source_ = self.network_.to(self.device).source(self.users, self.items)
         return self
-
-    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
-        known = self.get_params()
-        check_names(type(self).__name__, list(known), settings)
-        return known | settings
-
-    def __eq__(self, other: object) -> bool:  # two models with equal settings are still two models
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
@@ -219,12 +194,6 @@ class Recommender(Configurable, Savable, Settings):
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
         return self
 
-    def _move(self, device: str) -> None:
-        from sureness.models.networks.network import check_device
-
-        self._network = self.network_.to(check_device(device))
-        self.source_ = self._network.source(self.users, self.items)
-
     # -- saving -----------------------------------------------------------------------------------------------------
 
     def pack(self) -> Packed:
@@ -245,7 +214,7 @@ class Recommender(Configurable, Savable, Settings):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        """Put a model together; it is on the CPU, whatever device it was trained on."""
+        """Put a model together; it is on the CPU, even if it was trained on a GPU."""
         model = cls.of(revived_settings(packed) | {"device": "cpu"})
         state: Mapping[str, Any] = packed.state
         model.best_epoch_, model.best_metric_ = state["best_epoch"], state["best_metric"]
@@ -293,14 +262,3 @@ def checked_validation(train: Interactions, validation: Interactions | None) -> 
     if not len(validation):
         raise EmptyError("validation has no pair of a known user and a known item; give None to run all epochs")
     return validation
-
-
-def _naming_settings(init: Callable[..., None]) -> Callable[..., None]:
-    """The constructor of a settings class, which answers a misspelt name with those there are."""
-
-    @wraps(init)
-    def checked(self: Recommender, *args: Any, **settings: Any) -> None:
-        check_names(type(self).__name__, [field.name for field in fields(self)], settings)
-        init(self, *args, **settings)
-
-    return checked

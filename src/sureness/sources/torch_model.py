@@ -58,7 +58,7 @@ class TorchSource:
         check_names(self)
 
     def score_block(self, users: IntArray) -> FloatArray:
-        import torch  # slow to import, and only there where models are
+        import torch  # slow to import, and not part of the base installation
 
         rows = check_users(users, self.n_users)
         if not len(rows):
@@ -67,7 +67,7 @@ class TorchSource:
             wanted = torch.as_tensor(rows, device=self._device())
             block = self._scores(wanted).detach().to(device="cpu", dtype=torch.float32).numpy()
         if block.shape != (len(rows), self.n_items):
-            raise DataError(f"the model must return one row a user and one column an item, "
+            raise DataError(f"the model must return one row per user and one column per item, "
                             f"{(len(rows), self.n_items)}, got {block.shape}")  # fmt: skip
         return np.asarray(block)
 
@@ -93,7 +93,7 @@ class TorchSource:
 
 @contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """The module as it is for prediction, and as it was afterwards."""
+    """Switch a module to prediction, and back afterwards."""
     training = bool(getattr(model, "training", False))
     if training:
         model.eval()

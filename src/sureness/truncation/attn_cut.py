@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class AttnCut(CutPolicy):
-    """Learns from lists of the past where to cut, out of their scores alone.
+    """Learns from past lists where to cut, from their scores alone.
 
-    It needs no probabilities, but many users with labels: it sees users only through the scores of their lists.
+    It needs no probabilities, but many users with labels: a list is known by its scores only.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class AttnCut(CutPolicy):
         Epoch, loss, utility of the users held out for selection, seconds.
     best_epoch_ : int
     best_utility_ : float
-        That of the best epoch; too good by what choosing the epoch has gained.
+        Of the best epoch; optimistic, since the epoch was chosen by it.
 
     Examples
     --------

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 class MtCut(CutPolicy):
     """AttnCut that learns two more tasks: which items are relevant, and to rank those first.
 
-    The other tasks only shape what is shared; sizes come from the cut alone. Parameters that are not listed are those
-    of `AttnCut`.
+    The other tasks only train the shared layers; sizes come from the cut alone. Parameters that are not listed are
+    those of `AttnCut`.
 
     Parameters
     ----------
     experts : int
         Attention stacks that the tasks share.
     relevance_weight, rerank_weight : float
-        What the other tasks count beside the cut.
+        Weights of the other tasks in the loss.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# Sums in any order, but NaN and infinity stay what they are: training that diverged must be seen by its loss.
+# Sums in any order, but NaN and infinity stay what they are: the loss must show that training diverged.
 _FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
 
 

@@ -1,4 +1,4 @@
-"""What one step of training looks at."""
+"""The batches of an epoch: what one step of training learns from."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Batch(NamedTuple):
 
 
 class SoftItems(NamedTuple):
-    """Items with what another model says of them; the learner says sigmoid(slope * score + shift)."""
+    """Items with the soft labels of another model; the learner predicts sigmoid(slope * score + shift)."""
 
     items: IntArray  # (B, n), -1 where there is none
     labels: FloatArray  # (B, n) float32, between 0 and 1
-    weights: FloatArray  # (B, n) float32, what each counts in the loss of its pair
+    weights: FloatArray  # (B, n) float32, weight of each item in the loss of its pair
     slope: float = 1.0
     shift: float = 0.0
 
 
 class PairBatches:
-    """Every positive once an epoch, in random order, each with fresh negatives.
+    """Every positive once per epoch, in random order, each with new negatives.
 
     Users who have seen every item have no negatives and are left out.
     """
@@ -61,7 +61,7 @@ class PairBatches:
 
 
 class UserBatches:
-    """Every user once an epoch, in random order: all positives of each, with negatives for every positive."""
+    """Every user once per epoch, in random order: all positives of each, with negatives for every positive."""
 
     def __init__(self, log: Interactions, settings: Settings) -> None:
         self.log, self.n_negatives = log, settings.negatives

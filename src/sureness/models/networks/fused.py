@@ -31,7 +31,7 @@ def fused_pairwise_step(
     l2 : float
     weights : array of shape (B, n), optional
     soft : SoftItems, optional
-        Another model's opinions, whose loss is added; it is part of what is returned.
+        Soft labels of another model, whose loss is added; the returned loss includes it.
     """
     from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 

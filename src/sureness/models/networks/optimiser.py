@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from sureness._types import FloatArray, IntArray
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps the division finite
-_MANY = 16  # rows are sorted if more than one in so many was touched
+_MANY = 16  # rows are sorted if more than one in 16 was touched
 
 
 class RowBuffer:
-    """One table and its moments as arrays, and where its gradients are summed; only touched rows are ever cleared."""
+    """One table and its moments as arrays, and a buffer that sums its gradients; only touched rows are ever cleared."""
 
     def __init__(self, table: Tensor, moments: tuple[Tensor, Tensor]) -> None:
         self.table, self.first, self.second = (tensor.detach().numpy() for tensor in (table, *moments))
@@ -25,7 +25,7 @@ class RowBuffer:
 class RowAdam:
     """Adam for tables of embeddings: a step costs what its batch touches, not what the tables hold.
 
-    Rows without a gradient keep their values and their moments, so a rarely met item is not moved by old gradients.
+    Rows without a gradient keep their values and their moments, so old gradients do not move a rare item.
     Dense parameters get plain Adam; L2 is part of the loss. On the CPU the rows are moved by compiled code, elsewhere
     (and with `compiled=False`) by torch.
 
@@ -46,12 +46,12 @@ class RowAdam:
 
     @property
     def corrections(self) -> tuple[float, float]:
-        """What the moments are divided by while they are young."""
+        """What Adam divides the moments by, to correct their start at 0."""
         return 1 - FIRST**self.steps, 1 - SECOND**self.steps
 
     @torch.no_grad()
     def step(self) -> None:
-        """Move every parameter that has a gradient, then forget the gradients."""
+        """Move every parameter that has a gradient, then clear the gradients."""
         self.steps += 1
         for name, parameter in self.parameters.items():
             gradient = parameter.grad
@@ -66,7 +66,7 @@ class RowAdam:
             parameter.grad = None
 
     def buffer(self, name: str) -> RowBuffer:
-        """Where the gradients of a table are summed."""
+        """The buffer of a table."""
         if name not in self.buffers:
             self.buffers[name] = RowBuffer(self.parameters[name], self.moments[name])
         return self.buffers[name]
@@ -118,7 +118,7 @@ class RowAdam:
         }
 
     def restore(self, state: dict[str, Tensor], steps: int) -> None:
-        """Go on from saved moments."""
+        """Resume from saved moments."""
         self.steps = steps
         for name, tensor in self.state().items():
             tensor.copy_(state[name])

@@ -14,7 +14,7 @@ _INNER = 2  # the inner width of a layer's network, in multiples of its outer wi
 class ScoreReader(nn.Module):
     """A two-layer Bi-LSTM over the scores of a list: (n, K) scores become (n, K, size) states.
 
-    Half of a state comes from each direction. It knows its rank by having counted.
+    Half of a state comes from each direction; the LSTM counts ranks by itself, so no position is added.
     """
 
     def __init__(self, size: int, dropout: float) -> None:

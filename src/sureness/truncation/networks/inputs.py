@@ -1,4 +1,4 @@
-"""Lists as the tensors that networks read and learn from."""
+"""Lists as tensors, which networks read and learn from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sureness.truncation.scaling import ScoreScale, real_ranks
 
 
 class Inputs(NamedTuple):
-    """What is known of n lists before they are shown."""
+    """What is known about n lists before they are shown."""
 
     scores: Tensor  # (n, width) scaled; 0 behind the end of a list
     lengths: Tensor  # (n,) from 1 to width

@@ -32,14 +32,14 @@ class MtCutNetwork(CutNetwork):
         return self.outputs(inputs)[CUT]
 
     def outputs(self, inputs: Inputs) -> tuple[Tensor, ...]:
-        """What each task says of every rank, in the order of `TASKS`; each (n, K)."""
+        """The outputs of each task at every rank, in the order of `TASKS`; each (n, K)."""
         states, real = self.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
         # A tower is linear, so it may read every expert before they are mixed: the same, without mixing whole states.
         read = torch.stack([self.towers(expert(states, real)) for expert in self.experts], dim=1)  # (n, experts, K, 3)
         return (read * self.mixing(states, real)[:, :, None, :]).sum(dim=1).unbind(dim=-1)
 
     def mixing(self, states: Tensor, real: Tensor) -> Tensor:
-        """How much each task listens to each expert, from the mean state of a list; shape (n, experts, 3)."""
+        """The weight of each expert in each task, from the mean state of a list; shape (n, experts, 3)."""
         mean = states.sum(dim=1) / real.sum(dim=1, keepdim=True)  # states behind the end of a list are 0
         return torch.softmax(self.gates(mean).view(len(states), -1, len(TASKS)), dim=1)
 
