@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,8 @@ from sureness.models.networks.losses import soft_label_loss
 from sureness.models.networks.network import Network
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.state import TrainingState
+
+logger = logging.getLogger(__name__)
 
 _REPORT_SECONDS = 0.2
 
@@ -108,6 +111,7 @@ def train_network(
     state, best = TrainingState(), copied(network)
     if checkpoint is not None and (found := checkpoint.load(network, trainer.optimiser)) is not None:
         best, state = found
+        logger.info("resumed at epoch %d from %s", state.epoch, checkpoint.file.path)
     judged = None if validation is None else judged_users(validation, settings.validation_users, settings.seed)
     shown = _Shown(progress, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
     while state.epoch < settings.epochs and not (validation and state.failures >= settings.patience):
@@ -129,6 +133,7 @@ def train_network(
     network.load_state_dict(best)
     network.eval()
     network.settle()
+    logger.info("trained for %d epochs, the best is %d", state.epoch, state.best_epoch)
     shown.end(state)
     return state
 
