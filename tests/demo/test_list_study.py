@@ -49,7 +49,7 @@ def test_small_domains_have_short_lists():
     assert np.all(page.sizes <= n_items)
 
 
-def test_progress_is_told(world, study):
+def test_progress_names_the_domains(world, study):
     told = []
     share_page_of(world, study, slots=4, progress=lambda *step: told.append(step))
     assert told == [(f"domain {name}", place, 4) for place, name in enumerate(sorted(world.domains))]

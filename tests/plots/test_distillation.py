@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sureness.errors import DataError
+from sureness.errors import ColumnError, EmptyError, SettingError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics import Interval
 from sureness.plots import (
@@ -96,7 +96,7 @@ def test_the_best_epoch_is_ringed_and_unjudged_ones_are_left_out():
     rings = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines if line.get_markersize() == 11]
     assert rings == [(5, 0.3), (0, 0.6)]
     assert ax.get_title(loc="left") == "N@50 on the validation set"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["student", "teacher", "the epoch that is kept"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["student", "teacher", "epoch kept"]
     assert any("each other" in text.get_text() for text in ax.texts)
 
 
@@ -150,16 +150,16 @@ def test_panels_stand_side_by_side():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "error", "word"),
     [
-        (lambda: prepare_rank_differences({}), "one or two comparisons, got 0"),
-        (lambda: prepare_rank_differences(dict.fromkeys("abc", compared([1], [1]))), "one or two comparisons, got 3"),
-        (lambda: prepare_training_curves(history(metric=[None] * 3)), "no epoch of this history was judged"),
-        (lambda: prepare_training_curves(pl.DataFrame({"epoch": [1]})), "history must have the columns epoch, model"),
-        (lambda: prepare_model_comparison({}), "at least one method, got none"),
-        (lambda: draw_side_by_side([]), "at least one panel, got none"),
+        (lambda: prepare_rank_differences({}), SettingError, "got 0"),
+        (lambda: prepare_rank_differences(dict.fromkeys("abc", compared([1], [1]))), SettingError, "got 3"),
+        (lambda: prepare_training_curves(history(metric=[None] * 3)), EmptyError, "epoch"),
+        (lambda: prepare_training_curves(pl.DataFrame({"epoch": [1]})), ColumnError, "history"),
+        (lambda: prepare_model_comparison({}), EmptyError, "method"),
+        (lambda: draw_side_by_side([]), EmptyError, "panel"),
     ],
-)  # fmt: skip
-def test_bad_input_is_refused(wrong, message):
-    with pytest.raises(DataError, match=message):
+)
+def test_bad_input_is_refused(wrong, error, word):
+    with pytest.raises(error, match=word):
         wrong()

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from sureness._registry import find, names
-from sureness.errors import FileError, MissingExtraError
+from sureness.errors import MissingExtraError, OutputError
 from sureness.metrics import Interval, reliability_curve
 from sureness.plots import (
     draw_confidence_by_degree,
@@ -100,7 +100,7 @@ def test_figures_are_written_alike_every_time(tmp_path, ending):
 
 
 def test_other_endings_are_refused(tmp_path):
-    with pytest.raises(FileError, match=r"\.png or \.svg, got 'a\.pdf'"):
+    with pytest.raises(OutputError, match="a.pdf"):
         save_figure(Figure(), tmp_path / "a.pdf")
 
 
@@ -124,7 +124,7 @@ def test_identifiers_of_different_figures_do_not_clash_and_references_are_kept()
     assert set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text)) == set(re.findall(r' id="([^"]+)"', text))
 
 
-def test_a_missing_matplotlib_is_told(monkeypatch):
+def test_a_missing_matplotlib_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'sureness\[plots\]'"):
+    with pytest.raises(MissingExtraError, match="matplotlib"):
         draw_reliability(reliability_curve([0, 1], [0.1, 0.9]))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy.stats import pearsonr
 
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError
 from sureness.plots import (
     draw_list_cut,
     draw_size_by_degree,
@@ -69,7 +69,7 @@ def test_bars_are_coloured_by_what_became_of_the_items():
     assert ax.get_title(loc="left") == "2 items · expected F1 0.400"
 
 
-def test_without_labels_only_the_cut_is_told():
+def test_without_labels_only_the_cut_is_in_the_legend():
     ax = draw_list_cut(prepare_list_cut([0.9, 0.8, 0.7], [0.3, 0.4, 0.3], 1, utility="TP"))
     assert [bars.get_label() for bars in ax.containers] == ["shown", "not shown"]
     assert ax.get_title(loc="left") == "1 item · expected TP 0.300"
@@ -109,17 +109,18 @@ def test_given_axes_are_used():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "error", "word"),
     [
-        (lambda: prepare_size_distributions({}), "at least one policy"),
-        (lambda: prepare_size_distributions({"a": [0.5]}), "a must hold one whole number for each user"),
-        (lambda: prepare_size_distributions({"a": [-1]}), "0 or more"),
-        (lambda: prepare_size_distributions({"a": []}), "shape \\(0,\\)"),
-        (lambda: prepare_size_by_degree([1, 2], [1]), "same users, got 2 and 1"),
-        (lambda: prepare_list_cut([0.5], [0.5], 2), "1 probabilities, 1 utilities and a size of 2"),
-        (lambda: prepare_list_cut([], [], 0), "at least one probability"),
+        (lambda: prepare_size_distributions({}), EmptyError, "policy"),
+        (lambda: prepare_size_distributions({"a": [0.5]}), DataError, "float64"),
+        (lambda: prepare_size_distributions({"a": [-1]}), DataError, "0 or more"),
+        (lambda: prepare_size_distributions({"a": []}), DataError, "shape"),
+        (lambda: prepare_size_by_degree([1, 2], [1]), DataError, "2 and 1"),
+        (lambda: prepare_list_cut([0.5], [0.5], 2), DataError, "size of 2"),
+        (lambda: prepare_list_cut([], [], 0), DataError, "0 probabilities"),
     ],
 )
-def test_bad_input_is_refused(wrong, message):
-    with pytest.raises(DataError, match=message):
+def test_bad_input_is_refused(wrong, error, word):
+    with pytest.raises(error, match=word) as refused:
         wrong()
+    assert refused.type is error

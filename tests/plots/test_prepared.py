@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
-from sureness.errors import DataError
+from sureness.errors import ColumnError, EmptyError, IdError, SettingError
 from sureness.metrics import Interval
 from sureness.plots import (
     prepare_confidence_by_degree,
@@ -60,7 +60,7 @@ def test_fitted_curves_evaluate_every_calibrator_and_count_every_score():
 
 
 def test_fitted_curves_need_a_calibrator():
-    with pytest.raises(DataError, match="at least one calibrator"):
+    with pytest.raises(EmptyError, match="calibrator"):
         prepare_fitted_curves({}, [1.0])
 
 
@@ -106,17 +106,17 @@ def test_many_users_are_drawn_as_a_sample_but_all_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("table", "error", "word"),
     [
-        (pl.DataFrame({"user": [1], "degree": [2]}), "must have the columns user_id, degree, got user, degree"),
-        (pl.DataFrame({"user_id": [1, 1], "degree": [2, 3]}), "one row for each user"),
-        (pl.DataFrame({"user_id": ["a"], "degree": [2]}), "String in the degree table and Int64"),
-        (pl.DataFrame({"user_id": [7], "degree": [2]}), "same user_id"),
+        (pl.DataFrame({"user": [1], "degree": [2]}), ColumnError, "user_id"),
+        (pl.DataFrame({"user_id": [1, 1], "degree": [2, 3]}), IdError, "one row per user"),
+        (pl.DataFrame({"user_id": ["a"], "degree": [2]}), IdError, "String"),
+        (pl.DataFrame({"user_id": [7], "degree": [2]}), IdError, "no user"),
     ],
 )
-def test_degree_tables_that_cannot_be_joined_are_refused(table, message):
+def test_degree_tables_that_cannot_be_joined_are_refused(table, error, word):
     candidates = pl.DataFrame({"user_id": [1], "score": [1.0], "probability": [0.5]})
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(error, match=word):
         prepare_confidence_by_degree(candidates, table)
 
 
@@ -130,9 +130,9 @@ def test_comparison_puts_the_best_first_and_keeps_groups_in_given_order():
 
 
 def test_comparison_needs_methods_and_a_group_for_each():
-    with pytest.raises(DataError, match="at least one method"):
+    with pytest.raises(EmptyError, match="method"):
         prepare_metric_comparison({})
-    with pytest.raises(DataError, match="got none for a"):
+    with pytest.raises(SettingError, match="none for a"):
         prepare_metric_comparison({"a": Interval(0.1, 0.0, 0.2)}, groups={"b": "naive"})
 
 

@@ -16,6 +16,7 @@ from sureness.report import (
     Additions,
     DistilledModels,
     Measuring,
+    PageText,
     TrainingRecord,
     gather_distillation,
     write_distillation_report,
@@ -26,6 +27,7 @@ from sureness.report.formatting import spoken_percent
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.report.test_page import Structure
 
+TEXT = PageText(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
 SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]
 N_USERS, N_ITEMS = 300, 60
 METRICS = ["hit@10", "ndcg@10", "recall@5"]
@@ -222,8 +224,8 @@ def test_the_headline_is_what_the_test_says(found, difference, p_value, words):
 @pytest.mark.parametrize(
     ("difference", "p_value", "words"),
     [
-        (0.02, 0.001, "The teacher gains 0.0200."),
-        (-0.02, 0.001, "The teacher loses 0.0200."),
+        (0.02, 0.001, "The teacher gains 0.0200 H@10."),
+        (-0.02, 0.001, "The teacher loses 0.0200 H@10."),
         (0.02, 0.3, "The teacher shows no clear gain or loss."),
     ],
 )
@@ -254,8 +256,7 @@ def test_two_models_alone_need_no_verdict(models, test):
 def test_a_page_about_distillation_alone(found, tmp_path):
     told = []
     summary = write_distillation_report(
-        tmp_path / "page.html", found, figures_dir=tmp_path / "figures", notes=["a note"],
-        tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
+        tmp_path / "page.html", found, TEXT, figures_dir=tmp_path / "figures", progress=lambda *step: told.append(step),
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
@@ -302,7 +303,7 @@ def test_distillation_stands_beside_calibration(found, material, tmp_path):
 def test_what_is_given_is_escaped(models, test, tmp_path):
     evil = "<script>alert('x')</script> & 確率 $x_1$"
     found = gathered({evil: models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test, about={evil: evil})
-    write_distillation_report(tmp_path / "page.html", found, title=evil, notes=[evil])
+    write_distillation_report(tmp_path / "page.html", found, PageText(title=evil, notes=[evil]))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -15,11 +15,12 @@ from sureness.list_size.policies import BestFixedSize, ExpectedUtility, FixedSiz
 from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.report import Additions, gather_list_sizes, write_list_size_report, write_report
+from sureness.report import Additions, PageText, gather_list_sizes, write_list_size_report, write_report
 from sureness.report.list_cases import choose_users
 from sureness.report.list_headline import list_headline, list_tiles
 from tests.report.test_page import Structure
 
+TEXT = PageText(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
 SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
 
 
@@ -204,8 +205,7 @@ def test_headline_and_tiles_without_labels(recommender):
 def test_a_page_about_lists_alone(found, tmp_path):
     told = []
     summary = write_list_size_report(
-        tmp_path / "page.html", found, figures_dir=tmp_path / "figures", notes=["a note"],
-        tables=[("Mine", "", pl.DataFrame({"a": [1]}))], progress=lambda *step: told.append(step),
+        tmp_path / "page.html", found, TEXT, figures_dir=tmp_path / "figures", progress=lambda *step: told.append(step),
     )  # fmt: skip
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
@@ -222,8 +222,7 @@ def test_a_page_about_lists_alone(found, tmp_path):
     text = re.sub(r"<[^>]*>", " ", page[page.index("<body>") :])
     assert not re.search(r"\b(nan|None)\b", text)
     assert not re.search(r"[a-z][.;](?=[A-Z])|\w\(\d", text)  # words that ran together
-    write_list_size_report(tmp_path / "again.html", found, notes=["a note"],
-                           tables=[("Mine", "", pl.DataFrame({"a": [1]}))])  # fmt: skip
+    write_list_size_report(tmp_path / "again.html", found, TEXT)
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
 
 
@@ -250,7 +249,7 @@ def test_what_is_given_is_escaped(recommender, split, world, tmp_path):
     evil = "<script>alert('x')</script> & 確率 $x_1$"
     items = world.items_table().with_columns(title=pl.lit(evil), domain=pl.lit(evil))
     found = gather_list_sizes(recommender, test=split.test, items=items, n_resamples=20)
-    write_list_size_report(tmp_path / "page.html", found, title=evil, notes=[evil])
+    write_list_size_report(tmp_path / "page.html", found, PageText(title=evil, notes=[evil]))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -21,8 +21,10 @@ def page_table(shared: DomainPage) -> ExtraTable:
         f"shares, which fill all slots (difference {found.difference:+.4f}, p {chance(found.p_value)}, "
         f"{found.n_users:,} users)."
     )
-    table = shared.table.with_columns(pl.col("equal slots", "shared slots").round(2).cast(pl.String))
-    return ExtraTable(f"One page of {shared.slots} slots for {len(shared.domains)} domains", caption, table)
+    slots = pl.col("equal slots", "shared slots").map_elements(lambda mean: f"{mean:.2f}", return_dtype=pl.String)
+    return ExtraTable(
+        f"One page of {shared.slots} slots for {len(shared.domains)} domains", caption, shared.table.with_columns(slots)
+    )
 
 
 def page_row(shared: DomainPage | None) -> JSON:

@@ -1,4 +1,4 @@
-"""Several methods judged by one metric, each with its interval."""
+"""Several methods or models compared by one metric, each with its interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.metrics.intervals import Interval
 from sureness.plots.style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
 
@@ -21,7 +21,7 @@ _GROUP_COLOURS = (BLUE, ORANGE, GREY, INK)
 
 @dataclass(frozen=True, eq=False)
 class MetricComparison:
-    """One value with interval for every method, the best (smallest) first."""
+    """One value with its interval per method, the best first."""
 
     metric: str
     names: tuple[str, ...]
@@ -35,15 +35,15 @@ class MetricComparison:
 def prepare_metric_comparison(
     intervals: Mapping[str, Interval], *, groups: Mapping[str, str] | None = None, metric: str = "ECE"
 ) -> MetricComparison:
-    """Put methods in order of a metric.
+    """Sort methods by a metric, the smallest value first.
 
     Parameters
     ----------
     intervals : mapping of method to Interval
     groups : mapping of method to group, optional
-        For example which methods are naive and which unbiased; groups are coloured in order of their first method.
+        Such as naive and unbiased methods; each group has its colour, in the order of their first methods.
     metric : str
-        What the axis is called.
+        Label of the axis.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def prepare_metric_comparison(
     (('beta', 'platt'), array([0.01, 0.03]))
     """
     if not intervals:
-        raise DataError("a comparison needs at least one method, got none; give a dictionary of name: Interval")
+        raise EmptyError("a comparison needs at least one method, got none; give a dictionary of name: Interval")
     lacking = [name for name in intervals if groups is not None and name not in groups]
     if lacking:
-        raise DataError(f"every method needs a group, got none for {', '.join(lacking)}; name it or give no groups")
+        raise SettingError(f"every method needs a group, got none for {', '.join(lacking)}; name it or give no groups")
     names = sorted(intervals, key=lambda name: intervals[name].value)
     group_names = tuple(dict.fromkeys(groups[name] for name in intervals)) if groups else ()
     return MetricComparison(
@@ -69,8 +69,19 @@ def prepare_metric_comparison(
     )
 
 
-def draw_metric_comparison(comparison: MetricComparison, *, bars: str = "95% interval", ax: Axes | None = None) -> Axes:
-    """Draw a dot with its interval for every method, the best on top; `bars` says what the intervals are.
+def draw_metric_comparison(
+    comparison: MetricComparison, *, bars: str = "95% interval", what: str = "method", ax: Axes | None = None
+) -> Axes:
+    """Draw a dot with its interval per method, the best on top.
+
+    Parameters
+    ----------
+    comparison : MetricComparison
+    bars : str
+        What the intervals are.
+    what : str
+        What is compared: methods, models and so on, in the singular.
+    ax : matplotlib Axes, optional
 
     Examples
     --------
@@ -89,7 +100,7 @@ def draw_metric_comparison(comparison: MetricComparison, *, bars: str = "95% int
         _scale(drawn, comparison)
         drawn.grid(visible=False, axis="y")
         drawn.tick_params(axis="y", length=0)
-        drawn.set_title(f"{comparison.metric} of every method")
+        drawn.set_title(f"{comparison.metric} of every {what}")
         if comparison.group_names:
             legend_above(drawn, len(comparison.group_names))
     return drawn
@@ -107,7 +118,7 @@ def _draw_group(ax: Axes, comparison: MetricComparison, group: int) -> None:
 
 
 def _scale(ax: Axes, comparison: MetricComparison) -> None:
-    """From 0; where methods differ by an order of magnitude, by square roots, so that the good ones come apart."""
+    """An axis from 0, with a square-root scale if methods differ by an order of magnitude, to tell the best apart."""
     top = 1.05 * float(max(comparison.high.max(), comparison.value.max(), 1e-9))
     ax.set_xlim(0, top)
     ax.locator_params(axis="x", nbins=5)

@@ -1,4 +1,4 @@
-"""Is the recommender surer about users it knows better? Confidence of the top items against the user's degree."""
+"""Is the recommender more confident about users it knows better? Confidence against number of interactions."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
-from sureness.plots.style import BLUE, ORANGE, drawing, require_matplotlib
+from sureness.errors import IdError
+from sureness.plots.degrees import correlation, is_skewed, log_axis, sample_of_users, written_correlation
+from sureness.plots.style import BLUE, ORANGE, drawing
 from sureness.plots.tables import require_columns, with_ids_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_POINTS = 2_000  # more users than this are drawn as a sample
-_N_TREND = 10
+_N_TREND = 10  # groups of users in the line of means
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceByDegree:
-    """Mean probability of each user's top items beside the number of interactions the recommender saw of them."""
+    """Mean probability of each user's top items, and the user's number of training interactions."""
 
-    degree: FloatArray  # (n_drawn,) a sample of the users where there are many
+    degree: FloatArray  # (n_drawn,) of all users, or of a sample if there are many
     confidence: FloatArray  # (n_drawn,)
     trend_degree: FloatArray  # (n_groups,) mean degree of groups of users with similar degrees
     trend_confidence: FloatArray  # (n_groups,) and their mean confidence
-    n: int  # how many top items count
+    n: int  # number of top items
     n_users: int
-    correlation: float  # Pearson, over all users; NaN when degree or confidence does not vary
-    log_degree: bool  # whether the degrees are so skewed that a logarithmic axis shows them better
+    correlation: float  # Pearson, over all users; NaN if degree or confidence does not vary
+    log_degree: bool  # whether a logarithmic axis shows the degrees better
 
 
 def prepare_confidence_by_degree(
     candidates: pl.DataFrame, user_degree: pl.DataFrame, *, n: int = 10, seed: int = 0
 ) -> ConfidenceByDegree:
-    """Mean top-n probability of every user, and how it goes with the user's degree.
+    """Mean top-n probability of every user, and its correlation with the user's degree.
 
     Parameters
     ----------
     candidates : DataFrame with user_id, score, probability
     user_degree : DataFrame with user_id, degree
-        Users that are in one table only are left out.
+        Users that are missing from either table are left out.
     n : int
     seed : int
-        Which users are drawn where they are too many to draw all.
+        Seed of the sample of users, if there are too many to draw all.
 
     Examples
     --------
@@ -58,13 +58,13 @@ def prepare_confidence_by_degree(
     require_columns(candidates, ("user_id", "score", "probability"), "the candidates")
     require_columns(user_degree, ("user_id", "degree"), "the degree table")
     if user_degree["user_id"].is_duplicated().any():
-        raise DataError("the degree table must have one row for each user, got users with several; sum them first")
+        raise IdError("the degree table must have one row per user, got users with several; sum them first")
     degrees = with_ids_of(user_degree, candidates, ["user_id"], "the degree table")
     users = _mean_top(candidates, n).join(degrees, on="user_id", how="inner").sort("user_id")
     if users.is_empty():
-        raise DataError("no user of the degree table is among the candidates; check that both use the same user_id")
+        raise IdError("no user of the degree table is among the candidates; check that both use the same user_id")
     degree, confidence = users["degree"].cast(pl.Float64).to_numpy(), users["confidence"].to_numpy()
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(users))[:_MOST_POINTS])
+    drawn = sample_of_users(len(users), seed)
     groups = np.array_split(np.argsort(degree, kind="stable"), min(_N_TREND, len(users)))
     return ConfidenceByDegree(
         degree=degree[drawn],
@@ -73,54 +73,37 @@ def prepare_confidence_by_degree(
         trend_confidence=np.array([confidence[group].mean() for group in groups]),
         n=n,
         n_users=len(users),
-        correlation=_pearson(degree, confidence),
-        log_degree=bool(degree.min() >= 1 and degree.max() > 5 * np.median(degree)),
+        correlation=correlation(degree, confidence),
+        log_degree=is_skewed(degree),
     )
 
 
 def draw_confidence_by_degree(data: ConfidenceByDegree, *, ax: Axes | None = None) -> Axes:
-    """Draw every user as a point, and the mean over groups of similar degree as a line.
+    """Draw every user as a point, and the means of groups with similar degrees as a line.
 
     Examples
     --------
     >>> candidates = pl.DataFrame({"user_id": [1, 2], "score": [2.0, 1.5], "probability": [0.6, 0.3]})
     >>> data = prepare_confidence_by_degree(candidates, pl.DataFrame({"user_id": [1, 2], "degree": [5, 5]}))
     >>> draw_confidence_by_degree(data).get_title(loc="left")
-    'Confidence and degree · no correlation to measure'
+    'Confidence by interactions · no correlation to measure'
     """
     with drawing(ax, (4.6, 3.6)) as drawn:
-        drawn.scatter(data.degree, data.confidence, s=11, color=BLUE, alpha=0.28, linewidths=0, label="a user")
+        drawn.scatter(data.degree, data.confidence, s=11, color=BLUE, alpha=0.28, linewidths=0, label="one user")
         drawn.plot(
             data.trend_degree, data.trend_confidence, color=ORANGE, linewidth=1.8, marker="o", markersize=4.5,
             markeredgecolor="white", label="mean of similar users",
         )  # fmt: skip
         if data.log_degree:
-            _log_axis(drawn)
+            log_axis(drawn, data.degree)
         drawn.set(xlabel="interactions of the user in training", ylabel=f"mean probability of the top {data.n}")
         drawn.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         drawn.set_ylim(0, min(1.0, 1.25 * float(data.confidence.max()) + 0.02))
         drawn.legend(loc="upper left", ncols=2, handlelength=1.4)
-        known = np.isfinite(data.correlation)
-        found = f"Pearson r = {data.correlation:.2f}" if known else "no correlation to measure"
-        drawn.set_title(f"Confidence and degree · {found}")
+        drawn.set_title(f"Confidence by interactions · {written_correlation(data.correlation)}")
     return drawn
 
 
 def _mean_top(candidates: pl.DataFrame, n: int) -> pl.DataFrame:
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id")
     return candidates.filter(rank <= n).group_by("user_id").agg(confidence=pl.col("probability").mean())
-
-
-def _pearson(x: FloatArray, y: FloatArray) -> float:
-    x, y = x - x.mean(), y - y.mean()
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    rounding = 1e-12 * len(x)  # what is left of a constant after its mean is taken off
-    return float(x @ y) / scale if scale > rounding else float("nan")
-
-
-def _log_axis(ax: Axes) -> None:
-    ticker = require_matplotlib().ticker
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    ax.xaxis.set_minor_formatter(ticker.NullFormatter())

@@ -1,4 +1,4 @@
-"""Teacher and student beside each other: how they rank the same items, and how they learn."""
+"""Teacher and student compared: how they rank the same items, and how they learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics.intervals import Interval
 from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
@@ -41,9 +41,9 @@ ROLE_MARKERS = {"student": "o", "teacher": "s"}
 
 @dataclass(frozen=True, eq=False)
 class RankDifferences:
-    """Sorted rank differences of one or two comparisons, such as before and after the distillation."""
+    """Sorted rank differences of one or two comparisons, such as before and after distillation."""
 
-    curves: dict[str, FloatArray]  # name -> (n_points,) rising, as shares of the items
+    curves: dict[str, FloatArray]  # name -> (n_points,) increasing, as shares of the catalogue
     average: dict[str, float]  # average rank difference of each
     student_better: dict[str, float]  # share of the interactions above zero
 
@@ -56,7 +56,7 @@ def prepare_rank_differences(comparisons: Mapping[str, RankComparison], *, n_poi
     comparisons : mapping of name to RankComparison
         At most two; the last one is the main one.
     n_points : int
-        At most so many points of each curve.
+        Largest number of points per curve.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def prepare_rank_differences(comparisons: Mapping[str, RankComparison], *, n_poi
     [-0.6, 0.2]
     """
     if not 1 <= len(comparisons) <= 2:
-        raise DataError(f"rank differences are drawn for one or two comparisons, got {len(comparisons)}")
+        raise SettingError(f"rank differences are drawn for one or two comparisons, got {len(comparisons)}")
     return RankDifferences(
         curves={name: found.curve(n_points) for name, found in comparisons.items()},
         average={name: found.average_difference for name, found in comparisons.items()},
@@ -74,9 +74,9 @@ def prepare_rank_differences(comparisons: Mapping[str, RankComparison], *, n_poi
 
 
 def draw_rank_differences(differences: RankDifferences, *, ax: Axes | None = None) -> Axes:
-    """Draw the sorted rank differences as filled areas: the smaller the area, the more the two agree.
+    """Draw the sorted rank differences as filled areas: the smaller the area, the better the models agree.
 
-    The few largest differences may reach beyond the figure.
+    The largest 2% of the differences may be cut off.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def draw_rank_differences(differences: RankDifferences, *, ax: Axes | None = Non
 
 
 def _reach(curve: FloatArray) -> float:
-    """How high the axis goes: all but the outermost 2% of a curve fit."""
+    """Upper end of the axis: all but the outermost 2% of a curve fit."""
     return 1.15 * float(np.quantile(np.abs(curve), 0.98))
 
 
 def draw_rank_scatter(scatter: RankScatter, *, ax: Axes | None = None) -> Axes:
-    """Draw each item that one of the models would show at its rank in both.
+    """Draw the items that either model ranks high, at their ranks in both.
 
     Examples
     --------
@@ -134,32 +134,32 @@ def draw_rank_scatter(scatter: RankScatter, *, ax: Axes | None = None) -> Axes:
         for axis in (drawn.xaxis, drawn.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         drawn.locator_params(axis="both", nbins=5, integer=True)
-        drawn.set_title("Items that each would show")
+        drawn.set_title("Items that either model ranks high")
         legend_above(drawn, 2)
     return drawn
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingCurves:
-    """The metric of both models, epoch by epoch."""
+    """The metric of both models by epoch."""
 
     epochs: dict[str, FloatArray]  # model -> (n,) epochs that were judged
     values: dict[str, FloatArray]  # model -> (n,)
-    warm_up: int  # epochs before the models began to listen to each other
+    warm_up: int  # epochs before the models began to learn from each other
     metric: str
 
 
 def prepare_training_curves(history: pl.DataFrame, *, warm_up: int = 0, metric: str = "metric") -> TrainingCurves:
-    """Take the judged epochs out of `BidirectionalDistillation.history_`.
+    """Select the judged epochs of `BidirectionalDistillation.history_`.
 
     Parameters
     ----------
     history : DataFrame with epoch, model and metric
         Epochs that were not judged have no metric.
     warm_up : int
-        Epochs that the models spent alone.
+        Epochs in which the models were trained alone.
     metric : str
-        What the axis is called.
+        Label of the axis.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def prepare_training_curves(history: pl.DataFrame, *, warm_up: int = 0, metric: 
     require_columns(history, ("epoch", "model", "metric"), "history")
     judged = history.filter(pl.col("metric").is_not_null()).sort("epoch")
     if not judged.height:
-        raise DataError("no epoch of this history was judged; fit with a validation set to see how models learn")
+        raise EmptyError("no epoch of this history was judged; fit with a validation set to see how models learn")
     parts = {str(name): judged.filter(model=name) for name in judged["model"].unique(maintain_order=True)}
     return TrainingCurves(
         epochs={name: part["epoch"].to_numpy().astype(np.float64) for name, part in parts.items()},
@@ -181,13 +181,13 @@ def prepare_training_curves(history: pl.DataFrame, *, warm_up: int = 0, metric: 
 
 
 def draw_training_curves(curves: TrainingCurves, *, ax: Axes | None = None) -> Axes:
-    """Draw the metric of both models; the best epoch of each, which is kept, is ringed.
+    """Draw the metric of both models; a ring marks the best epoch of each, which is kept.
 
     Examples
     --------
     >>> history = pl.DataFrame({"epoch": [0, 5], "model": ["student"] * 2, "metric": [0.1, 0.2]})
     >>> [text.get_text() for text in draw_training_curves(prepare_training_curves(history)).get_legend().get_texts()]
-    ['student', 'the epoch that is kept']
+    ['student', 'epoch kept']
     """
     with drawing(ax, (4.6, 3.7)) as drawn:
         for place, (name, epochs) in enumerate(curves.epochs.items()):
@@ -197,7 +197,7 @@ def draw_training_curves(curves: TrainingCurves, *, ax: Axes | None = None) -> A
             drawn.plot(epochs, values, color=colour, marker=marker, markersize=4, linewidth=1.6, label=short_name(name))
             drawn.axhline(values[0], color=colour, linewidth=1.0, linestyle=DASHES[2])
             best = int(np.argmax(values))
-            label = "the epoch that is kept" if place == len(curves.epochs) - 1 else None
+            label = "epoch kept" if place == len(curves.epochs) - 1 else None
             drawn.plot(epochs[best], values[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=INK,
                        label=label)  # fmt: skip
         if curves.warm_up:
@@ -215,7 +215,7 @@ def draw_training_curves(curves: TrainingCurves, *, ax: Axes | None = None) -> A
 def prepare_model_comparison(
     intervals: Mapping[str, Interval], *, groups: Mapping[str, str] | None = None, metric: str = "H@50"
 ) -> MetricComparison:
-    """Put models in order of a metric of which more is better, ready for `draw_metric_comparison`.
+    """Sort models by a metric for `draw_metric_comparison`, the largest value first.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def draw_side_by_side(draws: Sequence[Callable[..., Axes]], *, panel: tuple[floa
     2
     """
     if not draws:
-        raise DataError("a figure needs at least one panel, got none; give functions that take ax")
+        raise EmptyError("a figure needs at least one panel, got none; give functions that take ax")
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):
         figure: Figure = matplotlib.figure.Figure(figsize=(panel[0] * len(draws), panel[1]), layout="constrained")

@@ -1,4 +1,4 @@
-"""How the scores of positives and negatives are distributed."""
+"""Distributions of the scores of positives and negatives."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def prepare_score_distributions(
 
 
 def draw_score_distributions(distributions: ScoreDistributions, *, ax: Axes | None = None) -> Axes:
-    """Draw the densities of both classes over each other.
+    """Draw the densities of both classes in one figure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One user's list: how likely each item is, what each size is expected to be worth, and where the list is cut."""
+"""One user's list: the probability of each item, the expected utility of each size, and the cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sureness.plots.style import BLUE, GREY, INK, LIGHT_BLUE, LIGHT_GREY, ORANGE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BEYOND = 6  # items behind the cut that are drawn at least, where there are so many
+_BEYOND = 6  # items after the cut that are drawn, if there are as many
 _FEWEST = 12
 
 
@@ -25,15 +25,15 @@ class ListCut:
 
     probability: FloatArray  # (n_drawn,)
     expected: FloatArray  # (n_drawn,) expected utility of the first 1, 2, ... items
-    size: int  # how many are shown; 0: none
-    hits: BoolArray | None  # (n_drawn,) which items turned out to be relevant; None: not known
-    utility: str  # what it is called
+    size: int  # number of shown items
+    hits: BoolArray | None  # (n_drawn,) which items turned out to be relevant; None: unknown
+    utility: str  # its name
 
 
 def prepare_list_cut(
     probability: ArrayLike, expected: ArrayLike, size: int, *, hits: ArrayLike | None = None, utility: str = "F1"
 ) -> ListCut:
-    """Take the candidates of a user up to a few behind the cut.
+    """Select the candidates of a user up to a few after the cut.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def prepare_list_cut(
     expected : array-like of shape (n_sizes,)
         Expected utility of lists of 1, 2, ... items.
     size : int
-        How many items are shown.
+        Number of shown items.
     hits : array-like of shape (n_candidates,), optional
     utility : str
 
@@ -65,7 +65,7 @@ def prepare_list_cut(
 
 
 def draw_list_cut(cut: ListCut, *, ax: Axes | None = None) -> Axes:
-    """Draw the items as bars with the cut between them, and over them what each size is expected to be worth.
+    """Draw the items as bars with the cut between them, and the expected utility of each size as a curve.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def draw_list_cut(cut: ListCut, *, ax: Axes | None = None) -> Axes:
         drawn.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}%")
         drawn.locator_params(axis="y", nbins=5)
         drawn.grid(visible=False, axis="x")
-        drawn.set_xlabel("rank; items in the list")
+        drawn.set_xlabel("rank, or list size")
         drawn.locator_params(axis="x", integer=True)
         drawn.axvline(cut.size + 0.5, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
         _draw_curve(drawn, cut, ranks)
@@ -93,7 +93,7 @@ def draw_list_cut(cut: ListCut, *, ax: Axes | None = None) -> Axes:
 
 
 def _draw_bars(ax: Axes, cut: ListCut, ranks: IntArray) -> None:
-    """What is shown in blue, what is not in grey; hits are full, the rest is pale."""
+    """Shown items in blue, the others in grey; hits are dark, the rest pale."""
     shown = ranks <= cut.size
     if cut.hits is None:
         kinds = [(shown, BLUE, "shown"), (~shown, LIGHT_GREY, "not shown")]
@@ -110,7 +110,7 @@ def _draw_bars(ax: Axes, cut: ListCut, ranks: IntArray) -> None:
 
 
 def _draw_curve(ax: Axes, cut: ListCut, ranks: IntArray) -> None:
-    """Expected utility over k on the right axis, with a dot on the chosen size."""
+    """Expected utility by list size on the right axis, with a dot on the chosen size."""
     right = ax.twinx()
     right.plot(ranks, cut.expected, color=ORANGE, linewidth=1.8)
     if cut.size:

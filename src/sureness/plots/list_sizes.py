@@ -1,4 +1,4 @@
-"""How long the lists are that policies choose, and how long for users the recommender knows well."""
+"""How long the lists of several policies are, and how list size depends on the number of interactions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError
+from sureness.plots.degrees import correlation, is_skewed, log_axis, sample_of_users, written_correlation
 from sureness.plots.style import BLUE, CYCLE, DASHES, ORANGE, drawing, legend_above, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_POINTS = 2_000  # more users than this are drawn as a sample
-_MOST_IN_A_ROW = 3  # names of policies above the figure
+_MOST_IN_A_ROW = 3  # names of policies above the figure; more go into it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ def prepare_size_distributions(sizes: Mapping[str, ArrayLike]) -> SizeDistributi
     """
     checked = {name: _whole(values, name) for name, values in sizes.items()}
     if not checked:
-        raise DataError("a figure of list sizes needs at least one policy, got none; give {name: sizes}")
+        raise EmptyError("a figure of list sizes needs at least one policy, got none; give {name: sizes}")
     longest = max(int(values.max()) for values in checked.values())
     return SizeDistributions(
         shares={name: np.bincount(values, minlength=longest + 1) / len(values) for name, values in checked.items()},
@@ -54,7 +54,7 @@ def prepare_size_distributions(sizes: Mapping[str, ArrayLike]) -> SizeDistributi
 def draw_size_distributions(distributions: SizeDistributions, *, ax: Axes | None = None) -> Axes:
     """Draw the share of users with each list size, the main policy filled and the others as lines.
 
-    Shares are drawn by their square roots, so that the rare sizes can be seen beside a common one.
+    The share axis has a square-root scale, so that rare sizes remain visible beside common ones.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def draw_size_distributions(distributions: SizeDistributions, *, ax: Axes | None
         _square_root_axis(drawn, max(float(share.max()) for share in distributions.shares.values()))
         first = min(int(np.flatnonzero(share)[0]) for share in distributions.shares.values())
         drawn.set(xlim=(first - 0.7, len(edges) - 1.3), xlabel="items in the list", ylabel="users (square-root scale)")
-        drawn.set_title("Sizes of the lists, and their means")
+        drawn.set_title("List sizes, with their means")
         if len(distributions.shares) <= _MOST_IN_A_ROW:
             legend_above(drawn, len(distributions.shares))
         else:
@@ -84,26 +84,26 @@ def draw_size_distributions(distributions: SizeDistributions, *, ax: Axes | None
 
 @dataclass(frozen=True, eq=False)
 class SizeByDegree:
-    """The size of each user's list beside the number of interactions that are known of the user."""
+    """The size of each user's list, and the user's number of known interactions."""
 
-    degree: FloatArray  # (n_drawn,) a sample of the users where there are many
+    degree: FloatArray  # (n_drawn,) of all users, or of a sample if there are many
     size: FloatArray  # (n_drawn,)
     sizes: IntArray  # (n_sizes,) the sizes that occur
     mean_degree: FloatArray  # (n_sizes,) mean degree of the users with lists of that size
     n_users: int
-    correlation: float  # Pearson, over all users; NaN when degree or size does not vary
-    log_degree: bool  # whether the degrees are so skewed that a logarithmic axis shows them better
+    correlation: float  # Pearson, over all users; NaN if degree or size does not vary
+    log_degree: bool  # whether a logarithmic axis shows the degrees better
 
 
 def prepare_size_by_degree(sizes: ArrayLike, degree: ArrayLike, *, seed: int = 0) -> SizeByDegree:
-    """How list sizes go with the users' degrees.
+    """List sizes by the users' degrees.
 
     Parameters
     ----------
     sizes, degree : array-like of shape (n_users,)
         Whole numbers.
     seed : int
-        Which users are drawn where they are too many to draw all.
+        Seed of the sample of users, if there are too many to draw all.
 
     Examples
     --------
@@ -116,15 +116,15 @@ def prepare_size_by_degree(sizes: ArrayLike, degree: ArrayLike, *, seed: int = 0
         raise DataError(f"sizes and degree must belong to the same users, got {len(chosen):,} and {len(known):,}")
     x, y = known.astype(np.float64), chosen.astype(np.float64)
     there, place = np.unique(chosen, return_inverse=True)
-    drawn = np.sort(np.random.default_rng(seed).permutation(len(x))[:_MOST_POINTS])
+    drawn = sample_of_users(len(x), seed)
     return SizeByDegree(
         degree=x[drawn],
         size=y[drawn],
         sizes=there,
         mean_degree=np.bincount(place, x) / np.bincount(place),
         n_users=len(x),
-        correlation=_correlation(x, y),
-        log_degree=bool(known.min() >= 1 and known.max() > 5 * np.median(known)),
+        correlation=correlation(x, y),
+        log_degree=is_skewed(x),
     )
 
 
@@ -134,22 +134,20 @@ def draw_size_by_degree(data: SizeByDegree, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> draw_size_by_degree(prepare_size_by_degree([1, 3, 3], [10, 20, 40])).get_title(loc="left")
-    'List size and degree · Pearson r = 0.76'
+    'List size by interactions · Pearson r = 0.76'
     """
     with drawing(ax, (4.6, 3.7)) as drawn:
-        drawn.scatter(data.degree, data.size, s=11, color=BLUE, alpha=0.28, linewidths=0, label="a user")
+        drawn.scatter(data.degree, data.size, s=11, color=BLUE, alpha=0.28, linewidths=0, label="one user")
         drawn.plot(
             data.mean_degree, data.sizes, "o", color=ORANGE, markersize=5, markeredgecolor="white",
-            label="mean degree of each size",
+            label="mean of each size",
         )  # fmt: skip
         if data.log_degree:
-            _log_axis(drawn, data.degree)
+            log_axis(drawn, data.degree)
         drawn.set(xlabel="known interactions of the user", ylabel="items in the list")
         drawn.set_ylim(min(0.0, float(data.sizes[0]) - 0.5), 1.06 * float(data.sizes[-1]) + 0.5)
         drawn.locator_params(axis="y", integer=True)
-        known = np.isfinite(data.correlation)
-        found = f"Pearson r = {data.correlation:.2f}" if known else "no correlation to measure"
-        drawn.set_title(f"List size and degree · {found}")
+        drawn.set_title(f"List size by interactions · {written_correlation(data.correlation)}")
         legend_above(drawn, 2)
     return drawn
 
@@ -162,19 +160,6 @@ def _whole(values: ArrayLike, name: str) -> IntArray:
             f"shape {numbers.shape}"
         )
     return numbers.astype(np.int64)
-
-
-def _correlation(x: FloatArray, y: FloatArray) -> float:
-    varying = x.min() < x.max() and y.min() < y.max()
-    return float(np.corrcoef(x, y)[0, 1]) if varying else float("nan")
-
-
-def _log_axis(ax: Axes, values: FloatArray) -> None:
-    ax.set_xscale("log")
-    ticks = [first * 10**power for power in range(10) for first in (1, 2, 5)]
-    shown = [tick for tick in ticks if values.min() <= tick <= values.max()]
-    ax.set_xticks(shown, [f"{tick:,}" for tick in shown])
-    ax.minorticks_off()
 
 
 def _square_root_axis(ax: Axes, top: float) -> None:

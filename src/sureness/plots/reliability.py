@@ -1,4 +1,4 @@
-"""The reliability diagram: promised against observed, with the gap in orange."""
+"""The reliability diagram: predicted against observed frequency, with the gap in orange."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def draw_reliability(
     error: float | None = None,
     compact: bool = False,
 ) -> Axes:
-    """Draw a reliability curve as bars, with the gap to what was promised.
+    """Draw a reliability curve as bars, with the gap to the prediction.
 
     Parameters
     ----------
     curve : ReliabilityCurve
-        From `sureness.reliability_curve`, in either reading.
+        From `sureness.reliability_curve`, as frequency or accuracy.
     ax : matplotlib Axes, optional
         By default those of a new figure.
     title : str, optional
-        What was judged; the ECE follows it.
+        What was judged; the ECE is added.
     error : float, optional
-        The ECE to show, where it was measured with other bins than the diagram's.
+        The ECE to show, if it was measured with other bins than the diagram's.
     compact : bool
         A small version without legend, for many diagrams side by side.
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from sureness.artefacts.files import replacing
-from sureness.errors import FileError
+from sureness.errors import OutputError
 from sureness.plots.style import SETTINGS, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""What a page and the figures in it are set in; single quotes only, so that it fits in an attribute."""
+"""Fonts of a page and its figures; single quotes only, so that the text fits in an attribute."""
 
 _REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
-_NOT_FOR_PAGES = re.compile(  # rules in the style element would hold for the whole page
+_NOT_FOR_PAGES = re.compile(  # rules in the style element would apply to the whole page
     r"<metadata>.*?</metadata>\s*|<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", re.DOTALL
 )
 _FAMILY = re.compile(r"(font(?:-family)?: [^;\"]*?)'?DejaVu Sans'?(?:, sans-serif)?")
@@ -32,7 +32,7 @@ _PREFIXED = re.compile(r'(id="|url\(#|href="#)')
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as PNG or SVG, by the ending of the name; whole or not at all.
+    """Write a figure as PNG or SVG, by the ending of the name; an existing file is replaced in one step.
 
     Examples
     --------
@@ -43,14 +43,16 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     ending = target.suffix.lower().removeprefix(".")
     if ending not in ("png", "svg"):
-        raise FileError(f"a figure can be written as .png or .svg, got {target.name!r}; change the ending of the name")
+        raise OutputError(
+            f"a figure can be written as .png or .svg, got {target.name!r}; change the ending of the name"
+        )
     with replacing(target) as temporary:
         temporary.write_bytes(_svg(figure).encode() if ending == "svg" else _rendered(figure, "png"))
     return target
 
 
 def figure_svg(figure: Figure, *, label: str | None = None) -> str:
-    """A figure as an SVG element to be put into a page.
+    """A figure as an SVG element of a page.
 
     No XML header, no fixed size, the fonts of the page; the same figure always gives the same text. Identifiers start
     with a digest of the figure, so that several figures can share a page.
@@ -59,7 +61,7 @@ def figure_svg(figure: Figure, *, label: str | None = None) -> str:
     ----------
     figure : matplotlib Figure
     label : str, optional
-        What the figure shows, for those who cannot see it.
+        Alternative text.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def _rendered(figure: Figure, kind: str) -> bytes:
 
 @contextmanager
 def _missing_glyphs_allowed() -> Iterator[None]:
-    """Names in scripts that the measuring font lacks are drawn as boxes in PNG and rightly in SVG: no need to warn."""
+    """Silence warnings about missing glyphs: browsers draw them in SVG, and PNG shows boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield

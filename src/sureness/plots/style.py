@@ -1,4 +1,4 @@
-"""One look for all figures: white, few lines, blue for what holds, orange for gaps, greys for the rest."""
+"""One style for all figures: white, few lines, blue for results, orange for gaps, greys for the rest."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from sureness.errors import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 BLUE, LIGHT_BLUE, ORANGE = "#2463b4", "#9dbfe6", "#e07a1f"
 INK, GREY, LIGHT_GREY, PALE = "#1f2933", "#6b7783", "#b8c0c8", "#e6e9ed"
-CYCLE = (BLUE, ORANGE, "#0f8b8d", "#8a5aa8", "#8c6d31", "#4a5560")  # told apart by every common kind of sight
+CYCLE = (BLUE, ORANGE, "#0f8b8d", "#8a5aa8", "#8c6d31", "#4a5560")  # distinguishable with colour blindness
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.2, 1.4)), (0, (6, 2, 1.2, 2)))
 MARKERS = ("o", "s", "D", "^")
 
 SETTINGS: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib, and is wide: other fonts fit where it fits
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib and is wide: what fits in it fits in other fonts
     "font.size": 9.5,
     "text.color": INK,
     "text.parse_math": False,  # names may hold dollar signs
@@ -69,14 +70,14 @@ def require_matplotlib(what: str = "drawing") -> ModuleType:
 
 @contextmanager
 def drawing(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-    """The given axes, or those of a new figure of this size in inches; in the look of the package."""
+    """The given axes, or those of a new figure of this size in inches, in the style of the package."""
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):
         yield ax if ax is not None else matplotlib.figure.Figure(figsize=size, layout="constrained").add_subplot()
 
 
 def strip_below(ax: Axes, label: str, *, height: float = 0.13) -> Axes:
-    """A low panel under the axes that shares their x axis and takes over its numbers; for counts."""
+    """A low panel for counts under the axes, which shares their x axis and shows its numbers."""
     strip = ax.inset_axes((0.0, -height - 0.035, 1.0, height), sharex=ax)
     ax.tick_params(axis="x", labelbottom=False, length=0)
     strip.set_yticks([])
@@ -87,7 +88,7 @@ def strip_below(ax: Axes, label: str, *, height: float = 0.13) -> Axes:
 
 
 def legend_above(ax: Axes, n_entries: int) -> None:
-    """A legend in one row between title and axes, where it hides nothing."""
+    """A legend in one row between title and axes, where it covers nothing."""
     ax.set_title(ax.get_title(loc="left"), pad=25)
     ax.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=n_entries, borderaxespad=0.35, borderpad=0.1,
@@ -95,14 +96,14 @@ def legend_above(ax: Axes, n_entries: int) -> None:
     )  # fmt: skip
 
 
-def percent_axis(axis: Any, *, step: float = 0.2) -> None:
+def percent_axis(axis: Axis, *, step: float = 0.2) -> None:
     """Ticks from 0% to 100%."""
     ticks = np.arange(0, 1 + step / 2, step)
     axis.set_ticks(ticks, [f"{tick:.0%}" for tick in ticks])
 
 
 def short_name(name: str, most: int = 26) -> str:
-    """A name that leaves room for the figure.
+    """A name cut to a length that leaves room for the figure.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def short_count(count: float) -> str:
 
 
 def spread_edges(values: FloatArray, n_bins: int) -> FloatArray:
-    """Edges of equal bins over the middle 99.9% of the values, so that one outlier does not flatten the rest."""
+    """Edges of equal bins over the middle 99.9% of the values, so that one outlier cannot flatten the rest."""
     low, high = (float(edge) for edge in np.quantile(values, [0.0005, 0.9995]))
     if not high > low:
         low, high = low - 0.5, high + 0.5
@@ -139,6 +140,6 @@ def spread_edges(values: FloatArray, n_bins: int) -> FloatArray:
 
 
 def weights_in_bins(values: FloatArray, weight: FloatArray | None, edges: FloatArray) -> FloatArray:
-    """Weight of the values in every bin; what lies outside belongs to the end bins."""
+    """Weight of the values in every bin; values outside count in the end bins."""
     counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges, weights=weight)
     return counts.astype(np.float64)

@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "figures": ["PageFigure", "Plan"],
         "findings": ["Finding"],
         "formatting": ["MISSING", "chance", "count", "error", "percent", "plain", "points", "spoken_percent"],
-        "inputs": ["Additions", "Background", "ExtraTable"],
+        "inputs": ["Additions", "Background", "ExtraTable", "PageText"],
         "list_sizes": ["ListSizes", "gather_list_sizes"],
         "page": ["ReportSummary", "page_environment", "require_report", "write_report"],
         "part_pages": ["write_distillation_report", "write_list_size_report"],

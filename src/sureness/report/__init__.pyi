@@ -20,6 +20,7 @@ from sureness.report.formatting import spoken_percent as spoken_percent
 from sureness.report.inputs import Additions as Additions
 from sureness.report.inputs import Background as Background
 from sureness.report.inputs import ExtraTable as ExtraTable
+from sureness.report.inputs import PageText as PageText
 from sureness.report.list_sizes import ListSizes as ListSizes
 from sureness.report.list_sizes import gather_list_sizes as gather_list_sizes
 from sureness.report.page import ReportSummary as ReportSummary
@@ -41,6 +42,7 @@ __all__ = [
     "MISSING",
     "Measuring",
     "PageFigure",
+    "PageText",
     "Plan",
     "ReportSummary",
     "TrainingRecord",

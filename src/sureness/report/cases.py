@@ -22,15 +22,21 @@ ASK = ("Ask first", "one of the users whose best item has the lowest probability
 
 
 @dataclass(frozen=True)
-class CaseItem:
-    """One recommended item."""
+class RankedItem:
+    """An item of a user's list."""
 
     rank: int
     name: str  # title, or id if there is none
     domain: str | None
-    score: float
     probability: float
     label: bool | None  # None: unknown
+
+
+@dataclass(frozen=True)
+class CaseItem(RankedItem):
+    """A recommended item with its score."""
+
+    score: float
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ def with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:
-    columns = ("rank", "name", "domain", "score", "probability", "label")
+    columns = ("rank", "name", "domain", "probability", "label", "score")
     return tuple(CaseItem(*row) for row in rows.sort("rank").select(columns).iter_rows())
 
 

@@ -65,7 +65,8 @@ def _of_teacher(found: Distillation) -> str:
         return " The teacher is unchanged: no epoch of joint training improved it on the validation set."
     if not measure.clear or measure.difference is None:
         return " The teacher shows no clear gain or loss."
-    return f" The teacher {'gains' if measure.difference > 0 else 'loses'} {error(abs(measure.difference))}."
+    how = "gains" if measure.difference > 0 else "loses"
+    return f" The teacher {how} {error(abs(measure.difference))} {found.metrics[0]}."
 
 
 def _share(small: ModelRow, large: ModelRow) -> str:

@@ -103,7 +103,7 @@ def distillation_plans(found: Distillation) -> list[Plan]:
     """The figures about distillation."""
     plans = [
         Plan("distillation_models", "distillation-models", f"{found.metrics[0]} of every model with its interval",
-             partial(draw_metric_comparison, found.comparison)),
+             partial(draw_metric_comparison, found.comparison, what="model")),
         Plan("rank_differences", "distillation-differences", "Sorted rank differences of teacher and student",
              partial(draw_rank_differences, found.differences)),
         Plan("rank_scatter", "distillation-scatter", "Ranks of items that student or teacher ranks high",

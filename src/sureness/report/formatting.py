@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import polars as pl
 
@@ -99,7 +98,7 @@ def chance(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def plain(value: Any, column: str = "") -> str:
+def plain(value: object, column: str = "") -> str:
     """A value of a table that the caller added, by its type and the name of its column.
 
     Examples

@@ -38,6 +38,15 @@ class ExtraTable(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class PageText:
+    """What the caller writes on any page: its title, notes for its end, and tables near its end."""
+
+    title: str | None = None
+    notes: Sequence[str] = ()
+    tables: Sequence[ExtraTable] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Background:
     """What is known about the judged pairs, their users and their items; every part is optional.
 
@@ -62,7 +71,7 @@ class Background:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Additions:
+class Additions(PageText):
     """What a page about calibration shows besides; every part is optional.
 
     Parameters
@@ -82,13 +91,10 @@ class Additions:
         Sentences for the end of the page, for example how the pairs were drawn.
     """
 
-    title: str | None = None
     findings: Sequence[Finding] = ()
     list_sizes: ListSizes | None = None
     list_tables: Sequence[ExtraTable] = ()
     distillation: Distillation | None = None
-    tables: Sequence[ExtraTable] = ()
-    notes: Sequence[str] = ()
 
 
-NO_BACKGROUND, NO_ADDITIONS = Background(), Additions()
+NO_TEXT, NO_BACKGROUND, NO_ADDITIONS = PageText(), Background(), Additions()

@@ -12,7 +12,7 @@ from sureness.evaluation.ranking import best_items
 from sureness.list_size.lists import Lists
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.plots.list_cases import ListCut, prepare_list_cut
-from sureness.report.cases import with_names
+from sureness.report.cases import RankedItem, with_names
 from sureness.sources.base import id_maps
 
 SURE = ("Sure", "the user with the highest expected utility")
@@ -24,14 +24,9 @@ _FIRST, _LAST, _BEYOND = 4, 2, 3  # items on a card: the first and last shown on
 
 
 @dataclass(frozen=True)
-class ListItem:
+class ListItem(RankedItem):
     """An item on the card of a user."""
 
-    rank: int
-    name: str  # title, or id if there is none
-    domain: str | None
-    probability: float
-    label: bool | None  # None: unknown
     shown: bool
     skipped: int  # number of items left out before this one
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.list_size.comparing import PolicyComparison, compare_policies
@@ -190,7 +189,7 @@ def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
                     n_resamples=n_resamples)  # fmt: skip
 
 
-def _mean(compared: PolicyComparison | None, name: str | None, judged: Any) -> float | None:
-    if compared is None or name is None or not judged.any():
+def _mean(compared: PolicyComparison | None, name: str | None, judged: BoolArray | None) -> float | None:
+    if compared is None or name is None or judged is None or not judged.any():
         return None
     return float(compared.values[name][judged].mean())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sureness._progress import Progress, silent
 from sureness.report.distillation import Distillation
 from sureness.report.distillation_headline import distillation_headline, distillation_tiles
 from sureness.report.figures import Plan, distillation_plans, draw_figures, list_plans
 from sureness.report.headline import Headline, Tile
-from sureness.report.inputs import ExtraTable
+from sureness.report.inputs import NO_TEXT, ExtraTable, PageText
 from sureness.report.list_headline import list_headline, list_tiles
 from sureness.report.list_sizes import ListSizes
 from sureness.report.page import ReportSummary, figure_files, rendered, require_report, write_page
@@ -32,11 +33,9 @@ class PartPage:
 def write_list_size_report(
     path: str | os.PathLike[str],
     list_sizes: ListSizes,
+    text: PageText = NO_TEXT,
     *,
     figures_dir: str | os.PathLike[str] | None = None,
-    title: str = "How many items to show?",
-    notes: Sequence[str] = (),
-    tables: Sequence[ExtraTable] = (),
     progress: Progress = silent,
 ) -> ReportSummary:
     """Write one HTML page about list sizes alone; `write_report` shows them beside calibration.
@@ -47,30 +46,24 @@ def write_list_size_report(
         Where to write the page.
     list_sizes : ListSizes
         What `gather_list_sizes` found.
+    text : PageText
+        Title, notes and tables.
     figures_dir, progress
         As for `write_report`.
-    title, notes, tables
-        As in `Additions`.
     """
-    require_report()
-    page = PartPage(
-        title, list_headline(list_sizes), list_tiles(list_sizes),
-        tuple(ExtraTable(*table).checked() for table in tables), tuple(notes),
-    )  # fmt: skip
-    files = _write_part(
-        path, page, "list_size_page.html.j2", list_plans(list_sizes), figures_dir, progress, lists=list_sizes
-    )
-    return ReportSummary(Path(path), page.headline.sentence, list_sizes.main, {}, files)
+    headline, tiles = list_headline(list_sizes), list_tiles(list_sizes)
+    page = _page(text, "How many items to show?", headline, tiles)
+    drawn = _Drawn("list_size_page.html.j2", list_plans(list_sizes), {"lists": list_sizes})
+    files = _write_part(Path(path), page, drawn, figures_dir, progress)
+    return ReportSummary(Path(path), headline.sentence, list_sizes.main, {}, files)
 
 
 def write_distillation_report(
     path: str | os.PathLike[str],
     distillation: Distillation,
+    text: PageText = NO_TEXT,
     *,
     figures_dir: str | os.PathLike[str] | None = None,
-    title: str = "What can a small model learn?",
-    notes: Sequence[str] = (),
-    tables: Sequence[ExtraTable] = (),
     progress: Progress = silent,
 ) -> ReportSummary:
     """Write one HTML page about distillation alone; `write_report` shows it beside calibration.
@@ -81,29 +74,34 @@ def write_distillation_report(
         Where to write the page.
     distillation : Distillation
         What `gather_distillation` found.
-    figures_dir, progress
-        As for `write_report`.
-    title, notes, tables
-        As in `Additions`.
+    text, figures_dir, progress
+        As for `write_list_size_report`.
     """
-    require_report()
-    page = PartPage(
-        title, distillation_headline(distillation), distillation_tiles(distillation),
-        tuple(ExtraTable(*table).checked() for table in tables), tuple(notes),
-    )  # fmt: skip
-    files = _write_part(
-        path, page, "distillation_page.html.j2", distillation_plans(distillation), figures_dir, progress,
-        distilled=distillation, distilled_headline=None,
-    )  # fmt: skip
-    return ReportSummary(Path(path), page.headline.sentence, distillation.main, {}, files)
+    headline, tiles = distillation_headline(distillation), distillation_tiles(distillation)
+    page = _page(text, "What can a small model learn?", headline, tiles)
+    values = {"distilled": distillation, "distilled_headline": None}
+    drawn = _Drawn("distillation_page.html.j2", distillation_plans(distillation), values)
+    files = _write_part(Path(path), page, drawn, figures_dir, progress)
+    return ReportSummary(Path(path), headline.sentence, distillation.main, {}, files)
+
+
+class _Drawn(NamedTuple):
+    template: str
+    plans: Sequence[Plan]
+    values: Mapping[str, object]  # for the template
+
+
+def _page(text: PageText, title: str, headline: Headline, tiles: tuple[Tile, ...]) -> PartPage:
+    tables = tuple(ExtraTable(*table).checked() for table in text.tables)
+    return PartPage(text.title or title, headline, tiles, tables, tuple(text.notes))
 
 
 def _write_part(
-    path: str | os.PathLike[str], page: PartPage, template: str, plans: Sequence[Plan],
-    figures_dir: str | os.PathLike[str] | None, progress: Progress, **values: object,
-) -> tuple[Path, ...]:  # fmt: skip
+    path: Path, page: PartPage, drawn: _Drawn, figures_dir: str | os.PathLike[str] | None, progress: Progress
+) -> tuple[Path, ...]:
     """Draw and write the page; returns the files of its figures."""
+    require_report()
     folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(plans, folder, progress)
-    write_page(path, rendered(template, figures, page=page, **values))
+    figures = draw_figures(drawn.plans, folder, progress)
+    write_page(path, rendered(drawn.template, figures, page=page, **drawn.values))
     return figure_files(folder, figures)
