@@ -214,13 +214,13 @@ def test_ids_of_a_text_file_take_the_kind_of_the_run(log, tmp_path, name):
 
     assert known["users"] == half["users"] == 1
     assert known["notes"] == []
-    assert half["notes"] == ["1 of 2 pairs had a user or an item that is not known and were dropped"]
+    assert half["notes"] == ["1 of 2 pairs had an unknown user or item and were dropped"]
 
 
 def test_what_is_not_known_of_other_logs_is_told(trained):
     pl.DataFrame({"user_id": [0, 99_999], "item_id": [1, 1]}).write_csv(trained / "seen.csv")
     judged = json.loads(succeed("evaluate", "run", "--seen", "seen.csv", "--json", cwd=trained))
-    assert judged["notes"] == ["seen.csv: 1 of 2 pairs had a user or an item that is not known and were dropped"]
+    assert judged["notes"] == ["seen.csv: 1 of 2 pairs had an unknown user or item and were dropped"]
     succeed("fit", "run", "--method", "platt", "-o", "platt.json", cwd=trained)
     done = run("apply", "platt.json", "run", "--seen", "seen.csv", "-o", "top.csv", cwd=trained)
     assert done.returncode == 0

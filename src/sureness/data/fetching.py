@@ -1,4 +1,4 @@
-"""Download a file once: resumed where it broke off, checked, and kept in a cache."""
+"""Download a file once: resume broken downloads, verify checksums, and cache the result."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sureness._progress import Progress, silent
 from sureness.artefacts.files import replacing
-from sureness.errors import FileError
-
-Progress = Callable[[str, int, int], None]
+from sureness.errors import ChecksumError, FileError, OutputError
 
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 18
@@ -24,7 +22,7 @@ _PINS = "checksums.json"
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: SURENESS_CACHE, else the usual place of the system."""
+    """The folder of downloads: SURENESS_CACHE, or the cache folder of the operating system."""
     given = os.environ.get("SURENESS_CACHE")
     if given:
         return Path(given)
@@ -36,25 +34,25 @@ def fetch(
     path: str | PathLike[str],
     *,
     checksum: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     attempts: int = 4,
     pause: float = 1.0,
 ) -> Path:
-    """A file from the web, downloaded unless it is there.
+    """Download a file, unless it is already there.
 
-    What a broken download left behind is completed, not repeated, if the server still has the same file. Where no
-    checksum is known, that of the first download is pinned in the cache, and a later download must equal it.
+    A broken download is resumed if the server still has the same file. If no checksum is published, that of the first
+    download is pinned in the cache, and later downloads must match it.
 
     Parameters
     ----------
     url : str
-        Where the file is.
+        Address of the file.
     path : path
-        Where it goes.
+        Where to save it.
     checksum : str, optional
         Such as ``"md5:..."`` or ``"sha256:..."``, as the publisher states it.
-    progress : callable, optional
-        Called with a step, the bytes that are there, and the bytes there will be (0 where the server does not say).
+    progress : Progress, optional
+        Called with a step, the bytes received, and the bytes in all (0 if the server does not say).
     attempts : int
         How often to try when the connection breaks.
     pause : float
@@ -67,7 +65,7 @@ def fetch(
     try:
         _retrieve(url, target, expected, Download(target, progress, attempts, pause))
     except ValueError as error:
-        raise FileError(_mismatch(url, checksum, expected)) from error
+        raise ChecksumError(_mismatch(url, checksum, expected)) from error
     except FileError:
         raise
     except OSError as error:
@@ -78,7 +76,7 @@ def fetch(
 
 
 def pins() -> dict[str, str]:
-    """Address to the checksum of its first download, for files whose publisher states none."""
+    """The checksum of the first download by address, for files without a published checksum."""
     try:
         found = json.loads((cache_folder() / _PINS).read_text())
     except (OSError, ValueError):
@@ -87,9 +85,9 @@ def pins() -> dict[str, str]:
 
 
 class Download:
-    """How pooch gets a file: through a part beside the target that survives failures."""
+    """A downloader for pooch that keeps partial downloads beside the target and resumes them."""
 
-    def __init__(self, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
+    def __init__(self, target: Path, progress: Progress, attempts: int, pause: float) -> None:
         self.part = target.with_name(f"{target.name}.part")
         self.tag = target.with_name(f"{target.name}.part.json")
         self.progress = progress
@@ -97,7 +95,7 @@ class Download:
         self.pause = pause
 
     def __call__(self, url: str, output_file: Any, _: Any) -> None:
-        """Fill the part, however often it takes, and hand it over."""
+        """Complete the partial file, in several attempts if needed, and move it to `output_file`."""
         import requests  # slow to import
 
         for attempt in range(1, self.attempts + 1):
@@ -118,11 +116,13 @@ class Download:
         self.tag.unlink(missing_ok=True)
 
     def _complete(self, url: str) -> None:
-        """Ask for what is missing, and append it; from the start where the server has another file by now."""
+        """Request the missing bytes and append them; start over if the file on the server has changed."""
         import requests  # slow to import
 
         with requests.get(url, headers=self._range(url), stream=True, timeout=(10, 60)) as answer:
-            if answer.status_code == requests.codes.requested_range_not_satisfiable:  # the part is of another file
+            if (
+                answer.status_code == requests.codes.requested_range_not_satisfiable
+            ):  # the partial file belongs to another file
                 self._forget()
                 return self._complete(url)
             answer.raise_for_status()
@@ -138,7 +138,7 @@ class Download:
         import requests  # slow to import
 
         done, step = start, f"downloading {self.part.name.removesuffix('.part')}"
-        packed = "Content-Encoding" in answer.headers  # then the length counts other bytes than we write
+        packed = "Content-Encoding" in answer.headers  # then the length does not count the bytes we write
         for chunk in answer.iter_content(_CHUNK):
             try:
                 part.write(chunk)
@@ -146,20 +146,19 @@ class Download:
             except OSError as error:
                 if error.errno == errno.ENOSPC:
                     missing = f"{(total - done) / 1e6:,.1f} MB more are needed" if total else "more is needed"
-                    raise FileError(
+                    raise OutputError(
                         f"cannot download {url}: no space left on the disk of {self.part.parent}, {missing}; make "
-                        "room and run it again, what is there will be kept"
+                        "room and run it again; the download will be resumed"
                     ) from error
                 raise
             done += len(chunk)
-            if self.progress is not None:
-                self.progress(step, done, total)
+            self.progress(step, done, total)
         if total and done < total and not packed:
             raise requests.ConnectionError(f"{done:,} of {total:,} bytes came")
 
     def _range(self, url: str) -> dict[str, str]:
-        """The headers that ask for the rest of the file, provided that it has not changed."""
-        plain = {"Accept-Encoding": "identity"}  # lengths count the bytes we write
+        """Headers that request the rest of the file if it has not changed."""
+        plain = {"Accept-Encoding": "identity"}  # so that lengths count the bytes we write
         tag = self._tag()
         if tag.get("url") != url or not tag.get("validator") or not self.part.is_file():
             self._forget()
@@ -187,8 +186,8 @@ class Download:
         if not there:
             return f"cannot download {url}: the server cannot be reached ({type(error).__name__}); check the connection"
         return (
-            f"cannot download {url}: the connection broke {self.attempts} times, {there:,} bytes are there; "
-            "run it again to get the rest"
+            f"cannot download {url}: the connection broke {self.attempts} times after {there:,} bytes; "
+            "run it again to resume"
         )
 
 
@@ -196,7 +195,7 @@ def _retrieve(url: str, target: Path, expected: str | None, download: Download) 
     pooch = _pooch()
     logger = pooch.get_logger()
     level = logger.level
-    logger.setLevel(logging.ERROR)  # it would print
+    logger.setLevel(logging.ERROR)  # pooch logs to the terminal
     try:
         pooch.retrieve(url, known_hash=expected, fname=target.name, path=target.parent, downloader=download)
     finally:
@@ -226,7 +225,7 @@ def _mismatch(url: str, checksum: str | None, expected: str | None) -> str:
     if checksum is not None:
         return (
             f"cannot use what {url} sent: expected the published checksum {checksum}, got another file; "
-            "try again, and check the publisher's page if it stays so"
+            "try again, and check the publisher's page if it happens again"
         )
     return (
         f"cannot use what {url} sent: it is not the file of the first download ({expected}); "
@@ -236,5 +235,5 @@ def _mismatch(url: str, checksum: str | None, expected: str | None) -> str:
 
 def _explained(error: OSError, target: Path) -> FileError:
     if error.errno == errno.ENOSPC:
-        return FileError(f"cannot write {target}: no space left on the disk; make room and run it again")
-    return FileError(f"cannot write {target}: {error.strerror or error}")
+        return OutputError(f"cannot write {target}: no space left on the disk; make room and run it again")
+    return OutputError(f"cannot write {target}: {error.strerror or error}")

@@ -1,4 +1,4 @@
-"""Fewer interactions: minimum counts, k-core and a rating threshold; each says what went."""
+"""Filters of a log: minimum counts, k-core and a rating threshold; each notes what it removed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from sureness._types import BoolArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import ColumnError, EmptyError, SettingError
 
 
 def at_least(log: Interactions, *, per_user: int = 1, per_item: int = 1) -> Interactions:
-    """Only users and items with so many interactions, counted once; later counts may be lower.
+    """Keep users and items with at least this many interactions, counted before filtering; see `k_core`.
 
     Examples
     --------
     >>> log = Interactions.of([1, 1, 1, 2, 2], [1, 2, 3, 1, 4])
     >>> at_least(log, per_user=3).notes
-    ('at least 3 per user: 2 of 5 pairs, 1 of 2 users and 1 of 4 items went',)
+    ('at least 3 per user: 2 of 5 pairs, 1 of 2 users and 1 of 4 items removed',)
     """
     _check_count(per_user, "per_user")
     _check_count(per_item, "per_item")
@@ -25,7 +25,7 @@ def at_least(log: Interactions, *, per_user: int = 1, per_item: int = 1) -> Inte
 
 
 def k_core(log: Interactions, k: int) -> Interactions:
-    """The largest part in which every user and every item has k interactions or more.
+    """The largest part of a log in which every user and every item has at least k interactions.
 
     Examples
     --------
@@ -41,20 +41,20 @@ def k_core(log: Interactions, k: int) -> Interactions:
 
 
 def rating_above(log: Interactions, threshold: float) -> Interactions:
-    """Only pairs rated higher than the threshold; pairs without a rating go.
+    """Keep pairs rated above the threshold; pairs without a rating are removed.
 
     Examples
     --------
     >>> rating_above(Interactions.of([1, 1, 2], [1, 2, 1], ratings=[3, 4, 5]), 3).notes
-    ('ratings above 3: 1 of 3 pairs, 0 of 2 users and 0 of 2 items went',)
+    ('ratings above 3: 1 of 3 pairs, 0 of 2 users and 0 of 2 items removed',)
     """
     return _kept(log, rated_above(log, threshold), f"ratings above {threshold:g}")
 
 
 def rated_above(log: Interactions, threshold: float) -> BoolArray:
-    """Which pairs are rated higher than the threshold; shape (n,)."""
+    """Which pairs are rated above the threshold; shape (n,)."""
     if log.ratings is None:
-        raise DataError("expected interactions with ratings, got none; read the column with the ratings")
+        raise ColumnError("expected interactions with ratings, got none; read the column with the ratings")
     return np.asarray(log.ratings > threshold)
 
 
@@ -63,20 +63,21 @@ def _enough(log: Interactions, per_user: int, per_item: int) -> BoolArray:
 
 
 def _kept(log: Interactions, chosen: BoolArray, what: str) -> Interactions:
-    """The chosen pairs and their users and items, with a note."""
+    """The chosen pairs with their users and items, and a note."""
     after = log.keep(chosen).compact()
     before = log.statistics()
     if not len(after):
-        raise DataError(
-            f"expected interactions that pass the filter ({what}), got none of {len(log):,}; the most of a user is "
-            f"{max(log.user_degree, default=0):,} and of an item {max(log.item_degree, default=0):,}: ask for less"
+        raise EmptyError(
+            f"expected interactions that pass the filter ({what}), got none of {len(log):,}; no user has "
+            f"more than {max(log.user_degree, default=0):,} and no item more than {max(log.item_degree, default=0):,}: "
+            "ask for less"
         )
     counts = {"pairs": (len(after), len(log))}
     counts |= {"users": (after.n_users, int(before["users"])), "items": (after.n_items, int(before["items"]))}
     gone = [f"{old - new:,} of {old:,} {name}" for name, (new, old) in counts.items()]
-    return after.noting(f"{what}: {gone[0]}, {gone[1]} and {gone[2]} went")
+    return after.noting(f"{what}: {gone[0]}, {gone[1]} and {gone[2]} removed")
 
 
 def _check_count(count: int, name: str) -> None:
     if count < 1 or count != int(count):
-        raise DataError(f"{name} must be a whole number of 1 or more, got {count}")
+        raise SettingError(f"{name} must be a whole number of 1 or more, got {count}")

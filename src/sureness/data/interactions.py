@@ -1,4 +1,4 @@
-"""Who interacted with what: one immutable object, checked once, with its id maps."""
+"""Interactions of users with items as one immutable object with its ids."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.ids import IdMap, as_series, id_series
 from sureness.data.tables import readable, require_columns, scan_table
-from sureness.errors import DataError
+from sureness.errors import ColumnError, DataError, EmptyError, IdError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,9 +45,9 @@ class Interactions(Savable):
     ratings: AnyArray | None = None  # (n,)
     times: AnyArray | None = None  # (n,) any numbers that order the pairs
     item_domain: pl.Series | None = None  # (n_items,) name of each item's domain
-    user_features: pl.DataFrame | None = None  # one row a user, in the order of `users`
-    item_features: pl.DataFrame | None = None  # one row an item, in the order of `items`
-    notes: tuple[str, ...] = field(default=())  # what was dropped on the way, one sentence each
+    user_features: pl.DataFrame | None = None  # one row per user, in the order of `users`
+    item_features: pl.DataFrame | None = None  # one row per item, in the order of `items`
+    notes: tuple[str, ...] = field(default=())  # what was dropped, one sentence each
 
     def __post_init__(self) -> None:
         for name in ("user_rows", "item_rows", "ratings", "times"):
@@ -60,12 +60,12 @@ class Interactions(Savable):
     def of(
         cls, users: ArrayLike, items: ArrayLike, *, ratings: ArrayLike | None = None, times: ArrayLike | None = None
     ) -> Self:
-        """From columns of one length."""
+        """From columns of equal length."""
         columns = {"user_id": id_series(users), "item_id": id_series(items)}
         columns |= {name: as_series(v) for name, v in (("rating", ratings), ("time", times)) if v is not None}
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            raise DataError(f"all columns must have one length, got {lengths}; give one value for each pair")
+            raise DataError(f"all columns must have the same length, got {lengths}; give one value for each pair")
         return cls.from_table(pl.DataFrame(columns))
 
     @classmethod
@@ -76,12 +76,12 @@ class Interactions(Savable):
         users: IdMap | None = None,
         items: IdMap | None = None,
     ) -> Self:
-        """From a table with user_id and item_id, and rating, time and domain where they exist.
+        """From a table with user_id and item_id, and optionally rating, time and domain.
 
-        Rows without an id are dropped, and of rows that repeat a pair the latest is kept (the last one, where there is
-        no time); `notes` says how many. With `users` or `items` given, the rows of those maps are used and other ids
-        are dropped; this is how a test set gets the rows of its training set. Where there is a domain, an item is
-        known by its domain and its id together, since catalogues of different shops number their items alike.
+        Rows without an id are dropped. Of rows that repeat a pair, the latest one is kept (the last one if there are no
+        times). `notes` says how many rows this concerned. `users` and `items` fix the ids, and rows with other ids are
+        dropped; this gives a test set the rows of its training set. With a domain column, an item is identified by
+        domain and id, because catalogues may use the same numbers.
 
         Times may be numbers, dates, or text such as 2024-05-31T18:00:00. Missing times and ratings become NaN.
         """
@@ -116,11 +116,11 @@ class Interactions(Savable):
         try:
             return cls.from_table(table)
         except DataError as error:
-            raise DataError(f"{path}: {error}") from error
+            raise type(error)(f"{path}: {error}") from error
 
     @classmethod
     def from_matrix(cls, matrix: csr_matrix, users: IdMap | None = None, items: IdMap | None = None) -> Self:
-        """From a sparse matrix: a pair wherever it is not zero."""
+        """From a sparse matrix, with a pair for every nonzero entry."""
         from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
 
         rows = csr_matrix(matrix, copy=True)
@@ -128,8 +128,8 @@ class Interactions(Savable):
         rows.eliminate_zeros()
         users, items = users or IdMap.counting(rows.shape[0]), items or IdMap.counting(rows.shape[1])
         if rows.shape != (len(users), len(items)):
-            raise DataError(
-                f"the matrix must have a row a user and a column an item, {len(users):,} x {len(items):,}, "
+            raise IdError(
+                f"the matrix must have one row per user and one column per item, {len(users):,} x {len(items):,}, "
                 f"got {rows.shape[0]:,} x {rows.shape[1]:,}; check that the ids belong to it"
             )
         pairs = rows.tocoo()
@@ -172,7 +172,7 @@ class Interactions(Savable):
 
     @cached_property
     def matrix(self) -> csr_matrix:
-        """One where there is a pair; shape (n_users, n_items)."""
+        """1 for every pair; shape (n_users, n_items)."""
         from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
 
         ones = np.ones(len(self), dtype=np.float32)
@@ -183,7 +183,7 @@ class Interactions(Savable):
         return self.item_rows[self.row_starts[user] : self.row_starts[user + 1]]
 
     def table(self) -> pl.DataFrame:
-        """user_id, item_id, and rating, time and domain where they exist."""
+        """The pairs as a table: user_id, item_id, and rating, time and domain if there are any."""
         table = pl.DataFrame({"user_id": self.users.at(self.user_rows), "item_id": self.items.at(self.item_rows)})
         values = {"rating": self.ratings, "time": self.times}
         table = table.with_columns(pl.Series(name, column) for name, column in values.items() if column is not None)
@@ -192,7 +192,7 @@ class Interactions(Savable):
         return table
 
     def statistics(self) -> dict[str, float]:
-        """Numbers that data sets are known by; users and items without a pair do not count."""
+        """Counts, density and medians; users and items without a pair do not count."""
         per_user, per_item = (degree[degree > 0] for degree in (self.user_degree, self.item_degree))
         return {
             "users": len(per_user),
@@ -203,7 +203,7 @@ class Interactions(Savable):
             "median_per_item": float(np.median(per_item)) if len(self) else 0.0,
         }
 
-    # -- other interactions out of these ----------------------------------------------------------------------------
+    # -- derived interactions --------------------------------------------------------------------------------------
 
     def keep(self, chosen: BoolArray | IntArray) -> Self:
         """The chosen pairs (a mask, or positions in ascending order), with the same id maps."""
@@ -228,7 +228,8 @@ class Interactions(Savable):
     def aligned(self, users: IdMap, items: IdMap, *, of_text: bool = False) -> Self:
         """The same pairs with the rows of other id maps; pairs unknown to them are dropped, and `notes` says so.
 
-        With `of_text` the ids were read from a text file, and take the kind of those maps, see `IdMap.rows`.
+        `of_text` says that the ids were read from a text file; they are converted to the type of those maps, see
+        `IdMap.rows`.
         """
         if self.users.same_as(users) and self.items.same_as(items):
             return self
@@ -237,7 +238,7 @@ class Interactions(Savable):
         user_rows, item_rows = user_of[self.user_rows], item_of[self.item_rows]
         known = np.flatnonzero((user_rows >= 0) & (item_rows >= 0))
         lost = len(self) - len(known)
-        note = f"{lost:,} of {len(self):,} pairs had a user or an item that is not known and were dropped"
+        note = f"{lost:,} of {len(self):,} pairs had an unknown user or item and were dropped"
         order = known[np.lexsort((item_rows[known], user_rows[known]))]
         return replace(
             self, users=users, items=items, user_rows=user_rows[order], item_rows=item_rows[order],
@@ -249,7 +250,7 @@ class Interactions(Savable):
         )  # fmt: skip
 
     def with_features(self, users: pl.DataFrame | None = None, items: pl.DataFrame | None = None) -> Self:
-        """The same pairs with tables of features, found by their user_id and item_id columns."""
+        """The same pairs with tables of features, matched by their user_id and item_id columns."""
         return replace(
             self,
             user_features=self.user_features if users is None else _features(users, "user_id", self.users),
@@ -257,7 +258,7 @@ class Interactions(Savable):
         )
 
     def noting(self, *notes: str) -> Self:
-        """The same pairs, with more to say about what was dropped."""
+        """The same pairs with more notes."""
         return replace(self, notes=(*self.notes, *notes))
 
     # -- saving -----------------------------------------------------------------------------------------------------
@@ -292,13 +293,13 @@ class Interactions(Savable):
 
 
 def union(parts: Sequence[Interactions]) -> Interactions:
-    """Pairs of all parts, which share their id maps; of a repeated pair the first part's is kept."""
+    """The pairs of all parts, which must share their ids; of a repeated pair, the first is kept."""
     if not parts:
-        raise DataError("expected at least one part to unite, got none")
+        raise EmptyError("expected at least one part to unite, got none")
     first = parts[0]
     for part in parts[1:]:
         if not (part.users.same_as(first.users) and part.items.same_as(first.items)):
-            raise DataError("parts must have the same users and items; align them first with .aligned(users, items)")
+            raise IdError("parts must have the same users and items; align them first with .aligned(users, items)")
     users, items = (np.concatenate([getattr(p, name) for p in parts]) for name in ("user_rows", "item_rows"))
     keys, place = np.unique(users * first.n_items + items, return_index=True)
     return replace(
@@ -318,7 +319,7 @@ def _at(column: AnyArray | None, chosen: BoolArray | IntArray) -> AnyArray | Non
 
 
 def _read_only(column: AnyArray) -> AnyArray:
-    """A view that cannot be written to; whoever made the array may still do so."""
+    """A read-only view; the array itself stays writeable."""
     view = column.view()
     view.flags.writeable = False
     return view
@@ -331,15 +332,15 @@ def _domain_of_items(coded: pl.DataFrame, n_items: int) -> pl.Series:
 
 
 def _moved(domain: pl.Series, before: IdMap, after: IdMap) -> pl.Series:
-    """The domain of each item of another map; missing where the item had none."""
+    """The domain of each item of another id map; null if the item had none."""
     rows = before.rows(after.ids)
     return domain.gather(pl.Series(rows).replace(-1, None))
 
 
 def _features(table: pl.DataFrame, key: str, ids: IdMap) -> pl.DataFrame:
-    """One row an id, in their order; missing values for an id that the table does not know."""
+    """One row per id, in the order of the ids; nulls for ids that the table lacks."""
     if key not in table.columns:
-        raise DataError(f"features must have the column {key}, got {', '.join(table.columns)}; name it so")
+        raise ColumnError(f"features must have the column {key}, got {', '.join(table.columns)}; rename one")
     keyed = table.with_columns(id_series(table[key]).alias(key))
     keyed = keyed.with_columns(pl.col(key).cast(ids.ids.dtype, strict=False)).unique(key, keep="first")
     return pl.DataFrame({key: ids.ids}).join(keyed, on=key, how="left", maintain_order="left")

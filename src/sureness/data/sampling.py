@@ -1,4 +1,4 @@
-"""Negatives in bulk: items that a user has not interacted with, never a seen one."""
+"""Random negatives: items that a user has not interacted with."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.ranking import draw_absent, members
 
 _MOST_REJECTIONS = 50
 
 
 class NegativeSampler:
-    """Draws unseen items for users, as likely as their popularity to a power.
+    """Draws unseen items for users, uniformly or weighted by popularity.
 
     Parameters
     ----------
     log : Interactions
-        What is seen.
+        What users have seen.
     power : float
-        0: all unseen items are equally likely, drawn without rejection. Above: in proportion to the item's number of
-        interactions to this power, one added so that new items are drawn too; seen ones are drawn again. Users who
-        have seen nearly everything that is popular get uniform draws in the end.
+        With 0 all unseen items are equally likely. Otherwise an item is drawn in proportion to
+        (number of interactions + 1) ** power, and seen items are rejected. Users who have seen nearly all popular
+        items fall back to uniform draws.
     include_seen : bool
-        Draw from all items, seen ones among them; UBPR weighs those.
+        Draw from all items, including seen ones, as UBPR does.
 
     Examples
     --------
@@ -36,12 +36,12 @@ class NegativeSampler:
 
     def __init__(self, log: Interactions, power: float = 0.0, *, include_seen: bool = False) -> None:
         if power < 0:
-            raise DataError(f"power must be 0 or more, got {power}")
+            raise SettingError(f"power must be 0 or more, got {power}")
         self.log, self.include_seen = log, include_seen
         self.cumulative: FloatArray | None = None
         if power:
             mass = np.cumsum((log.item_degree + 1.0) ** power)
-            self.cumulative = mass / mass[-1]  # ends at 1 exactly, above every draw
+            self.cumulative = mass / mass[-1]  # ends at exactly 1, above every draw
 
     def draw(self, users: IntArray, rng: np.random.Generator) -> IntArray:
         """One unseen item for each of the users."""

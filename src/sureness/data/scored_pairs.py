@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError
 from sureness.numerics.checks import check_ids, check_labels, check_propensity, check_scores, check_weight, same_length
 
 
@@ -19,10 +19,10 @@ class ScoredPairs:
 
     scores: FloatArray  # (n,)
     labels: BoolArray  # (n,)
-    users: AnyArray | None = None  # (n,) external ids
-    items: AnyArray | None = None  # (n,) external ids
-    weight: FloatArray | None = None  # (n,) None: all weigh 1
-    propensity: FloatArray | None = None  # (n,) None: everything was seen
+    users: AnyArray | None = None  # (n,) ids
+    items: AnyArray | None = None  # (n,) ids
+    weight: FloatArray | None = None  # (n,) None: all 1
+    propensity: FloatArray | None = None  # (n,) None: every pair was seen
 
     @classmethod
     def of(
@@ -36,7 +36,7 @@ class ScoredPairs:
         propensity: ArrayLike | None = None,
         part: bool = False,
     ) -> Self:
-        """Check array-likes of one length and keep them; a `part` of more pairs may weigh nothing by itself.
+        """Check array-likes of equal length and store them; a `part` of a larger set may have zero weight.
 
         Examples
         --------
@@ -64,7 +64,7 @@ class ScoredPairs:
         return int(np.count_nonzero(self.labels))
 
     def take(self, chosen: IntArray | BoolArray) -> Self:
-        """The chosen pairs only."""
+        """The chosen pairs."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         taken: dict[str, Any] = {name: None if column is None else column[chosen] for name, column in columns.items()}
         return replace(self, **taken)
@@ -75,9 +75,9 @@ class ScoredPairs:
 
 
 def concatenate(parts: list[ScoredPairs]) -> ScoredPairs:
-    """All pairs of all parts; a column must be there in all of them or in none."""
+    """All pairs of all parts; a column must be in all of them or in none."""
     if not parts:
-        raise DataError("expected at least one pair, got none; check the filter or the file")
+        raise EmptyError("expected at least one pair, got none; check the filter or the file")
     if len(parts) == 1:
         return parts[0]
     columns: dict[str, AnyArray | None] = {}

@@ -1,8 +1,9 @@
-"""A world that knows the truth: who would like what, who saw what, and what was logged."""
+"""Simulated data with known truth: preferences, exposure, and the log that results."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.checks import check_rows, same_length
 from sureness.numerics.logistic import sigmoid
 
@@ -30,44 +31,44 @@ _BLOCK_PAIRS = 4_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatorSettings:
-    """How large the world is and how biased its log."""
+    """Size of the simulated world, and bias of its log."""
 
     n_users: int = 2_000
     n_items: int = 600  # over all domains
-    n_domains: int = 4  # at most as many as there are names for them
+    n_domains: int = 4  # at most as many as `DOMAINS`
     n_tastes: int = 6  # latent dimensions
     preference_rate: float = 0.12  # mean of the preference probabilities
     exposure_rate: float = 0.15  # mean of the exposure probabilities
-    taste_strength: float = 1.6  # how different users are in what they like
-    popularity_bias: float = 1.2  # how much more well-known items are seen
-    selection_bias: float = 0.6  # how much more users see what they would like
-    smallest_exposure: float = 0.01  # nothing is entirely hidden
-    held_out_share: float = 0.1  # of the log, kept from the recommender to calibrate on
-    test_items: int = 16  # uniformly exposed items for each user of the test
+    taste_strength: float = 1.6  # how much preferences differ between users
+    popularity_bias: float = 1.2  # how much more often well-known items are seen
+    selection_bias: float = 0.6  # how much more often users see items they would like
+    smallest_exposure: float = 0.01  # every pair has at least this exposure
+    held_out_share: float = 0.1  # share of the log kept for calibration
+    test_items: int = 16  # uniformly exposed test items per user
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.n_domains <= len(DOMAINS):
-            raise DataError(f"n_domains must lie between 1 and {len(DOMAINS)}, got {self.n_domains}")
+            raise SettingError(f"n_domains must lie between 1 and {len(DOMAINS)}, got {self.n_domains}")
         if self.n_users < 2 or self.n_items < 2 * self.n_domains:
-            raise DataError(
-                f"a world needs at least 2 users and two items a domain, got {self.n_users} users and "
+            raise SettingError(
+                f"a world needs at least 2 users and two items per domain, got {self.n_users} users and "
                 f"{self.n_items} items in {self.n_domains} domains"
             )
         if not 1 <= self.test_items <= self.n_items:
-            raise DataError(f"test_items must lie between 1 and n_items={self.n_items}, got {self.test_items}")
+            raise SettingError(f"test_items must lie between 1 and n_items={self.n_items}, got {self.test_items}")
         for name in ("preference_rate", "exposure_rate", "smallest_exposure", "held_out_share"):
             if not 0 < getattr(self, name) < 1:
-                raise DataError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
+                raise SettingError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
         if self.n_tastes < 1:
-            raise DataError(f"n_tastes must be at least 1, got {self.n_tastes}")
+            raise SettingError(f"n_tastes must be at least 1, got {self.n_tastes}")
         if not self.smallest_exposure < self.exposure_rate:
-            raise DataError(
+            raise SettingError(
                 f"exposure_rate must exceed smallest_exposure={self.smallest_exposure}, got {self.exposure_rate}"
             )
         for name in ("taste_strength", "popularity_bias", "selection_bias"):
             if not np.isfinite(getattr(self, name)):
-                raise DataError(f"{name} must be a finite number, got {getattr(self, name)}")
+                raise SettingError(f"{name} must be a finite number, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class World:
     """Simulated users and items with true preference and exposure probabilities.
 
     An interaction is logged when an item was seen *and* liked: Y = O x R, with P(R) = preference, P(O) = exposure.
-    Whether a user likes an item is drawn once: the uniformly exposed test asks for the same liking that the log shows.
+    Whether a user likes an item is drawn once, so the uniformly exposed test set and the log agree on it.
 
     Examples
     --------
@@ -89,10 +90,10 @@ class World:
     settings: SimulatorSettings
     user_tastes: FloatArray  # (n_users, n_tastes)
     item_tastes: FloatArray  # (n_items, n_tastes)
-    user_level: FloatArray  # (n_users,) how easily pleased
+    user_level: FloatArray  # (n_users,) tendency to like items
     item_quality: FloatArray  # (n_items,)
     item_fame: FloatArray  # (n_items,) how well known
-    user_activity: FloatArray  # (n_users,) how much they look around
+    user_activity: FloatArray  # (n_users,) tendency to see items
     preference_level: float
     exposure_level: float
     item_domain: IntArray  # (n_items,) index into `domains`
@@ -101,7 +102,7 @@ class World:
     held_out: csr_matrix  # (n_users, n_items) the share of the log kept for calibration
     test_users: IntArray  # (n_test,)
     test_items: IntArray  # (n_test,) drawn uniformly
-    test_labels: BoolArray  # (n_test,) the preference itself
+    test_labels: BoolArray  # (n_test,) whether the user likes the item
 
     @property
     def n_users(self) -> int:
@@ -128,7 +129,7 @@ class World:
         return self._pairs(self.preference_block, users, items)
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        """True exposure probability of single pairs: a world is a PropensityModel that happens to be right."""
+        """True exposure probability of single pairs; this makes a world an exact `PropensityModel`."""
         return self._pairs(self.exposure_block, users, items)
 
     @cached_property
@@ -150,7 +151,7 @@ class World:
         taste = self.user_tastes[users] @ self.item_tastes.T
         return np.asarray(taste + self.user_level[users, None] + self.item_quality)
 
-    def _pairs(self, block: object, users: ArrayLike, items: ArrayLike) -> FloatArray:
+    def _pairs(self, block: Callable[[IntArray], FloatArray], users: ArrayLike, items: ArrayLike) -> FloatArray:
         rows = check_rows(users, self.n_users, "users", "of this world are {}")
         columns = check_rows(items, self.n_items, "items", "of this world are {}")
         same_length(columns, len(rows), "items")
@@ -160,12 +161,12 @@ class World:
         order = np.argsort(place, kind="stable")
         for start in range(0, len(some), size):
             inside = order[np.searchsorted(place[order], start) : np.searchsorted(place[order], start + size)]
-            result[inside] = block(some[start : start + size])[place[inside] - start, columns[inside]]  # type: ignore[operator]
+            result[inside] = block(some[start : start + size])[place[inside] - start, columns[inside]]
         return result
 
 
 def simulate(settings: SimulatorSettings | None = None) -> World:
-    """Make a world and let it log what happened.
+    """Draw a world and its log.
 
     Examples
     --------
@@ -183,7 +184,7 @@ def simulate(settings: SimulatorSettings | None = None) -> World:
 
 
 def world_tables(world: World) -> dict[str, pl.DataFrame]:
-    """The tables of a world, ready to be written: train, held_out, test, items."""
+    """The tables of a world by name: train, held_out, test, items."""
 
     def pairs(matrix: csr_matrix) -> pl.DataFrame:
         users, items = matrix.nonzero()
@@ -221,22 +222,22 @@ def _with_levels(s: SimulatorSettings, rng: np.random.Generator, item_domain: In
         test_labels=np.empty(0, bool),
     )  # fmt: skip
     some = np.sort(rng.permutation(s.n_users)[:400])
-    liked = _level_for(lambda level: _replace(world, preference_level=level).preference_block(some), s.preference_rate)
-    seen = _level_for(lambda level: _replace(world, exposure_level=level).exposure_block(some), s.exposure_rate)
-    return _replace(world, preference_level=liked, exposure_level=seen)
+    liked = _level_for(lambda level: replace(world, preference_level=level).preference_block(some), s.preference_rate)
+    seen = _level_for(lambda level: replace(world, exposure_level=level).exposure_block(some), s.exposure_rate)
+    return replace(world, preference_level=liked, exposure_level=seen)
 
 
-def _level_for(block: object, rate: float) -> float:
+def _level_for(block: Callable[[float], FloatArray], rate: float) -> float:
     """The intercept for which a block of probabilities has the wanted mean, by bisection."""
     low, high = -30.0, 30.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if block(middle).mean() < rate else (low, middle)  # type: ignore[operator]
+        low, high = (middle, high) if block(middle).mean() < rate else (low, middle)
     return (low + high) / 2
 
 
 def _live(world: World, rng: np.random.Generator) -> World:
-    """Draw once for every pair whether it is liked and seen; log what is both, and ask for liking at random."""
+    """Draw once for every pair whether it is liked and seen; log pairs that are both, and draw a uniform test set."""
     s = world.settings
     test_items = np.stack([rng.choice(s.n_items, s.test_items, replace=False) for _ in range(s.n_users)])
     test_labels = np.empty(test_items.shape, dtype=bool)
@@ -250,7 +251,7 @@ def _live(world: World, rng: np.random.Generator) -> World:
         test_labels[users] = np.take_along_axis(liked, test_items[users], axis=1)
     pairs = np.concatenate(logged)
     held_out = rng.random(len(pairs)) < s.held_out_share
-    return _replace(
+    return replace(
         world,
         train=_matrix(pairs[~held_out], s),
         held_out=_matrix(pairs[held_out], s),
@@ -272,8 +273,3 @@ def _titles(item_domain: IntArray, rng: np.random.Generator) -> list[str]:
         words[order[i % len(words)]] + (f" {i // len(words) + 1}" if i >= len(words) else "")
         for i in range(len(item_domain))
     ]
-
-
-def _replace(world: World, **changes: object) -> World:
-    values = {name: getattr(world, name) for name in World.__dataclass_fields__}
-    return World(**(values | changes))

@@ -1,4 +1,4 @@
-"""Train, validation and test: the three protocols, each seeded, each without a loop over users."""
+"""Split a log into train, validation and test: three protocols, each seeded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from sureness._types import BoolArray, IntArray, Seed
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import ColumnError, IdError, SettingError
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Split:
     def __post_init__(self) -> None:
         for part in (self.validation, self.test):
             if not (part.users.same_as(self.train.users) and part.items.same_as(self.train.items)):
-                raise DataError(
+                raise IdError(
                     "the parts of a split must have the same users and items; align them with .aligned(users, items)"
                 )
 
@@ -39,7 +39,7 @@ class Split:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was dropped or done on the way, each sentence once."""
+        """What was dropped or done, without repetitions."""
         return tuple(dict.fromkeys(note for part in self.parts.values() for note in part.notes))
 
     def summary(self) -> pl.DataFrame:
@@ -56,7 +56,7 @@ class Split:
 
 
 def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[Interactions, Interactions]:
-    """What stays and what is held out: a share of all pairs, drawn at random.
+    """Split off a random share of all pairs; returns what stays and what is held out.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
     (45, 5)
     """
     if not 0 <= share < 1:
-        raise DataError(f"the held-out share must be 0 or more and below 1, got {share}")
+        raise SettingError(f"the held-out share must be 0 or more and below 1, got {share}")
     chosen = np.zeros(len(log), dtype=bool)
     n_held_out = int(np.floor(len(log) * share + 0.5))
     chosen[_generator(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
@@ -73,10 +73,10 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
 
 
 def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
-    """The last item of each user for the test, the one before for validation.
+    """Hold out the last item of each user for the test, and the one before for validation.
 
-    Equal times are ordered at random, and so is everything where there is no time. A pair whose time is missing in a
-    log with times counts as older than the others. Users with fewer than three pairs stay in training.
+    Ties in time are broken at random, and without times the order is random. Pairs without a time count as older than
+    all others. Users with fewer than three pairs stay in training.
 
     Examples
     --------
@@ -98,14 +98,14 @@ def by_ratio(
     seed: Seed = 0,
     per_domain: bool = False,
 ) -> Split:
-    """Shares of each user's pairs, at random; the first pair of a user always goes to training.
+    """Split each user's pairs at random by shares; every user keeps at least one pair in training.
 
     Parameters
     ----------
     log : Interactions
-        With domains, where `per_domain` is asked for.
+        Must have domains if `per_domain` is set.
     shares : three numbers
-        Train, validation and test; they sum to one. Counts are rounded to the nearest, training takes the rest.
+        Shares of train, validation and test, which sum to 1. Counts are rounded; training takes the rest.
     seed : int or numpy.random.Generator
         The same seed gives the same split.
     per_domain : bool
@@ -132,11 +132,11 @@ def _generator(seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        raise DataError(f"seed must be a whole number of 0 or more, got {seed!r}") from error
+        raise SettingError(f"seed must be a whole number of 0 or more, got {seed!r}") from error
 
 
 def _places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
-    """How many pairs of its group come after each pair, in order of time and otherwise at random."""
+    """How many pairs of its group come after each pair, in order of time or at random."""
     rng = _generator(seed)
     keys: list[np.ndarray] = [rng.random(len(log))]
     if by_time and log.times is not None:
@@ -151,9 +151,9 @@ def _places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time
 
 
 def _user_and_domain(log: Interactions) -> IntArray:
-    """A number for each user and domain."""
+    """A number for each combination of user and domain."""
     if log.item_domain is None:
-        raise DataError("a split per domain needs interactions with domains, got none; read a domain column")
+        raise ColumnError("a split per domain needs interactions with domains, got none; read a domain column")
     codes = log.item_domain.fill_null("").rank("dense").to_numpy().astype(np.int64) - 1
     pairs = log.user_rows * (codes.max(initial=0) + 1) + codes[log.item_rows]
     return np.unique(pairs, return_inverse=True)[1]
@@ -161,7 +161,7 @@ def _user_and_domain(log: Interactions) -> IntArray:
 
 def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
     if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or abs(sum(shares) - 1) > 1e-9:
-        raise DataError(
+        raise SettingError(
             "shares must be three numbers that sum to 1, the first above 0, such as (0.6, 0.2, 0.2), "
             f"got {tuple(shares)}"
         )

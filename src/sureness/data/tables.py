@@ -1,4 +1,4 @@
-"""Tables on disk: Parquet, CSV and TSV, read in batches and written whole or not at all."""
+"""Parquet, CSV and TSV files, read in batches and written atomically."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import polars as pl
 from sureness._types import FloatArray
 from sureness.artefacts.files import replacing
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, FileError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 
 BATCH_ROWS = 500_000
+"""Rows read at a time."""
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _IDS = ("user_id", "item_id")
@@ -33,7 +34,7 @@ def scan_table(
     columns : dict, optional
         Agreed name to the name in the file, where they differ.
     numbers : sequence of str
-        Columns of a CSV or TSV file that hold numbers; all others but the ids are read as text, as they stand.
+        Columns of a CSV or TSV file that hold numbers; other columns except ids are read as text, unchanged.
     """
     place = Path(path)
     renamed = {ours: theirs for ours, theirs in (columns or {}).items() if theirs != ours}
@@ -47,7 +48,7 @@ def scan_table(
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():
         if theirs not in names:
-            raise DataError(f"{place} has no column {theirs!r} for {ours}; it has {', '.join(names)}")
+            raise ColumnError(f"{place} has no column {theirs!r} for {ours}; it has {', '.join(names)}")
     kept = [name for name in names if name not in renamed and name not in renamed.values()]
     chosen = {theirs: [ours for ours, other in renamed.items() if other == theirs] for theirs in renamed.values()}
     return frame.select(
@@ -58,55 +59,55 @@ def scan_table(
 
 
 def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathLike[str]) -> None:
-    """Refuse a table without the needed columns."""
+    """Refuse a table that lacks one of the columns."""
     there = frame.collect_schema().names()
     missing = [name for name in names if name not in there]
     if missing:
         hint = f"; name it with --{missing[0].removesuffix('_id')}-column" if missing[0] in (*_IDS, *_NUMBERS) else ""
-        raise DataError(f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}{hint}")
+        raise ColumnError(f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}{hint}")
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str]) -> int:
-    """How many rows a table has; an empty one is refused."""
+    """The number of rows of a table; an empty table is refused."""
     with readable(path):
         n_rows = int(frame.select(pl.len()).collect().item())
     if n_rows == 0:
-        raise DataError(f"{path} has no rows; expected at least one pair")
+        raise EmptyError(f"{path} has no rows; expected at least one pair")
     return n_rows
 
 
 def stream_pairs(
     frame: pl.LazyFrame, path: str | PathLike[str], on_rows: Callable[[int], None] | None = None
 ) -> Iterator[ScoredPairs]:
-    """Checked pairs of a table in batches that keep the order of the file."""
+    """The checked pairs of a table, in batches and in the order of the file."""
     names = frame.collect_schema().names()
     wanted = [name for name in ("score", "label", "user_id", "weight", "propensity") if name in names]
     if not {"score", "label"} <= set(names):
-        pairs_of_table(pl.DataFrame(schema=frame.collect_schema()))  # says what is missing
+        pairs_of_table(pl.DataFrame(schema=frame.collect_schema()))  # raises, naming the missing columns
     start = 0
     with readable(path):
         for batch in frame.select(wanted).collect_batches(chunk_size=BATCH_ROWS):
             try:
                 yield pairs_of_table(batch, part=True)
             except DataError as error:
-                raise DataError(f"{path}, rows {start + 1:,} to {start + batch.height:,}: {error}") from error
+                raise type(error)(f"{path}, rows {start + 1:,} to {start + batch.height:,}: {error}") from error
             start += batch.height
             if on_rows is not None:
                 on_rows(batch.height)
 
 
 def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
-    """Checked pairs of a table with the agreed column names: score and label, and others where they exist."""
+    """The checked pairs of a table with the agreed column names: score and label, and optional others."""
     missing = [name for name in ("score", "label") if name not in table.columns]
     if missing:
-        raise DataError(
+        raise ColumnError(
             f"a table must have the columns score and label, missing {' and '.join(missing)}; "
             f"it has {', '.join(table.columns)}"
         )
     known = ("score", "label", "user_id", "item_id", "weight", "propensity")
     for name in known:
         if name in table.columns and (n_empty := table[name].null_count()):
-            raise DataError(f"column {name} has {n_empty:,} empty values; fill or drop those rows")
+            raise ColumnError(f"column {name} has {n_empty:,} empty values; fill or drop those rows")
     column = {name: table[name].to_numpy() for name in known if name in table.columns}
     return ScoredPairs.of(
         column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
@@ -117,19 +118,19 @@ def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
 def write_table(
     table: pl.DataFrame | pl.LazyFrame, path: str | PathLike[str], *, source: str | PathLike[str] | None = None
 ) -> None:
-    """Write Parquet, CSV or TSV by the ending of the path, in batches, whole or not at all.
+    """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
 
-    A lazy table is read on the way; `source` names its file, since the error may be there.
+    A lazy table is read while it is written; `source` names its file for error messages.
     """
     frame = table.lazy()
     place = Path(path)
     ending = place.suffix.lower()
     if ending not in (".parquet", *_SEPARATORS) and not place.is_dir():
-        raise FileError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
+        raise OutputError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
     named = place if source is None else f"{place} from {source}"
     with replacing(place) as temporary, readable(named, doing="write"):
         if ending == ".parquet":
-            frame.sink_parquet(temporary, compression="snappy")  # what Spark and Arrow write: fast, read everywhere
+            frame.sink_parquet(temporary, compression="snappy")  # as Spark and Arrow do: fast, and read everywhere
         else:
             frame.sink_csv(temporary, separator=_SEPARATORS[ending])
 
@@ -141,7 +142,7 @@ def add_column(
     function: Callable[..., FloatArray],
     on_rows: Callable[[int], None] | None = None,
 ) -> tuple[pl.LazyFrame, list[Exception]]:
-    """The table with a column computed batch by batch, and a list that receives what goes wrong on the way."""
+    """Add a column computed batch by batch; also returns a list that collects the exceptions of `function`."""
     problems: list[Exception] = []
 
     def compute(batch: pl.Series) -> pl.Series:
@@ -149,10 +150,10 @@ def add_column(
             parts = batch.struct.unnest()
             for column in parts.columns:
                 if n_empty := parts[column].null_count():
-                    raise DataError(f"column {column} has {n_empty:,} empty values; fill or drop those rows")
+                    raise ColumnError(f"column {column} has {n_empty:,} empty values; fill or drop those rows")
             values = function(*(parts[column].to_numpy() for column in inputs))
         except Exception as error:
-            problems.append(error)  # polars wraps it; the caller wants the original
+            problems.append(error)  # polars wraps it, but callers need the original
             raise
         if on_rows is not None:
             on_rows(len(batch))
@@ -164,7 +165,7 @@ def add_column(
 
 @contextmanager
 def readable(path: str | PathLike[str], doing: str = "read") -> Iterator[None]:
-    """Turn what polars says of a file into one sentence."""
+    """Turn errors of polars and of the file system into a `FileError` of one sentence."""
     try:
         yield
     except pl.exceptions.PolarsError as error:
@@ -190,7 +191,7 @@ def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFra
 
 
 def _kinds_of_ids(texts: pl.LazyFrame, ids: Sequence[str]) -> dict[str, type[pl.DataType]]:
-    """Whole numbers where every id is one and would be written the same way again; else text (007 is not 7)."""
+    """Integers if every id is one and would be written the same way again; otherwise text (007 is not 7)."""
     if not ids:
         return {}
     whole = texts.select(pl.col(ids).str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()).collect(engine="streaming")

@@ -1,4 +1,4 @@
-"""What every propensity model offers, and how much weighting costs."""
+"""The protocol of propensity models, and the effective sample size of weights."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _SMALL_SAMPLE = 50.0
 
 @runtime_checkable
 class PropensityModel(Protocol):
-    """Anything that knows the chance that a user saw an item."""
+    """Anything that estimates the probability that a user saw an item."""
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        """Chances in (0, 1], one for each pair."""
+        """Probabilities in (0, 1], one for each pair."""
         ...
 
 
 def effective_sample_size(weight: ArrayLike) -> float:
-    """How many equally weighted pairs would tell as much as these (Kish).
+    """The number of equally weighted pairs that carry as much information (Kish).
 
     Examples
     --------
@@ -38,7 +38,7 @@ def effective_sample_size(weight: ArrayLike) -> float:
 
 
 def check_effective_sample_size(effective: float, n_positive: float) -> None:
-    """Warn when inverse propensities leave little to learn from."""
+    """Warn if inverse propensities leave a small effective sample."""
     if n_positive and (effective < _SMALL_SAMPLE or effective < 0.1 * n_positive):
         warnings.warn(
             f"inverse propensities leave an effective sample of {effective:,.0f} from {n_positive:,.0f} positives; "

@@ -1,4 +1,4 @@
-"""The ways to estimate propensities that the dissertation compares, and known ones."""
+"""The estimators of propensity that the dissertation compares, and given propensities."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import Configurable
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import DataError, IdError, NotFittedError, SettingError
 from sureness.numerics.checks import check_propensity, check_rows, check_scores, check_share, one_dimension, same_length
 
 
 class _ItemPropensity(Configurable):
-    """One relative propensity for each item, the clip for items never met."""
+    """One relative propensity per item; unknown items get `clip`."""
 
     relative: ClassVar[bool] = True
     clip: float
@@ -22,11 +22,11 @@ class _ItemPropensity(Configurable):
     propensity_: FloatArray  # (n_items,)
 
     def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
-        """One value for each pair."""
+        """Propensities, one for each pair."""
         _check_fitted(self, "propensity_")
         wanted = _items_of_pairs(users, items)
         if len(wanted) and (wanted.dtype.kind in "iuf") != (self.items_.dtype.kind in "iuf"):
-            raise DataError(f"items must be of the kind that was learned, {self.items_.dtype}, got {wanted.dtype}")
+            raise IdError(f"items must be of the type of the fitted ones, {self.items_.dtype}, got {wanted.dtype}")
         place, known = _find(self.items_, wanted)
         return np.asarray(np.where(known, self.propensity_[place], self.clip))
 
@@ -34,14 +34,14 @@ class _ItemPropensity(Configurable):
 class PopularityPropensity(_ItemPropensity):
     """Popular items are seen more: ``max(clip, (count / largest count) ** power)``.
 
-    It is a *relative* propensity: only its ratios between items mean something, so give a base rate or an anchor
-    where the level of the probabilities matters.
+    This is a *relative* propensity: only ratios between items are meaningful, so give a base rate or an anchor if the
+    level of the probabilities matters.
 
     Parameters
     ----------
     power : float
     clip : float
-        The smallest propensity; also that of items nobody interacted with.
+        The smallest propensity, also used for items without interactions.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class PopularityPropensity(_ItemPropensity):
     def fit(self, users: ArrayLike | None = None, items: ArrayLike | None = None) -> Self:
         """Count the interactions of every item; users are not needed."""
         if items is None:
-            raise DataError("popularity needs the items of the interactions, got none; give items=")
+            raise SettingError("popularity needs the items of the interactions, got none; give items=")
         check_share(self.clip, "clip")
         if not self.power >= 0:
-            raise DataError(f"power must be 0 or more, got {self.power}; a negative one makes rare items seen most")
+            raise SettingError(f"power must be 0 or more, got {self.power}; a negative one would favour rare items")
         self.items_, counts = np.unique(one_dimension(items, "items"), return_counts=True)
         self.propensity_ = np.maximum((counts / counts.max()) ** self.power, self.clip)
         return self
 
 
 class UniformPropensity(Configurable):
-    """Every pair was seen with the same chance; 1 gives the naive risk back.
+    """The same propensity for every pair; 1 gives the naive risk.
 
     Examples
     --------
@@ -83,12 +83,12 @@ class UniformPropensity(Configurable):
         return self
 
     def propensity(self, users: ArrayLike | None, items: ArrayLike) -> FloatArray:
-        """One value for each pair."""
+        """Propensities, one for each pair."""
         return np.full(len(_items_of_pairs(users, items)), check_share(self.value, "value"))
 
 
 class RandomPropensity(_ItemPropensity):
-    """Chances drawn at random between `clip` and 1, one for each item: the control that knows nothing.
+    """Random propensities between `clip` and 1, one per item: an uninformed control.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class RandomPropensity(_ItemPropensity):
 
     def fit(self, users: ArrayLike | None = None, items: ArrayLike | None = None) -> Self:
         if items is None:
-            raise DataError("random propensities are drawn for each item, got none; give items=")
+            raise SettingError("random propensities are drawn for each item, got none; give items=")
         self.items_ = np.unique(one_dimension(items, "items"))
         rng = np.random.default_rng(self.seed)
         self.propensity_ = np.maximum(rng.random(len(self.items_)), check_share(self.clip, "clip"))
@@ -111,10 +111,10 @@ class RandomPropensity(_ItemPropensity):
 
 
 class NaiveBayesPropensity(Configurable):
-    """The chance to see a pair given its rating, from a uniformly exposed sample of ratings.
+    """The probability of seeing a pair given its rating, from a uniformly exposed sample of ratings.
 
-    ``P(seen | rating) = P(rating | seen) P(seen) / P(rating)``, where the uniform sample tells the last one. It is
-    known where a rating is known, that is for observed pairs; other pairs do not enter the unbiased risk.
+    ``P(seen | rating) = P(rating | seen) P(seen) / P(rating)``, where the uniform sample gives P(rating). It is only
+    known for pairs with a rating, that is for observed pairs; other pairs do not enter the unbiased risk.
 
     Parameters
     ----------
@@ -131,15 +131,15 @@ class NaiveBayesPropensity(Configurable):
         self.clip = clip
 
     def fit(self, ratings: ArrayLike, uniform_ratings: ArrayLike, *, n_pairs: int) -> Self:
-        """Learn from the ratings of the log, those of the uniform sample, and the number of all pairs."""
+        """Fit to the ratings of the log, those of the uniform sample, and the number of all pairs."""
         seen, random = one_dimension(ratings, "ratings"), one_dimension(uniform_ratings, "uniform_ratings")
         if n_pairs < len(seen):
-            raise DataError(f"n_pairs must be at least the {len(seen):,} logged ratings, got {n_pairs}")
+            raise SettingError(f"n_pairs must be at least the {len(seen):,} logged ratings, got {n_pairs}")
         self.values_, counts = np.unique(seen, return_counts=True)
         place, known = _find(self.values_, random)
         uniform = np.bincount(place[known], minlength=len(self.values_)).astype(np.float64)
         n_uniform = float(len(random))
-        if not uniform.all():  # never met at random is rare, not impossible
+        if not uniform.all():  # absent from the sample means rare, not impossible
             uniform += 1.0
             n_uniform += len(self.values_)
         chance = counts / n_pairs / (uniform / n_uniform)
@@ -147,7 +147,7 @@ class NaiveBayesPropensity(Configurable):
         return self
 
     def of_ratings(self, ratings: ArrayLike) -> FloatArray:
-        """One value for each rating."""
+        """Propensities, one for each rating."""
         _check_fitted(self, "propensity_")
         values = one_dimension(ratings, "ratings")
         place, known = _find(self.values_, values)
@@ -156,12 +156,12 @@ class NaiveBayesPropensity(Configurable):
         return np.asarray(self.propensity_[place])
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        """Not defined without ratings; say so."""
+        """Always refused: the propensity depends on the rating."""
         raise DataError("naive Bayes knows the propensity of a rating, not of a pair; use of_ratings(ratings)")
 
 
 class LogisticPropensity(Configurable):
-    """The chance to see a pair from features of the user and of the item, by logistic regression.
+    """The probability of seeing a pair, from features of user and item, by logistic regression.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class LogisticPropensity(Configurable):
     regularisation : float
         Inverse strength of the penalty, as scikit-learn's ``C``.
     negatives_per_positive : int
-        How many unseen pairs are drawn for each seen one; the rate is corrected for.
+        Unseen pairs drawn per seen pair; the fit corrects for the sampling rate.
     seed : int
 
     Examples
@@ -190,14 +190,14 @@ class LogisticPropensity(Configurable):
         self.seed = seed
 
     def fit(self, users: ArrayLike, items: ArrayLike, *, user_features: ArrayLike, item_features: ArrayLike) -> Self:
-        """Learn which pairs are in the log; users and items are rows of the feature matrices."""
+        """Fit to the pairs of the log; users and items are row numbers of the feature matrices."""
         from sklearn.linear_model import LogisticRegression  # slow to import, and only needed here
 
         self.user_features_, self.item_features_ = _matrix(user_features), _matrix(item_features)
         n_users, n_items = len(self.user_features_), len(self.item_features_)
         check_share(self.clip, "clip")
         if self.negatives_per_positive < 1:
-            raise DataError(f"negatives_per_positive must be at least 1, got {self.negatives_per_positive}")
+            raise SettingError(f"negatives_per_positive must be at least 1, got {self.negatives_per_positive}")
         rows, columns = self._pairs(users, items)
         pairs = np.unique(rows * n_items + columns)
         n_drawn = self.negatives_per_positive * len(pairs)
@@ -217,7 +217,7 @@ class LogisticPropensity(Configurable):
         return self
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        """One value for each pair."""
+        """Propensities, one for each pair."""
         _check_fitted(self, "model_")
         rows, columns = self._pairs(users, items)
         if not len(rows):
@@ -235,7 +235,7 @@ class LogisticPropensity(Configurable):
 
 
 class GivenPropensity(Configurable):
-    """Known propensities: a matrix of users and items, or one value for each item.
+    """Given propensities: a matrix of users and items, or one value per item.
 
     Examples
     --------
@@ -247,7 +247,7 @@ class GivenPropensity(Configurable):
         self.values = values
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
-        """One value for each pair; users and items are rows and columns."""
+        """Propensities, one for each pair; users and items are row and column numbers."""
         values = np.asarray(self.values, dtype=np.float64)
         inside = f"must lie inside the given {values.shape} propensities, {{}}"
         columns = check_rows(items, values.shape[-1], "items", inside)
@@ -267,13 +267,13 @@ def _items_of_pairs(users: ArrayLike | None, items: ArrayLike) -> AnyArray:
 def _matrix(features: ArrayLike) -> FloatArray:
     array = np.asarray(features, dtype=np.float64)
     if array.ndim != 2:
-        raise DataError(f"features must be a matrix with one row for each id, got shape {array.shape}")
+        raise DataError(f"features must be a matrix with one row per id, got shape {array.shape}")
     check_scores(array.ravel(), "features")
     return array
 
 
 def _find(known: AnyArray, wanted: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Position of each wanted value in the sorted known ones, and whether it is there."""
+    """Position of each wanted value among the sorted known ones, and whether it is there."""
     place = np.searchsorted(known, wanted)
     place[place == len(known)] = 0
     return place, known[place] == wanted

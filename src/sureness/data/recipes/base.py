@@ -1,4 +1,4 @@
-"""What a recipe says, what a reader hands back, and the data set that comes out."""
+"""Recipes of data sets, what their readers return, and the resulting data set."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Protocol = Literal["preference", "leave-one-out", "ratio", "given"]
 
 
 class Address(NamedTuple):
-    """Where a file can be fetched."""
+    """Where a file can be downloaded."""
 
     url: str
     file_name: str
-    checksum: str | None = None  # "md5:..." or "sha256:..." where the publisher states one; else pinned when fetched
+    checksum: str | None = None  # "md5:..." or "sha256:..." if published; otherwise pinned at the first download
 
 
 class Size(NamedTuple):
-    """How large a data set is known to be."""
+    """The known size of a data set."""
 
     users: int
     items: int
@@ -33,9 +33,9 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LogTables:
-    """What a reader found: rows, features and whatever else came along."""
+    """What a reader returns: rows, features and extras."""
 
-    rows: pl.DataFrame  # user_id, item_id; where they exist rating, time, domain, split (train, validation, test)
+    rows: pl.DataFrame  # user_id, item_id; optionally rating, time, domain, split (train, validation, test)
     users: pl.DataFrame | None = None  # features with user_id
     items: pl.DataFrame | None = None  # features with item_id
     extras: Mapping[str, Any] = field(default_factory=dict)
@@ -44,37 +44,37 @@ class LogTables:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recipe:
-    """Everything there is to know about one data set."""
+    """How one data set is obtained, read, filtered and split."""
 
     name: str
     title: str
     licence: str
-    read: Callable[..., LogTables] | None  # files and options in, tables out; None where there is no log of users
-    needs: tuple[tuple[str, ...], ...] = ()  # publisher's file names that must be there, one tuple for each form
-    also: tuple[str, ...] = ()  # publisher's files that are read where they are there
+    read: Callable[..., LogTables] | None  # None if there is no log of users
+    needs: tuple[tuple[str, ...], ...] = ()  # the publisher's files that are needed, one tuple for each form
+    also: tuple[str, ...] = ()  # the publisher's files that are read if they exist
     parsing: str = ""  # how the publisher's files are read
     addresses: tuple[Address, ...] = ()
-    how_to_get: str = ""  # where there is no address
-    trap: str = ""  # what has gone wrong with this data before
-    size: Size | None = None  # as in the copy that the tests read
+    how_to_get: str = ""  # instructions if there is no address
+    trap: str = ""  # a known pitfall of this data
+    size: Size | None = None  # of the copy that the tests read
     options: Mapping[str, tuple[Any, ...]] = field(
         default_factory=dict
     )  # option to the values it may have, the default first
     protocol: Protocol = "ratio"
-    positive_above: float | None = None  # pairs rated higher are positive; None: every pair is
+    positive_above: float | None = None  # pairs rated higher are positive; None: all pairs are
     per_user: int = 1  # users with fewer interactions are left out
-    core: int = 1  # the same for users and items, repeated until it holds
+    core: int = 1  # minimum for users and items, repeated until it holds
     per_domain: bool = False  # shares are taken of each user's pairs of each domain
-    validation: Literal["one", "tenth"] = "tenth"  # taken out of a given training part that has none: per user
+    validation: Literal["one", "tenth"] = "tenth"  # pairs per user taken from a given training part
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set as it was read, before anything is filtered or split."""
+    """A data set as it was read, not filtered or split."""
 
     name: str
-    interactions: Interactions  # all of it
-    parts: Mapping[str, Interactions] = field(default_factory=dict)  # splits that came with it, with the same id maps
+    interactions: Interactions  # all pairs
+    parts: Mapping[str, Interactions] = field(default_factory=dict)  # the publisher's splits, with the same ids
     extras: Mapping[str, Any] = field(default_factory=dict)  # such as propensities (Coat) or trust (Ciao)
     notes: tuple[str, ...] = ()
 
@@ -84,10 +84,10 @@ class Dataset:
 
 
 def common_pairs(first: Interactions, second: Interactions) -> int:
-    """How many pairs are in both; the id maps must be the same."""
+    """How many pairs are in both logs, which must have the same ids."""
     return int(np.count_nonzero(np.isin(pair_keys(first), pair_keys(second), assume_unique=True)))
 
 
 def pair_keys(log: Interactions) -> IntArray:
-    """A number for each pair, the same in every log with these id maps."""
+    """A number for each pair, the same in every log with these ids."""
     return log.user_rows * log.n_items + log.item_rows

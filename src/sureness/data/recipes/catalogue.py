@@ -7,7 +7,7 @@ from functools import partial
 
 from sureness.data.recipes import readers
 from sureness.data.recipes.base import Address, Recipe, Size
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 _SNAP = "http://snap.stanford.edu/data/amazon/productGraph/categoryFiles"
@@ -199,4 +199,4 @@ def recipe(name: str) -> Recipe:
         return RECIPES[name]
     close = get_close_matches(name.lower(), RECIPES, n=1)
     hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(RECIPES)}"
-    raise DataError(f"expected the name of a data set, got {name!r}; {hint}")
+    raise SettingError(f"expected the name of a data set, got {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""The files of a data set, wherever they are: in a folder, compressed, or inside an archive."""
+"""The files of a data set: in a folder, compressed, or inside an archive."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from sureness.data.tables import readable
-from sureness.errors import DataError, FileError
+from sureness.errors import EmptyError, FileError
 
 
 @dataclass(frozen=True)
 class DataFiles:
-    """A folder, or a zip archive, in which files are found by name.
+    """A folder or zip archive whose files are found by name.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class DataFiles:
         return all(self.find(name) is not None for name in names)
 
     def read(self, name: str) -> bytes:
-        """What a file holds, unpacked."""
+        """The content of a file, decompressed."""
         found = self.find(name)
         if found is None:
             raise FileError(f"cannot read {name}: it is not in {self.place}; give the folder that holds it")
@@ -50,17 +50,17 @@ class DataFiles:
             raise FileError(f"cannot read {name} in {path}: {error}; it seems damaged, fetch it again") from error
 
     def table(self, name: str) -> pl.DataFrame:
-        """A table with a header and tabs, with the agreed names for users, items and times."""
+        """A tab-separated table with a header, renamed to the agreed names for users, items and times."""
         with readable(self.place / name):
             try:
                 table = pl.read_csv(io.BytesIO(self.read(name)), separator="\t", infer_schema_length=None)
             except pl.exceptions.NoDataError as error:
-                raise DataError(f"{self.place / name} is empty; expected a table with a header") from error
+                raise EmptyError(f"{self.place / name} is empty; expected a table with a header") from error
         agreed = {"user": "user_id", "item": "item_id", "timestamp": "time"}
         return table.rename({old: new for old, new in agreed.items() if old in table.columns})
 
     def find(self, name: str) -> tuple[Path, str | None] | None:
-        """The file of a name, or the archive that holds it and its name in there."""
+        """The path of a file, or the archive that holds it and its name in the archive."""
         for pattern in self._patterns(name):
             paths = [path for path in self.place.glob(pattern) if path.is_file()]
             if len(paths) > 1:
@@ -77,10 +77,12 @@ class DataFiles:
         return None
 
     def _patterns(self, name: str) -> list[str]:
-        """In the folder itself, then below, where publishers' archives are often unpacked to."""
+        """Search the folder, then its subfolders, where archives are often unpacked."""
         if not self.place.is_dir():
             return []
-        folders = ("",) if name.endswith(".tsv") else ("", "*/", "*/*/")  # our tables lie side by side with others
+        folders = (
+            ("",) if name.endswith(".tsv") else ("", "*/", "*/*/")
+        )  # prepared tables are only in the folder itself
         return [f"{folder}{name}{ending}" for folder in folders for ending in ("", ".gz")]
 
     def _archives(self) -> list[Path]:

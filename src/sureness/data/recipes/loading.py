@@ -1,10 +1,10 @@
-"""Find a data set, fetch it where need be, and read it."""
+"""Find a data set, download it if needed, and read it."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from os import PathLike
@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness.artefacts.files import replacing
 from sureness.data.fetching import cache_folder, fetch, pins
 from sureness.data.interactions import Interactions
@@ -20,13 +21,11 @@ from sureness.data.recipes.base import Dataset, LogTables, Recipe, common_pairs
 from sureness.data.recipes.catalogue import recipe
 from sureness.data.recipes.files import DataFiles
 from sureness.data.recipes.readers import TABLE, TABLES
-from sureness.errors import DataError, FileError
-
-Progress = Callable[[str, int, int], None]
+from sureness.errors import DataError, FileError, SettingError
 
 
 def load_dataset(
-    name: str, folder: str | PathLike[str] | None = None, *, progress: Progress | None = None, **options: Any
+    name: str, folder: str | PathLike[str] | None = None, *, progress: Progress = silent, **options: Any
 ) -> Dataset:
     """A data set by name.
 
@@ -39,7 +38,7 @@ def load_dataset(
         One of `RECIPES`.
     folder : path, optional
         Where the files are: the publisher's, packed or not, or tables with a header.
-    progress : callable, optional
+    progress : Progress, optional
         Called with a step, how much of it is done, and its total.
     **options
         What the recipe offers, such as ``artefact=True`` for citeulike-bd.
@@ -58,8 +57,8 @@ def load_dataset(
         raise DataError(f"{place} does not hold {name} as expected: {str(error).splitlines()[0]}") from error
 
 
-def fetch_dataset(name: str, to: str | PathLike[str] | None = None, *, progress: Progress | None = None) -> Path:
-    """Download the files of a data set into a folder, the cache if none is given; what is there stays."""
+def fetch_dataset(name: str, to: str | PathLike[str] | None = None, *, progress: Progress = silent) -> Path:
+    """Download the files of a data set into a folder (by default the cache); existing files are kept."""
     wanted = recipe(name)
     if not wanted.addresses:
         raise FileError(f"{name} cannot be downloaded; {wanted.how_to_get}")
@@ -70,7 +69,7 @@ def fetch_dataset(name: str, to: str | PathLike[str] | None = None, *, progress:
 
 
 def copy_dataset(name: str, folder: str | PathLike[str], to: str | PathLike[str] | None = None) -> Path:
-    """Copy the files of a data set that are in a folder to another, the cache if none is given."""
+    """Copy the files of a data set from one folder to another (by default the cache)."""
     wanted = recipe(name)
     place, _ = whereabouts(name, folder)
     target = cache_folder() / name if to is None else Path(to)
@@ -87,7 +86,7 @@ def copy_dataset(name: str, folder: str | PathLike[str], to: str | PathLike[str]
 
 
 def whereabouts(name: str, folder: str | PathLike[str] | None = None) -> tuple[Path, str]:
-    """Where a data set is, and what that place is: folder, cache, or download if it is nowhere."""
+    """Where a data set is, and what that place is: "folder", "cache", or "download" if it is nowhere."""
     wanted = recipe(name)
     if folder is not None:
         place = _holding(wanted, [Path(folder) / name, Path(folder)])
@@ -103,7 +102,7 @@ def whereabouts(name: str, folder: str | PathLike[str] | None = None) -> tuple[P
 
 
 def pinned_checksums(name: str) -> tuple[str, ...]:
-    """What is known of files whose publisher states no checksum: that of the first download."""
+    """Checksums of the first downloads, for files without a published checksum."""
     pinned = {address: pins().get(address.url) for address in recipe(name).addresses if address.checksum is None}
     return tuple(
         f"no checksum is published for {address.file_name}; that of the first download is pinned: {digest}"
@@ -121,14 +120,14 @@ def _holding(wanted: Recipe, places: list[Path]) -> Path | None:
 
 
 def _checked(wanted: Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, each known and with a value it may have."""
+    """Check that every given option exists and has an allowed value."""
     for name, value in options.items():
         if name not in wanted.options:
             known = f"it has {', '.join(wanted.options)}" if wanted.options else "it has none"
-            raise DataError(f"{wanted.name} has no option {name}; {known}")
+            raise SettingError(f"{wanted.name} has no option {name}; {known}")
         if value not in wanted.options[name]:
             allowed = ", ".join(map(str, wanted.options[name]))
-            raise DataError(f"option {name} of {wanted.name} must be one of {allowed}, got {value!r}")
+            raise SettingError(f"option {name} of {wanted.name} must be one of {allowed}, got {value!r}")
     return dict(options)
 
 

@@ -1,4 +1,4 @@
-"""Publishers' formats: the bytes of a file in, a table out. None of these touches a disk."""
+"""Parsers of publishers' formats, from bytes to tables."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
+from sureness.errors import ColumnError
 
 Kind = type[pl.DataType]
 RATED: dict[str, Kind] = {"user_id": pl.Int64, "item_id": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
-"""What most files of ratings hold, in this order."""
+"""The usual columns of a file of ratings."""
 
 
 def separated(
@@ -32,7 +32,9 @@ def separated(
         data, separator = data.replace(separator.encode(), b"\t"), "\t"
     surplus = data.split(b"\n", 1)[0].count(separator.encode()) + 1 - len(columns)
     if surplus < 0:
-        raise DataError(f"expected columns {', '.join(columns)}, got {surplus + len(columns)}; is this the right file?")
+        raise ColumnError(
+            f"expected columns {', '.join(columns)}, got {surplus + len(columns)}; is this the right file?"
+        )
     try:
         table = pl.read_csv(
             io.BytesIO(data), separator=separator, has_header=False, skip_rows=int(header), truncate_ragged_lines=True,
@@ -40,14 +42,14 @@ def separated(
             infer_schema=False, quote_char='"' if header else None,
         )  # fmt: skip
     except pl.exceptions.PolarsError as error:
-        raise DataError(
+        raise ColumnError(
             f"expected columns {', '.join(columns)}: {str(error).splitlines()[0]}; check that the file is whole"
         ) from error
     return table.rename(dict(zip(table.columns, columns, strict=True)))
 
 
 def lists_with_count(data: bytes) -> pl.DataFrame:
-    r"""A line a user, the number of items first, then the items, such as users.dat of CiteULike.
+    r"""One line per user: the number of items, then the items, such as users.dat of CiteULike.
 
     The leading number is not an item: it is checked against the rest of the line and left out.
 
@@ -59,7 +61,7 @@ def lists_with_count(data: bytes) -> pl.DataFrame:
     lines = _lines(data).with_row_index("user_id")
     wrong = lines.filter(pl.col("ids").list.len() != pl.col("ids").list.first().fill_null(0) + 1)
     if wrong.height:
-        raise DataError(
+        raise ColumnError(
             f"each line must begin with the number of items that follow, line {wrong['user_id'][0] + 1} does not "
             f"({wrong.height:,} such lines); check that the file is users.dat as published"
         )
@@ -67,7 +69,7 @@ def lists_with_count(data: bytes) -> pl.DataFrame:
 
 
 def lists_with_user(data: bytes) -> pl.DataFrame:
-    r"""A line a user, the user first, then the items, such as train.txt of LightGCN.
+    r"""One line per user: the user, then the items, such as train.txt of LightGCN.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def lists_with_user(data: bytes) -> pl.DataFrame:
 
 
 def rating_matrix(data: bytes) -> pl.DataFrame:
-    r"""A line a user, a rating a column, 0 where there is none, such as train.ascii of Coat.
+    r"""One line per user and one column per item, 0 for no rating, such as train.ascii of Coat.
 
     Examples
     --------
@@ -96,11 +98,11 @@ def numbers(data: bytes) -> FloatArray:
     try:
         return np.loadtxt(io.BytesIO(data), ndmin=2)
     except ValueError as error:
-        raise DataError(f"expected numbers in rows of one length: {error}") from error
+        raise ColumnError(f"expected numbers in rows of one length: {error}") from error
 
 
 def json_lines(data: bytes, columns: dict[str, str]) -> pl.DataFrame:
-    """One JSON object a line, such as the reviews of Yelp; agreed names to the names there.
+    """One JSON object per line, such as the reviews of Yelp; agreed names to the names there.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def json_lines(data: bytes, columns: dict[str, str]) -> pl.DataFrame:
     try:
         table = pl.read_ndjson(io.BytesIO(data), schema=schema)
     except pl.exceptions.PolarsError as error:
-        raise DataError(f"expected a JSON object a line with {', '.join(schema)}: {error}") from error
+        raise ColumnError(f"expected one JSON object per line with {', '.join(schema)}: {error}") from error
     return table.rename({theirs: ours for ours, theirs in columns.items()})
 
 
@@ -122,7 +124,9 @@ def _lines(data: bytes) -> pl.DataFrame:
     try:
         return split.select(pl.col("ids").cast(pl.List(pl.Int64)))
     except pl.exceptions.PolarsError as error:
-        raise DataError("expected whole numbers between spaces, a line a user; check that the file is whole") from error
+        raise ColumnError(
+            "expected whole numbers between spaces, one line per user; check that the file is whole"
+        ) from error
 
 
 def _exploded(lines: pl.DataFrame, user: pl.Expr) -> pl.DataFrame:

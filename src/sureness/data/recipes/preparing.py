@@ -1,4 +1,4 @@
-"""From a data set to train, validation and test, by the protocol it is known by."""
+"""Filter and split a data set by the protocol that is customary for it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sureness._progress import Progress, silent
 from sureness._types import Seed
 from sureness.data.filtering import at_least, k_core, rated_above, rating_above
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
 from sureness.data.recipes.catalogue import RECIPES
-from sureness.data.recipes.loading import Progress, load_dataset
+from sureness.data.recipes.loading import load_dataset
 from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 _PLAIN = Recipe(name="interactions", title="", licence="", read=None)
 
@@ -33,10 +34,10 @@ def prepare(
     shares: Sequence[float] = (0.6, 0.2, 0.2),
     per_domain: bool | None = None,
     training_pairs: Literal["left_out", "kept"] = "left_out",
-    progress: Progress | None = None,
+    progress: Progress = silent,
     **options: Any,
 ) -> Split:
-    """Positives of a data set, filtered and split; what is not given comes from its recipe.
+    """The positives of a data set, filtered and split; defaults come from its recipe.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def prepare(
         For ratio, see `by_ratio`.
     training_pairs : {"left_out", "kept"}
         For preference: whether test pairs that were also rated in training are left out.
-    progress : callable, optional
+    progress : Progress, optional
         Called with a step, how much of it is done, and its total.
     **options
         What the recipe offers, such as ``artefact=True`` for citeulike-bd.
@@ -77,24 +78,24 @@ def prepare(
         ),
     }  # fmt: skip
     if chosen not in makers:
-        raise DataError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
+        raise SettingError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
     if chosen in ("preference", "given") and not per_user is core is None:
-        raise DataError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; leave "
-                        "them out, or choose leave-one-out or ratio")  # fmt: skip
+        raise SettingError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; "
+                           "leave them out, or choose leave-one-out or ratio")  # fmt: skip
     return makers[chosen]()
 
 
 def _loaded(
     data: str | Dataset | Interactions,
     folder: str | PathLike[str] | None,
-    progress: Progress | None,
+    progress: Progress,
     options: dict[str, Any],
 ) -> Dataset:
     if isinstance(data, str):
         return load_dataset(data, folder, progress=progress, **options)
     if options or folder is not None:
         given = [*options, *(["folder"] if folder is not None else [])]
-        raise DataError(
+        raise SettingError(
             f"{' and '.join(given)} belong to a data set that is read by name, got {data!r}; leave them out"
         )
     return Dataset("interactions", data) if isinstance(data, Interactions) else data
@@ -115,9 +116,9 @@ def _filtered(
 def _preference(dataset: Dataset, threshold: float | None, training_pairs: str, seed: Seed) -> Split:
     train, test = _needed(dataset, "preference")
     if threshold is None:
-        raise DataError("the protocol preference needs a rating above which pairs are positive; give positive_above")
+        raise SettingError("the protocol preference needs a rating above which pairs are positive; give positive_above")
     if training_pairs not in ("left_out", "kept"):
-        raise DataError(f"training_pairs must be left_out or kept, got {training_pairs!r}")
+        raise SettingError(f"training_pairs must be left_out or kept, got {training_pairs!r}")
     positives = train.keep(rated_above(train, threshold)).noting(
         f"{np.count_nonzero(rated_above(train, threshold)):,} of {len(train):,} training pairs are rated above "
         f"{threshold:g} and count as positive"
@@ -143,7 +144,7 @@ def _given(dataset: Dataset, threshold: float | None, rule: str, seed: Seed) -> 
 
 
 def _carved(train: Interactions, rule: str, seed: Seed) -> tuple[Interactions, Interactions]:
-    """A validation part out of a training part that came without one: one pair or a tenth of each user's."""
+    """Split a validation part off a training part that has none: one pair, or a tenth, of each user's pairs."""
     if rule == "tenth":
         split = by_ratio(train, (0.9, 0.1, 0.0), seed=seed)
         return split.train, split.validation
@@ -155,7 +156,7 @@ def _carved(train: Interactions, rule: str, seed: Seed) -> tuple[Interactions, I
 
 def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions]:
     if not {"train", "test"} <= set(dataset.parts):
-        raise DataError(
+        raise SettingError(
             f"the protocol {protocol} needs a train and a test part that came with the data, {dataset.name} has "
             f"{' and '.join(dataset.parts) or 'none'}; choose leave-one-out or ratio"
         )
@@ -163,7 +164,7 @@ def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions
 
 
 def _without(part: Interactions, other: Interactions, name: str) -> Interactions:
-    """A part without the pairs that another has already."""
+    """A part without the pairs of another."""
     twice = np.isin(pair_keys(part), pair_keys(other), assume_unique=True)
     if not twice.any():
         return part

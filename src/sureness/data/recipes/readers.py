@@ -21,7 +21,7 @@ from sureness.data.recipes.parsers import (
     rating_matrix,
     separated,
 )
-from sureness.errors import DataError
+from sureness.errors import FileError
 
 TABLE = "interactions.tsv"  # also with .gz
 TABLES = (
@@ -33,7 +33,7 @@ _RATED_UNTIMED = {name: kind for name, kind in RATED.items() if name != "time"}
 
 
 def rows_of(files: DataFiles, raw: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-    """The prepared table where there is one, else what the publisher's files hold."""
+    """The prepared table if there is one, otherwise the publisher's files."""
     if not files.has(TABLE):
         return raw()
     rows = files.table(TABLE)
@@ -46,12 +46,12 @@ def parts_of(**parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def optional(files: DataFiles, name: str) -> pl.DataFrame | None:
-    """A table that may be missing."""
+    """A table, or None if it is missing."""
     return files.table(name) if files.has(name) else None
 
 
 def _as_text(key: str, *names: str) -> dict[str, Kind]:
-    """A whole number, then columns that are read as they stand."""
+    """A whole number, then text columns."""
     return {key: pl.Int64, **dict.fromkeys(names, pl.String)}
 
 
@@ -92,7 +92,7 @@ def yahoo_r3(files: DataFiles) -> LogTables:
 
 
 def ml_100k(files: DataFiles, official: str = "none") -> LogTables:
-    """Ratings, users and titles; with one of GroupLens's own splits where asked."""
+    """Ratings, users and titles; optionally with one of GroupLens's own splits."""
     rows = rows_of(files, lambda: separated(files.read("u.data"), "\t", RATED))
     if official != "none":
         rows = _official(files, rows, official)
@@ -151,7 +151,7 @@ def citeulike_bd(files: DataFiles, artefact: bool = False) -> LogTables:
 
 
 def lightgcn(files: DataFiles) -> LogTables:
-    """A line a user in train.txt and test.txt."""
+    """One line per user in train.txt and test.txt."""
 
     def raw() -> pl.DataFrame:
         names = {"train": "train.txt", "validation": "valid.txt", "test": "test.txt"}
@@ -231,7 +231,7 @@ def yelp(files: DataFiles) -> LogTables:
 
 
 def ciao(files: DataFiles, domains: bool = False) -> LogTables:
-    """Reviews with ratings, categories (as domains where asked) and who trusts whom."""
+    """Reviews with ratings, categories (optionally as domains) and trust between users."""
     rows = rows_of(files, partial(_ciao_matrix, files))
     if domains:
         rows = rows.with_columns(domain=pl.col("category").cast(pl.String))
@@ -249,4 +249,4 @@ def _ciao_matrix(files: DataFiles) -> pl.DataFrame:
 
 
 def _only_tables(files: DataFiles, name: str) -> pl.DataFrame:
-    raise DataError(f"{name} is read from {TABLE}.gz, which is not in {files.place}; give the folder that holds it")
+    raise FileError(f"{name} is read from {TABLE}.gz, which is not in {files.place}; give the folder that holds it")
