@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from sureness._types import AnyArray
 from sureness.artefacts.files import replacing, write_all
-from sureness.errors import DamagedError, DataError, FileError, KindError, VersionError
+from sureness.errors import DamagedError, DataError, FileError, KindError, SettingError, VersionError
 
 Verify = Literal["all", "header"]
 
@@ -49,7 +50,7 @@ class Opened(NamedTuple):
 
 def write(path: str | PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Write manifest and arrays; a reader meets the old file or the new one, whole."""
-    ordered = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items(), key=_wide_first)}
+    ordered = {name: _as_stored(name, array) for name, array in sorted(arrays.items(), key=_wide_first)}
     header = _header(manifest, ordered)
     with replacing(path) as temporary:
         handle = os.open(temporary, os.O_WRONLY)
@@ -73,6 +74,8 @@ def read(path: str | PathLike[str], *, verify: Verify = "all", mapped: bool | No
     mapped : bool, optional
         Leave the arrays on disk and read them where they are used; by default files of 64 MB and more.
     """
+    if verify not in get_args(Verify):
+        raise SettingError(f"verify must be 'all' or 'header', got {verify!r}")
     place = Path(path)
     try:
         with place.open("rb") as file:
@@ -80,7 +83,7 @@ def read(path: str | PathLike[str], *, verify: Verify = "all", mapped: bool | No
             header, start = _read_header(file, size, place)
             entries = _checked_entries(header, size - start, place)
             if size >= MAPPED_FROM if mapped is None else mapped:
-                buffer: Any = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+                buffer: Any = _mapped(file.fileno(), size, place)
             else:
                 file.seek(0)
                 buffer = file.read(size)
@@ -88,8 +91,8 @@ def read(path: str | PathLike[str], *, verify: Verify = "all", mapped: bool | No
                 raise damaged(place, f"it has {len(buffer):,} bytes instead of {size:,}")
     except OSError as error:
         raise unreadable(place, error) from error
-    arrays = {name: _array(buffer, start, entry) for name, entry in entries.items()}
     manifest = _manifest(header, place)
+    arrays = _arrays(buffer, start, entries, place)
     if verify == "all":
         _verify(arrays, manifest, place)
     return Opened(manifest, arrays, size)
@@ -141,14 +144,20 @@ def _wide_first(item: tuple[str, AnyArray]) -> tuple[int, str]:
     return -np.asarray(item[1]).dtype.itemsize, item[0]
 
 
+def _as_stored(name: str, array: AnyArray) -> AnyArray:
+    """An array as the file holds it: row after row, in the byte order that the format asks for."""
+    plain = np.asarray(array, order="C")
+    if plain.dtype.name not in _NAMES:
+        raise DataError(f"an array of {plain.dtype} cannot be saved; {name} must hold numbers or truth values")
+    return plain.astype(plain.dtype.newbyteorder("<"), copy=False)
+
+
 def _header(manifest: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> bytes:
     """Length and header, with the checksum filled in."""
     whole = {**manifest, "arrays": {name: _digest(array) for name, array in arrays.items()}}
     entries: dict[str, Any] = {}
     place = 0
     for name, array in arrays.items():
-        if array.dtype.name not in _NAMES:
-            raise DataError(f"an array of {array.dtype} cannot be saved; {name} must hold numbers or truth values")
         entries[name] = {
             "dtype": _NAMES[array.dtype.name], "shape": list(array.shape), "data_offsets": [place, place + array.nbytes]
         }  # fmt: skip
@@ -180,7 +189,7 @@ def _read_header(file: Any, size: int, place: Path) -> tuple[dict[str, Any], int
     try:
         header = json.loads(text, object_pairs_hook=unique_keys)
         return dict(header), 8 + length
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise damaged(place, f"its header cannot be read ({error})") from error
 
 
@@ -191,8 +200,10 @@ def _checked_entries(header: dict[str, Any], n_bytes: int, place: Path) -> dict[
     try:
         for entry in sorted(entries.values(), key=lambda entry: tuple(entry["data_offsets"])):
             begin, stop = entry["data_offsets"]
-            wanted = _DTYPES[entry["dtype"]].itemsize * int(np.prod(entry["shape"], dtype=np.int64))
-            if begin != end or stop - begin != wanted or min(entry["shape"], default=0) < 0:
+            if not all(type(number) is int and number >= 0 for number in (begin, stop, *entry["shape"])):
+                raise damaged(place, "shapes and offsets of its arrays must be whole numbers, 0 or more")
+            wanted = _DTYPES[entry["dtype"]].itemsize * math.prod(entry["shape"])
+            if begin != end or stop - begin != wanted:
                 raise damaged(place, "its arrays overlap, leave gaps, or have another size than they say")
             end = stop
     except (KeyError, TypeError, ValueError) as error:
@@ -205,22 +216,36 @@ def _checked_entries(header: dict[str, Any], n_bytes: int, place: Path) -> dict[
 def _manifest(header: dict[str, Any], place: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(header["__metadata__"]["manifest"], object_pairs_hook=unique_keys))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise damaged(place, f"its manifest cannot be read ({error!r})") from error
+
+
+def _mapped(handle: int, size: int, place: Path) -> mmap.mmap:
+    try:
+        return mmap.mmap(handle, size, access=mmap.ACCESS_READ)
+    except ValueError as error:  # it became shorter since its size was asked
+        raise damaged(place, f"it cannot be mapped ({error})") from error
+
+
+def _arrays(buffer: Any, start: int, entries: Mapping[str, dict[str, Any]], place: Path) -> dict[str, AnyArray]:
+    try:
+        return {name: _array(buffer, start, entry) for name, entry in entries.items()}
+    except ValueError as error:  # more dimensions, or a longer one, than an array can have
+        raise damaged(place, f"its arrays cannot be made ({error})") from error
 
 
 def _array(buffer: Any, start: int, entry: dict[str, Any]) -> AnyArray:
     dtype, shape = _DTYPES[entry["dtype"]], tuple(entry["shape"])
-    n_values = int(np.prod(shape, dtype=np.int64))
+    n_values = math.prod(shape)
     if not n_values:
-        return np.empty(shape, dtype=dtype)
+        buffer, start = b"", -entry["data_offsets"][0]
     flat = np.frombuffer(buffer, dtype=dtype, count=n_values, offset=start + entry["data_offsets"][0])
     return flat.reshape(shape)
 
 
 def _verify(arrays: Mapping[str, AnyArray], manifest: Mapping[str, Any], place: Path) -> None:
-    expected = manifest.get("arrays", {})
-    if set(expected) != set(arrays):
+    expected = manifest.get("arrays")
+    if not isinstance(expected, dict) or set(expected) != set(arrays):
         raise damaged(place, "its manifest names other arrays than it holds")
     for name, array in arrays.items():
         if _digest(array) != expected[name]:

@@ -49,9 +49,7 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        if handle >= 0:
-            os.close(handle)
+            _discard(handle, temporary)
 
 
 def write_all(handle: int, content: bytes | memoryview) -> None:
@@ -81,9 +79,21 @@ def _locked_file(target: Path) -> tuple[int, Path]:
             handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             continue
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:  # else another writer swept it before it was locked
-            return handle, temporary
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if os.fstat(handle).st_nlink:  # else another writer swept it before it was locked
+                return handle, temporary
+        except OSError:
+            _discard(handle, temporary)
+            raise
+        os.close(handle)
+
+
+def _discard(handle: int, temporary: Path) -> None:
+    """Remove a temporary file that was not renamed; where that fails, the next writer sweeps it."""
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
+    with suppress(OSError):
         os.close(handle)
 
 

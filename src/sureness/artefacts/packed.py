@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -14,7 +14,7 @@ import numpy as np
 from sureness._registry import Family, find, name_of
 from sureness._settings import Configurable
 from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, SettingError, missing_extra
+from sureness.errors import DamagedError, DataError, KindError, SettingError, missing_extra
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 Form = Literal["json", "file"]
@@ -66,6 +66,10 @@ def kind_of(family: Family, target: type) -> str:
     return f"{family}/{name}"
 
 
+class _MissingPartError(KeyError):
+    """A part that was neither saved nor given."""
+
+
 class Parts(Mapping[str, Any]):
     """The parts of a packed object, each put together when it is first asked for.
 
@@ -73,7 +77,7 @@ class Parts(Mapping[str, Any]):
     """
 
     def __init__(self, packed: Mapping[str, Packed], given: Mapping[str, object] | None = None) -> None:
-        self._packed, self._opened = packed, dict(given or {})
+        self._packed, self._given, self._opened = packed, frozenset(given or ()), dict(given or {})
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._opened:
@@ -82,7 +86,16 @@ class Parts(Mapping[str, Any]):
 
     def open(self, name: str, **given: object) -> Any:
         """One part, with objects in the place of its own parts."""
+        if name not in self._packed:
+            raise _MissingPartError(name)
         return unpack(self._packed[name], given)
+
+    def given(self, name: str) -> bool:
+        """Whether an object was given in the place of a part."""
+        return name in self._given
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._packed or name in self._opened
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._packed, **self._opened})
@@ -95,10 +108,17 @@ def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
     """Put an object together; `given` are objects that take the place of parts by their names."""
     missing = [extra for extra in packed.needs if not _installed(extra)]
     if missing:
-        raise missing_extra(f"the saved {packed.kind}", _LIBRARY[missing[0]], missing[0])
+        raise missing_extra(f"the saved {packed.kind}", _LIBRARY.get(missing[0], missing[0]), missing[0])
     kind = class_of(packed.kind)
     try:
-        return kind.unpack(packed, Parts(packed.parts, given))
+        whole = replace(packed, **{name: revived(getattr(packed, name)) for name in ("settings", "state", "about")})
+        return kind.unpack(whole, Parts(packed.parts, given))
+    except _MissingPartError as error:
+        name = error.args[0]
+        raise KindError(
+            f"the {packed.kind} was saved without its {name}; open the whole that it is a part of, or give it with "
+            f"load(path, parts={{{name!r}: ...}})"
+        ) from error
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, DataError):
             raise
@@ -111,7 +131,7 @@ def class_of(kind: str) -> type[Savable]:
     try:
         return cast(type[Savable], find(cast(Family, family), name))
     except (KeyError, SettingError) as error:
-        raise DamagedError(
+        raise KindError(
             f"there is no kind {kind!r} here; a newer sureness, or a package that is not installed, wrote it"
         ) from error
 
@@ -191,6 +211,9 @@ def packed_of(tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: s
 
 def arrays_of(packed: Packed, prefix: str = "") -> dict[str, AnyArray]:
     """The arrays of an object and of its parts, those of a part behind its name."""
+    for name in (*packed.arrays, *packed.parts):
+        if not name or "/" in name or name.startswith("__"):
+            raise DataError(f"arrays and parts need names without / and leading __, got {name!r} in {packed.kind}")
     found = {f"{prefix}{name}": array for name, array in packed.arrays.items()}
     for name, part in packed.parts.items():
         found |= arrays_of(part, f"{prefix}{name}/")

@@ -55,7 +55,7 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> dict[str,
     try:
         text = raw.decode("utf-8").replace("\r\n", "\n")
         content = json.loads(text, object_pairs_hook=unique_keys)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise damaged(place, f"it is not valid JSON ({error})") from error
     if not isinstance(content, dict) or "format" not in content:
         raise KindError(f"{place} is not a saved object of sureness; give a file that sureness saved")

@@ -132,6 +132,8 @@ def is_record(path: Path) -> bool:
     """Whether a file is of the readable form; its content decides, not its name."""
     try:
         with path.open("rb") as file:
-            return file.read(64).lstrip()[:1] == b"{"
+            start = file.read(64)
     except OSError as error:
         raise _container.unreadable(path, error) from error
+    # The length that a binary file starts with may look like blanks and a brace, but has zeros behind them.
+    return start.lstrip()[:1] == b"{" and b"\0" not in start

@@ -28,6 +28,7 @@ from sureness.metrics.utility import Utility
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
 from sureness.pipeline.mapped import MappedSource
+from sureness.pipeline.runs import check_given_source
 from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
 from sureness.sources.base import ScoreSource, id_maps
 
@@ -289,13 +290,9 @@ class ConfidentRecommender(Configurable, Savable):
                 "load(path, parts={'source': model})"
             )
         source, state = parts["source"], cast(dict[str, Any], packed.state)
-        if [source.n_users, source.n_items] != state["shape"]:
-            raise IdError(f"the source must have the shape {state['shape']} that it was fitted with, "
-                          f"got {[source.n_users, source.n_items]}; give the same recommender")  # fmt: skip
+        if parts.given("source"):
+            check_given_source(source, packed)
         users, items = id_maps(source)
-        if "users" in packed.parts and not (parts["users"].same_as(users) and parts["items"].same_as(items)):
-            raise IdError("the source must have the users and items that the recommender was fitted with, in the same "
-                          "order; give the same source")  # fmt: skip
         target = revived(packed.settings["expected_relevant"])
         named = state.get("segments")
         segments = None if named is None else Segments(np.array(named["names"], dtype=object), named["of"])

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Self
 
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, unpack
 from sureness.artefacts.saving import load
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, KindError
+from sureness.errors import DataError, IdError, KindError
 from sureness.sources.base import ScoreSource, id_maps
 
 _PARTS = ("train", "validation", "test")
@@ -47,11 +48,14 @@ class Run(Savable):
             log: Interactions | None = getattr(self, name)
             if log is not None:
                 parts[name] = log.aligned(users, items).pack(with_ids=False)
-        return Packed(kind=kind_of("saved", type(self)), parts=parts, about=self.about)
+        shape: list[JSON] = [self.source.n_users, self.source.n_items]
+        return Packed(kind=kind_of("saved", type(self)), state={"shape": shape}, parts=parts, about=self.about)
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         source = parts["source"]
+        if parts.given("source"):
+            check_given_source(source, packed)
         users, items = id_maps(source)
         logs = {name: parts.open(name, users=users, items=items) for name in _PARTS if name in packed.parts}
         return cls(source, **logs, about=packed.about)
@@ -81,6 +85,24 @@ def pack_source(source: ScoreSource) -> Packed:
             "the best items of each user as a CandidateSource"
         )
     return source.pack()
+
+
+def check_given_source(source: ScoreSource, packed: Packed) -> None:
+    """Refuse a source in the place of the saved one if it has other users or items, or has them in another order."""
+    shape = [source.n_users, source.n_items]
+    if shape != packed.state["shape"]:
+        raise IdError(
+            f"the source must have the {packed.state['shape']} users and items of the one that was saved, got {shape}; "
+            "give the same recommender"
+        )
+    saved = packed.parts.get("source", packed).parts  # a source that could not be saved left its ids beside it
+    for side, ids in zip(("users", "items"), id_maps(source), strict=True):
+        expected = unpack(saved[side]) if side in saved else IdMap.counting(len(ids))
+        if not expected.same_as(ids):
+            raise IdError(
+                f"the source must have the {side} of the one that was saved, in the same order; give the same "
+                "recommender"
+            )
 
 
 def open_run(path: str | PathLike[str]) -> Run:
