@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Callable
 from functools import cache, partial
@@ -12,12 +13,14 @@ import numpy as np
 import sureness as sn
 from sureness._registry import find, names
 from sureness.artefacts.packed import Savable, arrays_of, tree_of
-from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration import PerUserCalibrator
+from sureness.list_size import Lists
 from sureness.pipeline.runs import DistilledRuns, Run
 from tests.conftest import draw_pairs
 from tests.pipeline.worlds import Shop, shop
 
-LEARNED_CUTS = ("attn-cut", "mt-cut")
+NEED_TORCH = ("attn-cut", "mt-cut", *names("model"))
+HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 @cache
@@ -26,7 +29,7 @@ def world() -> Shop:
 
 
 def calibrator(name: str) -> sn.Calibrator:
-    return make_calibrator(name).fit(*draw_pairs(300))
+    return sn.make_calibrator(name).fit(*draw_pairs(300))
 
 
 def top_n() -> sn.TopNCalibrator:
@@ -37,7 +40,7 @@ def per_segment() -> sn.SegmentCalibrator:
     return sn.SegmentCalibrator(strength=10.0).fit(*draw_pairs(300), segments=np.tile(["books", "films"], 150))
 
 
-def per_user(name: str) -> sn.PerUserCalibrator:
+def per_user(name: str) -> PerUserCalibrator:
     return find("map", name)().fit_source(world().source, world().validation, seen=world().train)
 
 
@@ -48,8 +51,10 @@ def chain() -> sn.MapChain:
 def policy(name: str) -> sn.ListSizePolicy:
     rng = np.random.default_rng(0)
     chance = -np.sort(-rng.random((6, 5)), axis=1)
-    lists = sn.Lists.of(probabilities=chance, hits=rng.random(chance.shape) < chance)
+    lists = Lists.of(probabilities=chance, scores=chance, hits=rng.random(chance.shape) < chance)
     settings = {"fixed": {"size": 3}}.get(name, {"max_size": 4})
+    if name in NEED_TORCH:
+        settings |= {"n_factors": 4, "epochs": 1}
     return find("policy", name)(**settings).fit(lists)
 
 
@@ -60,6 +65,10 @@ def source(name: str) -> Savable:
     if name == "matrix":
         return sn.MatrixSource(np.arange(6, dtype=np.int8).reshape(2, 3), items=sn.IdMap.of([7, 3, 2**40]))
     return sn.CandidateSource.of(["ann", "zoë", "ann"], [3, 7, 9], [1.0, 2.0, 3.0])
+
+
+def model(name: str) -> Savable:
+    return sn.make_recommender(name, n_factors=2, epochs=1).fit(world().train)
 
 
 def run() -> Run:
@@ -78,7 +87,8 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "map/segment": per_segment,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
     "map/chain": chain,
-    **{f"policy/{name}": partial(policy, name) for name in names("policy") if name not in LEARNED_CUTS},
+    **{f"policy/{name}": partial(policy, name) for name in names("policy") if HAS_TORCH or name not in NEED_TORCH},
+    **{f"model/{name}": partial(model, name) for name in names("model") if HAS_TORCH},
     **{f"source/{name}": partial(source, name) for name in names("source")},
     "saved/ids": lambda: sn.IdMap.of(["zoë", "ann", ""]),
     "saved/interactions": lambda: world().train,

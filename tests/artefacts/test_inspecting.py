@@ -14,6 +14,7 @@ from sureness.artefacts.inspecting import inspect
 from sureness.artefacts.packed import Packed
 from sureness.artefacts.records import heading
 from sureness.artefacts.saving import write_packed
+from sureness.errors import DamagedError, KindError, VersionError
 from tests.artefacts.kinds import FILES, KINDS, ending, made
 
 
@@ -58,18 +59,18 @@ def test_arrays_are_not_read(tmp_path):
     (tmp_path / "it.sureness").write_bytes(content)
     assert inspect(tmp_path / "it.sureness").kind == "source/factors"
     os.truncate(tmp_path / "it.sureness", len(content) - 1)
-    with pytest.raises(sn.DamagedError):
+    with pytest.raises(DamagedError):
         inspect(tmp_path / "it.sureness")
 
 
 def test_what_is_no_saved_object_is_refused(tmp_path):
     (tmp_path / "table.csv").write_text("user_id,item_id\n1,2\n")
-    with pytest.raises(sn.KindError):
+    with pytest.raises(KindError):
         inspect(tmp_path / "table.csv")
-    with pytest.raises(sn.VersionError):
+    with pytest.raises(VersionError):
         inspect(tmp_path)
     with pytest.raises(sn.FileError):
         inspect(tmp_path / "nowhere.sureness")
     _container.write(tmp_path / "newer.sureness", {**heading(), "schema": 3, "kind": "saved/ids"}, {})
-    with pytest.raises(sn.VersionError):
+    with pytest.raises(VersionError):
         inspect(tmp_path / "newer.sureness")
