@@ -91,7 +91,7 @@ def test_every_public_name_has_a_place_in_the_reference(site):
         for place in page.ids
         if place.startswith("sureness.")
     }
-    assert not set(sn.__all__) - documented - {"__version__"}
+    assert not set(sn.__all__) - documented - {"__version__", "errors"}
 
 
 def test_the_page_of_commands_has_every_option_that_help_shows(site):

@@ -12,7 +12,6 @@ from mkdocs.structure.files import File
 from mkdocs.utils import get_relative_url
 
 import sureness
-import sureness.plots
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -21,41 +20,59 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src"
 TITLES = {
-    "calibration": "Calibration", "list_size": "List sizes", "pipeline": "Confident recommenders",
-    "distillation": "Distillation", "models": "Recommenders", "sources": "Score sources", "data": "Data",
-    "propensity": "Propensities", "metrics": "Metrics", "evaluation": "Ranking quality", "truncation": "Learned cuts",
+    "calibration": "Calibration", "list_size": "List sizes", "pipeline": "Confident recommenders and runs",
+    "distillation": "Distillation", "models": "Recommenders", "models.networks": "Networks",
+    "sources": "Score sources", "data": "Data", "propensity": "Propensities", "metrics": "Metrics",
+    "evaluation": "Ranking quality", "truncation": "Learned cuts", "workflows": "Workflows", "artefacts": "Files",
     "report": "Reports", "plots": "Figures", "numerics": "Numerics", "errors": "Errors",
 }  # fmt: skip
-"""The folders in the order of the pages; one that is not named here comes last under its own name."""
-BESIDE = {
-    "models": [
-        "settings.Settings", "bpr.BPRSettings", "ubpr.UBPRSettings", "neumf.NeuMFSettings", "cml.CMLSettings",
-        "lightgcn.LightGCNSettings", "cdae.CDAESettings",
-    ],
-    "list_size": [
-        "allocation.DomainAllocation", "allocation.BudgetAllocation", "allocation.Pages",
-        "allocation.AllocationComparison",
-    ],
-}  # fmt: skip
-"""What is not a public name, but is set or returned by one."""
+"""The packages in the order of their pages."""
+IMPORT = re.compile(r"^from (sureness[\w.]*) import (\w+) as \2$", flags=re.MULTILINE)
 UNTOUCHED = re.compile(r"(<(a|pre|h[1-6])\b.*?</\2>)", flags=re.DOTALL)
 NAME = re.compile(r"<code>((?:sn\.|sureness\.)?(\w+)(?:\([^<]*\))?)</code>")
 
 
+@cache
 def groups() -> dict[str, dict[str, str]]:
-    """Folder -> public name -> where it is defined."""
-    found: dict[str, dict[str, str]] = {}
-    for module, names in sureness._HOME.items():
-        found.setdefault(module.partition(".")[0], {}).update({name: f"sureness.{module}.{name}" for name in names})
-    drawn = [name for name in sureness.plots.__all__ if not name.isupper()]
-    found["plots"] = {name: f"sureness.plots.{name}" for name in drawn}
-    known = [name for name in TITLES if name in found]
-    return {name: found[name] for name in [*known, *(name for name in found if name not in TITLES)]}
+    """Package -> public name -> where it is defined; names at the top come first."""
+    found = {folder: _published(f"sureness.{folder}") for folder in TITLES if folder != "errors"}
+    found["errors"] = {name: f"sureness.errors.{name}" for name in _classes_of_errors()}
+    found["artefacts"] |= {name: _home(f"sureness.{module}", name) for module, name in BESIDE}
+    top = set(sureness.__all__)
+    return {folder: dict(sorted(names.items(), key=lambda each: each[0] not in top)) for folder, names in found.items()}
+
+
+BESIDE = (("_registry", "register"), ("_progress", "Progress"), ("_progress", "silent"))
+"""Names at the top that no package has; they stand on the page of files."""
+
+
+def _published(package: str) -> dict[str, str]:
+    """The names that a package publishes, and where each is defined; constants are left out."""
+    names = [name for _, name in _imports(package) if not name.isupper()]
+    return {name: _home(package, name) for name in names}
+
+
+def _home(module: str, name: str) -> str:
+    """Where a name is defined, through the packages that publish it."""
+    inner = next((source for source, known in _imports(module) if known == name), None)
+    return f"{module}.{name}" if inner is None else _home(inner, name)
+
+
+@cache
+def _imports(package: str) -> list[tuple[str, str]]:
+    """The lines of a package's stub, which `make stubs` writes from its table of names."""
+    stub = SOURCE.joinpath(*package.split("."), "__init__.pyi")
+    return IMPORT.findall(stub.read_text(encoding="utf-8")) if stub.exists() else []
+
+
+def _classes_of_errors() -> list[str]:
+    module = _package()["errors"]
+    return [name for name, member in module.members.items() if not member.is_alias and member.is_class]
 
 
 def on_config(config: MkDocsConfig) -> None:
     reference = next(entry["Reference"] for entry in config.nav if "Reference" in entry)
-    reference += [{TITLES.get(folder, folder): _page(folder)} for folder in groups()]
+    reference += [{TITLES[folder]: _page(folder)} for folder in groups()]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -85,7 +102,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def _page(folder: str) -> str:
-    return f"reference/{folder.replace('_', '-')}.md"
+    return f"reference/{re.sub('[_.]', '-', folder)}.md"
 
 
 @cache
@@ -101,23 +118,29 @@ def _sentence(path: str) -> str:
 
 
 def _reference(folder: str, names: dict[str, str]) -> str:
-    parts = [f"# {TITLES.get(folder, folder)}", _sentence(f"sureness.{folder}")]
+    parts = [f"# {TITLES[folder]}", _sentence(f"sureness.{folder}")]
     parts += [f"::: {where}" for where in names.values()]
-    parts += [f"::: sureness.{folder}.{where}" for where in BESIDE.get(folder, [])]
     return "\n\n".join(parts) + "\n"
 
 
 def _overview() -> str:
     parts = [
         "# Reference",
-        "Every public name of `sureness`, made from the docstrings; each is reached as `sn.name` after "
-        "`import sureness as sn`, figures as `sureness.plots.name`. Commands have [a page of their own](commands.md).",
+        "Every public name, made from the docstrings. Names in **bold** are at the top of the package (`sn.name` after "
+        "`import sureness as sn`); the others are imported from their package, such as "
+        "`from sureness.calibration import KanoulasCalibrator`. Commands have [a page of their own](commands.md).",
     ]
     for folder, names in groups().items():
         page = _page(folder).removeprefix("reference/")
-        rows = [f"| [`{name}`]({page}#{where}) | {_cell(_sentence(where))} |" for name, where in names.items()]
-        parts += [f"## {TITLES.get(folder, folder)}", "\n".join(["| name | what it is |", "|---|---|", *rows])]
+        rows = [f"| {_link(name, page, where)} | {_cell(_sentence(where))} |" for name, where in names.items()]
+        heading = f"## {TITLES[folder]} (`sureness.{folder}`)"
+        parts += [heading, "\n".join(["| name | what it is |", "|---|---|", *rows])]
     return "\n\n".join(parts) + "\n"
+
+
+def _link(name: str, page: str, where: str) -> str:
+    link = f"[`{name}`]({page}#{where})"
+    return f"**{link}**" if name in sureness.__all__ else link
 
 
 def _cell(text: str) -> str:
