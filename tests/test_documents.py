@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from sureness import _registry
 from sureness.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +42,14 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.fixture
+def own_registry(monkeypatch):
+    """What a page registers is known on that page only."""
+    table = {family: dict(known) for family, known in _registry._TABLE.items()}
+    monkeypatch.setattr(_registry, "_TABLE", table)
+
+
+@pytest.mark.usefixtures("own_registry")
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=name)
 def test_examples_run_in_order(path, tmp_path, monkeypatch, capsys):
     """Python and commands of a document run in one folder, one after the other, as a reader would."""
@@ -59,7 +68,8 @@ def test_examples_run_in_order(path, tmp_path, monkeypatch, capsys):
 
 def run_python(block, path, names, capsys):
     capsys.readouterr()
-    exec(compile("\n" * block.line + block.text, str(path), "exec"), names)  # errors name the line of the document
+    code = "\n" * block.line + block.text  # so that errors name the line of the document
+    exec(compile(code, str(path), "exec", dont_inherit=True), names)
     printed = capsys.readouterr().out.splitlines()
     promised = re.findall(r"^print\(.*\)\s+# (.*)$", block.text, flags=re.MULTILINE)
     for line, promise in zip(printed, promised, strict=False):

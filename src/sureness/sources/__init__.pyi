@@ -11,6 +11,7 @@ from sureness.sources.base import FactorSource as FactorSource
 from sureness.sources.base import KnownScores as KnownScores
 from sureness.sources.base import MatrixSource as MatrixSource
 from sureness.sources.base import PartialSource as PartialSource
+from sureness.sources.base import SavableSource as SavableSource
 from sureness.sources.base import ScoreSource as ScoreSource
 from sureness.sources.base import check_users as check_users
 from sureness.sources.base import checked_block as checked_block
@@ -40,6 +41,7 @@ __all__ = [
     "MatrixSource",
     "PartialFunctionSource",
     "PartialSource",
+    "SavableSource",
     "ScoreSource",
     "TorchSource",
     "candidate_table",
