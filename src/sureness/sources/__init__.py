@@ -10,8 +10,8 @@ __getattr__, __dir__, __all__ = lazy_names(
             "source_of",
         ],
         "base": [
-            "BLOCK_SCORES", "FactorSource", "KnownScores", "MatrixSource", "PartialSource", "SavableSource", "ScoreSource",
-            "check_users", "checked_block", "id_maps", "named", "user_blocks",
+            "BLOCK_SCORES", "FactorSource", "KnownScores", "MatrixSource", "PartialSource", "SavableSource",
+            "ScoreSource", "check_users", "checked_block", "id_maps", "named", "user_blocks",
         ],
         "candidates": ["CandidateSource"],
         "function": ["FunctionSource", "PartialFunctionSource"],
