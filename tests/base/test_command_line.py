@@ -45,7 +45,7 @@ def test_a_typing_error_is_one_sentence(base, words):
 
 NEEDING = [
     ("train --data log.parquet -o run.sureness", "models"),
-    ("distill --data log.parquet -o distilled.sureness", "models"),
+    ("distill --data log.parquet --teacher bpr:8 --student bpr:2 -o distilled.sureness", "models"),
     ("report table.parquet platt.json", "plots"),
     ("demo --recommender svd", "plots"),
     ("demo", "plots"),
