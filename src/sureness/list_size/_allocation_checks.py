@@ -1,4 +1,4 @@
-"""What comes in to `allocation` is checked here, once; every message says what to do."""
+"""Checks of the arguments of allocations, and the cost of lists."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.numerics.checks import LARGEST
 from sureness.numerics.ranking import NOTHING
 
-_ROUNDING = 1e-12  # three items of 0.1 fit a budget of 0.3, though their sum is a bit more
-_SMALLEST_COST = 1e-100  # a gain divided by less could overflow
+_ROUNDING = 1e-12  # three items of 0.1 fit a budget of 0.3, although their sum is slightly more
+_SMALLEST_COST = 1e-100  # dividing a gain by less could overflow
 
 
 def kernels() -> Any:
-    """The compiled loops, loaded when one is first called."""
+    """The compiled loops, imported when they are first used."""
     return import_module("sureness.list_size._allocation_kernels")
 
 
@@ -39,19 +39,19 @@ def check_finite(rows: FloatArray, lengths: IntArray, n_domains: int) -> None:
         where = f"user number {user}" + (f" and domain number {domain}" if n_domains > 1 else "")
         raise DataError(
             f"utilities must be finite numbers for every size up to the number of candidates, those of {where} are "
-            "not; correct them, or say with lengths how many candidates there are"
+            "not; correct them, or give the number of candidates as lengths"
         )
 
 
 def check_whole(values: ArrayLike, name: str, count: int, each: str) -> IntArray:
-    """One whole number, not negative, for each of `count`; a single one is for all."""
+    """One non-negative whole number for each of `count`; a single one applies to all."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
-        raise DataError(f"{name} must be whole numbers, got {values!r:.40} of type {array.dtype}")
+        raise SettingError(f"{name} must be whole numbers, got {values!r:.40} of type {array.dtype}")
     if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
-        raise DataError(f"{name} must be one number, or {count:,}, one a {each}; got shape {array.shape}")
+        raise SettingError(f"{name} must be one number, or {count:,}, one per {each}; got shape {array.shape}")
     if array.size and array.min() < 0:
-        raise DataError(f"{name} must not be negative, got {array.min()}")
+        raise SettingError(f"{name} must not be negative, got {array.min()}")
     return np.ascontiguousarray(np.broadcast_to(array, (count,)), dtype=np.int64)
 
 
@@ -63,14 +63,14 @@ def check_limits(
     highs = np.full(count, most) if max_size is None else check_whole(max_size, "max_size", count, each)
     if np.any(lows > highs) and max_size is not None:
         at = int(np.argmax(lows > highs))
-        raise DataError(f"min_size must be at most max_size, got {lows[at]} and {highs[at]} for {each} number {at}")
+        raise SettingError(f"min_size must be at most max_size, got {lows[at]} and {highs[at]} for {each} number {at}")
     if count and lows.max() > most:
-        raise DataError(f"min_size must be at most {most}, the longest list that utilities knows, got {lows.max()}")
+        raise SettingError(f"min_size must be at most {most}, the longest list in utilities, got {lows.max()}")
     return lows, np.minimum(highs, most)
 
 
 def check_lengths(lengths: ArrayLike | None, shape: tuple[int | str, ...], width: int | None = None) -> IntArray:
-    """Numbers of candidates, at most `width`, which they are if not given; a side of the shape may be just a name."""
+    """Numbers of candidates, at most `width` (the default); a side of `shape` given by name may have any length."""
     if lengths is None:
         return np.full(shape, width, dtype=np.int64)  # type: ignore[arg-type]
     counts = np.asarray(lengths)
@@ -87,7 +87,7 @@ def check_lengths(lengths: ArrayLike | None, shape: tuple[int | str, ...], width
 
 
 def within(lows: IntArray, highs: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
-    """Bounds that no list exceeds for lack of candidates."""
+    """Bounds lowered to the number of candidates."""
     highs = np.minimum(highs, lengths)
     return np.minimum(lows, highs), highs
 
@@ -96,7 +96,7 @@ def check_room(lows: IntArray, pages: IntArray) -> None:
     needed = lows.sum(axis=1)
     if np.any(needed > pages):
         user = int(np.argmax(needed > pages))
-        raise DataError(
+        raise SettingError(
             f"the minimum sizes of all domains must fit the page, but they need {needed[user]} of {pages[user]} slots "
             f"for user number {user}; lower min_size or add slots"
         )
@@ -104,18 +104,18 @@ def check_room(lows: IntArray, pages: IntArray) -> None:
 
 def check_budget(budget: float) -> float:
     if not isinstance(budget, int | float | np.integer | np.floating) or isinstance(budget, bool) or not budget >= 0:
-        raise DataError(f"budget must be a number, 0 or more, got {budget!r}")
+        raise SettingError(f"budget must be a number, 0 or more, got {budget!r}")
     return float(budget)
 
 
 def check_costs(cost: ArrayLike | None, budget: float, shape: tuple[int, int]) -> tuple[FloatArray, float, float]:
-    """Costs with one row for all users or each, and one column for all ranks or each; the limit; the unit of both."""
+    """Costs as a matrix that broadcasts over users and ranks, the limit, and the unit of both."""
     costs = np.asarray(1 if cost is None else cost)
     if costs.dtype.kind not in "iuf":
         raise DataError(f"cost must be numbers, got values of type {costs.dtype}")
     sides = (1,) * (2 - costs.ndim) + costs.shape
     if len(sides) > 2 or any(own not in (1, wanted) for own, wanted in zip(sides, shape, strict=True)):
-        raise DataError(f"cost must be one number or broadcast to the shape {shape} of the lists, got {costs.shape}")
+        raise SettingError(f"cost must be one number or broadcast to the shape {shape} of the lists, got {costs.shape}")
     whole = costs.dtype.kind in "iu"
     costs = np.ascontiguousarray(costs.reshape(sides), dtype=np.float64)
     usable = (costs == 0) | ((costs >= _SMALLEST_COST) & (costs <= LARGEST))
@@ -128,9 +128,9 @@ def check_costs(cost: ArrayLike | None, budget: float, shape: tuple[int, int]) -
 
 
 def check_minimum(needed: float, limit: float, unit: float, budget: float) -> None:
-    """Refuse minimum sizes that the budget does not pay for; what they need and the limit are counted in units."""
+    """Refuse minimum sizes that the budget does not cover; `needed` and `limit` are in units."""
     if needed > limit:
-        raise DataError(
+        raise SettingError(
             f"the minimum sizes of all users must fit the budget, but they cost {needed * unit:g} of {budget:g}; "
             "lower min_size or raise the budget"
         )
@@ -139,7 +139,7 @@ def check_minimum(needed: float, limit: float, unit: float, budget: float) -> No
 def check_items(items: ArrayLike) -> IntArray:
     lists = np.asarray(items)
     if lists.ndim != 2 or (lists.size and lists.dtype.kind not in "iu"):
-        raise DataError(f"items must be row numbers, one row a user, got {lists.dtype} of shape {lists.shape}")
+        raise DataError(f"items must be row numbers, one row per user, got {lists.dtype} of shape {lists.shape}")
     return np.ascontiguousarray(lists, dtype=np.int64)
 
 
@@ -148,7 +148,7 @@ def check_trending(trending: ArrayLike) -> IntArray:
     if popular.ndim != 1 or (popular.size and (popular.dtype.kind not in "iu" or popular.min() < 0)):
         raise DataError(f"trending must be row numbers of items, got {popular.dtype} of shape {popular.shape}")
     if len(np.unique(popular)) < len(popular):
-        raise DataError("trending must name every item once, got some twice; drop the later ones")
+        raise DataError("trending must list every item once, got duplicates; drop the later ones")
     return np.ascontiguousarray(popular, dtype=np.int64)
 
 
@@ -163,7 +163,7 @@ def check_seen(seen: tuple[IntArray, IntArray] | None, rows: IntArray) -> tuple[
             f"users, at least {n_rows + 1:,}; got {len(starts):,}"
         )
     inside = np.ones(max(len(values) - 1, 0), dtype=bool)
-    inside[starts[(starts > 0) & (starts < len(values))] - 1] = False  # where one row ends and the next begins
+    inside[starts[(starts > 0) & (starts < len(values))] - 1] = False  # between two rows
     if np.any(np.diff(values)[inside] < 0):
         raise DataError("the values of seen must be sorted within every row; sort them first")
     return starts, values
@@ -176,3 +176,12 @@ def check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray
     if shown.min() < 0 or shown.max() > shape[-1]:
         raise DataError(f"{name} must lie in 0 to {shape[-1]}, the ranks of hits, got {shown.min()} to {shown.max()}")
     return shown.astype(np.int64)
+
+
+def paid(costs: FloatArray, sizes: IntArray) -> float:
+    """The total cost of lists of these sizes."""
+    if costs.size == 1:
+        return float(costs[0, 0]) * int(sizes.sum())
+    paid = np.empty(len(sizes))
+    kernels().pay(costs, sizes, paid)
+    return float(paid.sum())

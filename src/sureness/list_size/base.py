@@ -1,4 +1,4 @@
-"""The contract of every list-size policy: `fit` on lists of a period that is over, then `sizes`."""
+"""The contract of list-size policies: `fit` on lists of a past period, then `sizes`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of, plain, revived_settings
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import named_utility, utility_of
 
@@ -20,8 +20,8 @@ class Decision(NamedTuple):
     """What a policy decides for each user; all of shape (n_users,)."""
 
     sizes: IntArray
-    expected: FloatArray  # expected utility of the list; NaN where the policy does not look at it
-    unsure: BoolArray  # whether nothing is worth showing, so that the user should rather be asked
+    expected: FloatArray  # expected utility of the list; NaN if the policy does not compute it
+    unsure: BoolArray  # whether no list is worth showing
 
 
 class ListSizePolicy(Configurable, Savable):
@@ -34,7 +34,7 @@ class ListSizePolicy(Configurable, Savable):
     max_size: int = 50
 
     def fit(self, lists: Lists) -> Self:
-        """Learn from lists with `hits`, those of the validation period, where there is anything to learn."""
+        """Learn from lists with `hits` of the validation period; policies without parameters learn nothing."""
         return self
 
     def sizes(self, lists: Lists) -> IntArray:
@@ -43,20 +43,20 @@ class ListSizePolicy(Configurable, Savable):
         found = np.asarray(self._sizes(lists))
         if found.shape != (lists.n_users,) or found.dtype.kind not in "iu":
             raise DataError(
-                f"_sizes of {self!r} must return {lists.n_users:,} whole numbers, one a user, got {found.dtype} of "
+                f"_sizes of {self!r} must return {lists.n_users:,} whole numbers, one per user, got {found.dtype} of "
                 f"shape {found.shape}"
             )
         wanted = np.clip(found, self.min_size, self.max_size)
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)
 
     def decide(self, lists: Lists) -> Decision:
-        """Sizes, and what each list is expected to be worth where the policy looks at that."""
+        """Sizes, and the expected utility of each list if the policy computes it."""
         unknown = np.full(lists.n_users, np.nan)
         return Decision(self.sizes(lists), unknown, np.asarray(lists.lengths == 0))
 
     @abstractmethod
     def _sizes(self, lists: Lists) -> IntArray:
-        """Sizes before they are brought within the bounds."""
+        """Sizes before the bounds are applied."""
 
     def state(self) -> dict[str, AnyArray | int | float]:
         """Learned values as arrays and plain numbers; none before `fit`."""
@@ -87,13 +87,13 @@ class ListSizePolicy(Configurable, Savable):
         return policy
 
     def check(self) -> None:
-        """Refuse bounds that make no sense."""
+        """Refuse contradictory bounds."""
         for name in ("min_size", "max_size"):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-                raise DataError(f"{name} must be a whole number, 0 or more, got {value!r}")
+                raise SettingError(f"{name} must be a whole number, 0 or more, got {value!r}")
         if self.max_size < max(self.min_size, 1):
-            raise DataError(
+            raise SettingError(
                 f"max_size must be at least 1 and at least min_size, got min_size={self.min_size} and "
                 f"max_size={self.max_size}"
             )

@@ -1,4 +1,4 @@
-"""What list-size policies were worth to the same users, compared pair by pair."""
+"""Compare list-size policies on the same users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_at_every_size
@@ -18,7 +18,7 @@ from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_a
 
 @dataclass(frozen=True, eq=False)
 class PolicyComparison:
-    """The utility of every policy for every judged user.
+    """The realised utility of every policy for every user with a relevant item.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class PolicyComparison:
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row a policy: mean utility and size, and the paired difference to the reference with its p-value."""
+        """One row per policy: mean utility and size, and the paired difference to the reference with its p-value."""
         return pl.DataFrame([self._row(name) for name in self.values])
 
     def difference(self, policy: str, reference: str) -> tuple[float, float]:
@@ -61,7 +61,7 @@ class PolicyComparison:
 def compare_policies(
     policies: Mapping[str, ListSizePolicy], lists: Lists, utility: str | Utility, *, reference: str | None = None
 ) -> PolicyComparison:
-    """Let fitted policies cut the same lists, and judge each cut by the labels.
+    """Apply fitted policies to the same lists, and compare the utility on their labels.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def compare_policies(
     lists : Lists
         With hits and n_relevant; users without a relevant item are left out.
     utility : str or Utility
-        What to judge by.
+        The utility to compare.
     reference : str, optional
         The name of the policy that the others are compared with.
     """
     if reference is not None and reference not in policies:
-        raise DataError(f"the reference must be one of the policies {', '.join(policies)}, got {reference!r}")
+        raise SettingError(f"the reference must be one of the policies {', '.join(policies)}, got {reference!r}")
     chosen = named_utility(utility)
     judged = lists.take(np.flatnonzero(lists.needed("n_relevant", "a comparison") > 0))
     if not judged.n_users:
-        raise DataError("no user has a relevant item in these lists, so there is nothing to judge")
+        raise EmptyError("no user has a relevant item in these lists, so there is nothing to judge")
     every = utility_at_every_size(judged.needed("hits", "a comparison"), judged.n_relevant, chosen)  # type: ignore[arg-type]
     sizes = {name: policy.sizes(judged) for name, policy in policies.items()}
     too_long = [name for name, cut in sizes.items() if cut.max(initial=0) > judged.width]

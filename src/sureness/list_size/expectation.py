@@ -1,4 +1,4 @@
-"""What a list of k items is expected to be worth, for every k, out of the probabilities alone.
+"""Expected utility of a list of k items for every k, from calibrated probabilities.
 
 With S the number of relevant items among all candidates and S_r the same without the item at rank r, every normalised
 utility is ``sum over m of sum over r <= k of discount(r) * p_r * P(S_r = m - 1) / scale(k, m)``.
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import check_choice, check_probability_rows
 from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 
 MOST_RELEVANT = 1e7
-"""More relevant items of one user than this are taken for a mistake."""
+"""A larger number of relevant items of one user is taken for a mistake."""
 
 _KINDS = {"none": 0, "ideal": 1, "smaller": 1, "mean": 2}
 assert set(_KINDS) == set(NORMALISERS)
@@ -45,18 +45,18 @@ def expected_utility(
         Of all candidates, or of the best ones (see `expected_relevant` and `tail`), each row in the order of the list.
     utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
     max_size : int
-        May exceed the number of candidates: a list never gets longer than they are, and the last value is repeated.
+        May exceed the number of candidates; lists end there, and the last value is repeated.
     expected_relevant : array-like of shape (n_users,) or float, optional
-        How many relevant items there are in all. What the given probabilities do not add up to is taken to lie among
-        many other candidates that are each unlikely.
+        Number of relevant items in all. The part beyond the sum of the given probabilities is assumed to lie among
+        many other, unlikely candidates.
     lengths : array-like of shape (n_users,), optional
-        How many probabilities each row really has; what stands behind does not count.
+        Number of valid probabilities in each row; later entries are ignored.
     tail : array-like of shape (n_users, n_powers), optional
-        What is known of the candidates that are not given, as `power_sums`. An alternative to `expected_relevant`.
+        `power_sums` of the candidates that are not listed; an alternative to `expected_relevant`.
     method : {"exact", "approximate"}
-        "approximate" is the form of the text: S in the place of S_r, and no more than `terms` relevant items.
+        "approximate" is the form of the dissertation: S instead of S_r, and at most `terms` relevant items.
     terms : int
-        The M of the text, for the approximate method.
+        The M of the dissertation, for the approximate method.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def expected_utility(
     >>> expected_utility([[0.9, 0.5, 0.1]], "pdcg", max_size=2).round(4)
     array([[0.8, 0.8]])
 
-    A table of the best items only knows a part of what is relevant:
+    A table of the best items covers only a part of the relevant ones:
 
     >>> expected_utility([[0.9, 0.5, 0.1]], "f1", max_size=3, expected_relevant=5.0).round(4)
     array([[0.331 , 0.4173, 0.3834]])
@@ -93,7 +93,7 @@ def expected_utilities(
     method: Literal["exact", "approximate"] = "exact",
     terms: int = 2_000,
 ) -> FloatArray:
-    """Several utilities at once, which costs little more than one; shape (n_utilities, n_users, max_size).
+    """Several utilities at once, which takes little longer than one; shape (n_utilities, n_users, max_size).
 
     Parameters are those of `expected_utility`.
 
@@ -133,20 +133,20 @@ def _gains(utilities: Sequence[Utility], max_size: int) -> Gains:
 
 
 def _plausible(values: FloatArray, utilities: Sequence[Utility]) -> bool:
-    """Whether utilities that cannot exceed 1 do not: power sums of likely items do not converge."""
+    """Whether normalised utilities are within their bound; power sums of likely items do not converge."""
     most = np.array([np.inf if u.normaliser == "none" else _most(u, values.shape[2]) for u in utilities])
     return bool(np.isfinite(values).all() and np.all(np.abs(values) <= most[:, None, None] * (1.0 + 1e-6)))
 
 
 def _most(utility: Utility, max_size: int) -> float:
-    """What a normalised utility never exceeds: that of a list of relevant items only."""
+    """The maximum of a normalised utility, that of a list of relevant items only."""
     return 1.0 if utility.normaliser == "ideal" else utility.gain * float(np.abs(utility.discounts(max_size)).max())
 
 
 def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: ArrayLike | None = None) -> FloatArray:
-    """Multiply the odds of each user by one factor, so that the probabilities add up to a wanted number.
+    """Multiply the odds of each user by one factor, so that the probabilities add up to a given number.
 
-    This carries a number of relevant items over to another period or another set of candidates, and keeps the ranking.
+    This transfers a number of relevant items to another period or set of candidates, and keeps the ranking.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
     expected_relevant : array-like of shape (n_users,) or float
         More than the number of items with p = 1, and less than that of items with p > 0 (if there is no tail).
     tail : array-like of shape (n_users,), optional
-        Expected number of relevant items among candidates that are not given; it grows with the factor too.
+        Expected number of relevant items among unlisted candidates; it is scaled by the factor too.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
     wanted = _per_user(expected_relevant, "expected_relevant", len(rows))
     certain, possible = (rows == 1).sum(axis=1), (rows > 0).sum(axis=1)
     low, high = certain, np.where(beyond > 0, np.inf, possible)
-    fixed = (certain == possible) & (beyond == 0) & (wanted == certain)  # nothing can move, and nothing has to
+    fixed = (certain == possible) & (beyond == 0) & (wanted == certain)  # nothing can change, and nothing needs to
     if (bad := ~(((wanted > low) & (wanted < high)) | fixed)).any():
         first = int(np.argmax(bad))
         raise DataError(
@@ -184,21 +184,21 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
 
 
 def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
-    """Probabilities whose log-odds are higher by a number for each user; 0 and 1 stay."""
+    """Shift the log-odds of each user's probabilities; 0 and 1 stay."""
     factor = np.exp(shift)[:, None]
     return np.asarray(probabilities * factor / (1.0 - probabilities + probabilities * factor))
 
 
 def check_max_size(max_size: int) -> None:
-    """Refuse a longest list that is not a whole number of at least 1."""
+    """Refuse anything but a whole number of at least 1."""
     if not isinstance(max_size, int | np.integer) or isinstance(max_size, bool) or max_size < 1:
-        raise DataError(f"max_size must be a whole number of at least 1, got {max_size!r}")
+        raise SettingError(f"max_size must be a whole number of at least 1, got {max_size!r}")
 
 
 def _approximate(
     rows: FloatArray, lengths: IntArray, tails: FloatArray, utility: Utility, max_size: int, terms: int
 ) -> FloatArray:
-    """The text's form: the expected gain times the expected inverse scale, as if they were independent."""
+    """The form of the dissertation: expected gain times expected inverse scale, as if they were independent."""
     n_items = min(max_size, rows.shape[1])
     known = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, 0.0)
     last = np.maximum(np.minimum(lengths, max_size), 1)[:, None] - 1
@@ -216,7 +216,7 @@ def _approximate(
 
 
 def _pmf_with_tails(known: FloatArray, tails: FloatArray, terms: int) -> FloatArray:
-    """P(S = 0), ..., P(S = terms - 1), with the tail as a Poisson number."""
+    """P(S = 0), ..., P(S = terms - 1), with a Poisson number of relevant items in the tail."""
     from scipy.stats import poisson
 
     n_counts = terms if tails.shape[1] else min(terms, known.shape[1] + 1)
@@ -232,7 +232,7 @@ def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
         return np.full(len(rows), rows.shape[1])
     counts = np.asarray(lengths)
     if counts.shape != (len(rows),) or counts.dtype.kind not in "iu":
-        raise DataError(f"lengths must be {len(rows):,} whole numbers, one a user, got shape {counts.shape}")
+        raise DataError(f"lengths must be {len(rows):,} whole numbers, one per user, got shape {counts.shape}")
     if len(counts) and (counts.min() < 0 or counts.max() > rows.shape[1]):
         raise DataError(
             f"lengths must lie between 0 and the {rows.shape[1]} columns, got {counts.min()} to {counts.max()}"
@@ -243,10 +243,10 @@ def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
 def _tails(
     rows: FloatArray, lengths: IntArray, expected_relevant: ArrayLike | None, tail: ArrayLike | None
 ) -> FloatArray:
-    """Power sums of the candidates that are not given; shape (n_users, n_powers), of width 0 if there are none."""
+    """Power sums of the unlisted candidates; shape (n_users, n_powers), with n_powers 0 if there are none."""
     if tail is not None:
         if expected_relevant is not None:
-            raise DataError(
+            raise SettingError(
                 "give expected_relevant or tail, not both: each says how many relevant items are not listed"
             )
         return _power_sums(tail, len(rows))
@@ -266,7 +266,7 @@ def _tails(
 
 
 def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
-    """Sums of p, p**2, ... that numbers from 0 to 1 can have: they never rise."""
+    """Check sums of p, p**2, ..., which never rise."""
     try:
         sums = np.asarray(tail, dtype=np.float64)
     except (TypeError, ValueError):
@@ -280,7 +280,7 @@ def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
 
 
 def _per_user(values: ArrayLike, name: str, n_users: int) -> FloatArray:
-    """One number a user, out of one for all or one for each."""
+    """One number per user, from one for all or one for each."""
     try:
         array = np.asarray(values if not isinstance(values, str) else None, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The best candidates of some users: what every list-size policy looks at."""
+"""The best candidates of a block of users, which list-size policies decide on."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 
 EMPTY = -1
-"""Stands in `items` where a user has fewer candidates than the longest list."""
+"""Fills `items` if a user has fewer candidates than the longest list."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Lists:
     """Ranked candidates of a block of users, best first, and what is known about them.
 
-    Rows are as wide as the longest list that may be shown. A user with fewer candidates has a shorter `lengths`; what
-    stands behind it does not count (score -inf, probability 0, no hit).
+    Rows are as wide as the longest list that may be shown. `lengths` is smaller for users with fewer candidates;
+    later entries do not count (score -inf, probability 0, no hit).
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Lists:
     """
 
     users: IntArray  # (n,) rows of the users
-    lengths: IntArray  # (n,) how many candidates each list really has
+    lengths: IntArray  # (n,) number of candidates of each list
     scores: FloatArray | None = None  # (n, width) falling
     probabilities: FloatArray | None = None  # (n, width) falling
     tail: FloatArray | None = None  # (n, n_powers) power sums of the probabilities of all other candidates
@@ -50,13 +50,13 @@ class Lists:
         lengths: ArrayLike | None = None,
         tail: ArrayLike | None = None,
     ) -> Self:
-        """From arrays with one row a user; lists are full and users are counted from 0 unless said otherwise."""
+        """From arrays with one row per user; by default lists are full and users are numbered from 0."""
         given = [np.asarray(value) for value in (probabilities, scores, hits) if value is not None]
         if not given:
             raise DataError("lists need probabilities, scores or hits, got none of them")
         shape = given[0].shape
         if len(shape) != 2 or any(value.shape != shape for value in given):
-            raise DataError(f"lists must be matrices of one shape, one row a user, got {[v.shape for v in given]}")
+            raise DataError(f"lists must be matrices of one shape, one row per user, got {[v.shape for v in given]}")
         for name, value in (("users", users), ("lengths", lengths), ("n_relevant", n_relevant)):
             if value is not None and np.shape(value) != shape[:1]:
                 raise DataError(f"{name} must have one number for each of {shape[0]:,} users, got {np.shape(value)}")
@@ -74,7 +74,7 @@ class Lists:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The users of several blocks, one after the other; all blocks know the same and are as wide."""
+        """Concatenate blocks of users; all must have the same columns and width."""
         names = [name for name, value in vars(parts[0]).items() if value is not None]
         return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
@@ -84,7 +84,7 @@ class Lists:
 
     @property
     def width(self) -> int:
-        """The longest list that can be cut out of these."""
+        """The longest list that can be shown."""
         for values in (self.probabilities, self.scores, self.hits):
             if values is not None:
                 return int(values.shape[1])
@@ -96,7 +96,7 @@ class Lists:
         return replace(self, **columns)
 
     def needed(self, name: str, by: object) -> FloatArray:
-        """One of the columns, or a sentence that says who wanted it."""
+        """One of the columns; refused with the name of the policy that needs it if it is missing."""
         values: FloatArray | None = getattr(self, name)
         if values is None:
             raise DataError(f"{by!r} needs the {name} of the lists, got none; {_REMEDIES[name]}")
@@ -107,7 +107,7 @@ def _whole(values: ArrayLike, name: str, n_users: int) -> IntArray:
     numbers = np.asarray(values)
     if numbers.shape != (n_users,) or numbers.dtype.kind not in "iu" or (n_users and numbers.min() < 0):
         raise DataError(
-            f"{name} must be {n_users:,} whole numbers, 0 or more, one a user, got {numbers.dtype} of shape "
+            f"{name} must be {n_users:,} whole numbers, 0 or more, one per user, got {numbers.dtype} of shape "
             f"{numbers.shape}"
         )
     return numbers.astype(np.int64)
@@ -123,6 +123,6 @@ def _labels(hits: ArrayLike) -> BoolArray:
 _REMEDIES = {
     "scores": "give the scores that the items were ranked by",
     "probabilities": "calibrate the scores first",
-    "hits": "give labels of a period that is over",
-    "n_relevant": "give labels of a period that is over",
+    "hits": "give labels of a past period",
+    "n_relevant": "give labels of a past period",
 }

@@ -1,4 +1,4 @@
-"""Ways to decide how many items a user sees."""
+"""Policies that decide how many items a user sees."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.errors import DataError, NotFittedError
+from sureness.errors import EmptyError, NotFittedError, SettingError
 from sureness.list_size.base import Decision, ListSizePolicy
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size
 
-_TIE = 1e-12  # utilities closer than this are the same, and the smaller list wins
+_TIE = 1e-12  # of utilities closer than this, the smaller list wins
 
 
 class ExpectedUtility(ListSizePolicy):
@@ -24,14 +24,14 @@ class ExpectedUtility(ListSizePolicy):
     ----------
     utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
     min_size : int
-        At least so many items; with 0 a user may see nothing, where nothing is worth showing.
+        Shortest list; with 0 a user may see nothing if nothing is worth showing.
     max_size : int
-        At most so many items.
+        Longest list.
     unsure_below : float
-        A user whose best list is not expected to be worth more than this is `unsure`: better ask than show. The default
-        of 0 concerns only utilities with a loss, such as PDCG, which a bad list makes negative.
+        Users whose best list has at most this expected utility are marked `unsure`. The default of 0 matters only for
+        utilities with a loss, such as PDCG, which can be negative.
     method : {"exact", "approximate"}
-        "approximate" is the form of the text, for comparison.
+        "approximate" is the form of the dissertation, for comparison.
 
     Examples
     --------
@@ -79,13 +79,13 @@ class ExpectedUtility(ListSizePolicy):
 
 
 class JudgingPolicy(ListSizePolicy):
-    """A policy that looks at what lists were worth in a period that is over.
+    """A policy that uses the realised utility of lists in a past period.
 
     Parameters
     ----------
     utility : {"ndcg", "pdcg", "f1", "tp", "dcg"} or Utility
     min_size, max_size : int
-        At least and at most so many items.
+        Shortest and longest list.
     """
 
     def __init__(self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50) -> None:
@@ -119,7 +119,7 @@ class FixedSize(ListSizePolicy):
 
 
 class BestFixedSize(JudgingPolicy):
-    """The one number of items that was best on average in the validation period.
+    """The list size that was best on average in the validation period, for all users.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class BestFixedSize(JudgingPolicy):
         values = _realised(lists, self, self.utility, self.max_size)
         judged = lists.needed("n_relevant", self) > 0
         if not judged.any():
-            raise DataError("no user has a relevant item in these lists, so no size is better than another")
+            raise EmptyError("no user has a relevant item in these lists, so no size can be preferred")
         self.size_ = int(best_sizes(values[judged].mean(axis=0, keepdims=True), max(self.min_size, 1))[0])
         return self
 
@@ -147,7 +147,7 @@ class BestFixedSize(JudgingPolicy):
 
 
 class RandomSize(ListSizePolicy):
-    """Any number of items, each equally likely: the lower end of every comparison.
+    """A random number of items, as the lower end of a comparison.
 
     Examples
     --------
@@ -162,16 +162,16 @@ class RandomSize(ListSizePolicy):
         self.seed = seed
 
     def _sizes(self, lists: Lists) -> IntArray:
-        """A user gets the same size in whatever block the user comes."""
+        """The size depends only on the user, not on the block."""
         drawn = np.random.default_rng(self.seed).random(int(lists.users.max(initial=0)) + 1)
         width = self.max_size - self.min_size + 1
         return np.asarray(self.min_size + (drawn[lists.users] * width).astype(np.int64))
 
 
 class ValidationBest(JudgingPolicy):
-    """Each user's own best number of items of the validation period (Val-k).
+    """The list size that was best for each user in the validation period (Val-k).
 
-    Users without a relevant item there get the size that was best on average.
+    Users without a relevant item get the size that was best on average.
 
     Examples
     --------
@@ -216,13 +216,13 @@ class Threshold(ListSizePolicy):
 
     def _sizes(self, lists: Lists) -> IntArray:
         if not 0 <= self.probability <= 1:
-            raise DataError(f"the threshold must lie in [0, 1], got {self.probability}")
+            raise SettingError(f"the threshold must lie in [0, 1], got {self.probability}")
         likely = lists.needed("probabilities", self) >= self.probability
         return np.asarray(np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1)))
 
 
 class Oracle(JudgingPolicy):
-    """Each user's best number of items, read off the labels: the upper end of every comparison.
+    """The best list size of each user by the labels, as the upper end of a comparison.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def best_sizes(values: FloatArray, min_size: int) -> IntArray:
 
 
 def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_size: int) -> FloatArray:
-    """What lists of every size were worth; beyond a user's candidates the list ends."""
+    """Realised utility of every list size; lists end with the user's candidates."""
     policy.check()
     hits, n_relevant = lists.needed("hits", policy), lists.needed("n_relevant", policy)
     width = min(max_size, lists.width)
@@ -260,7 +260,7 @@ def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_
 
 
 def _known(lists: Lists) -> IntArray:
-    """How many of the probabilities of each row count."""
+    """The number of valid probabilities of each row."""
     return np.minimum(lists.lengths, lists.width)
 
 

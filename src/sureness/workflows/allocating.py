@@ -15,14 +15,10 @@ from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
 from sureness.data.tables import write_table
 from sureness.errors import SettingError
-from sureness.list_size.allocation import (
-    allocate_budget,
-    allocate_domains,
-    equal_budget,
-    equal_shares,
-    evaluate_allocation,
-)
+from sureness.list_size.allocation import allocate_budget, allocate_domains
+from sureness.list_size.equal_allocation import equal_budget, equal_shares
 from sureness.list_size.expectation import expected_utility
+from sureness.list_size.judging import evaluate_allocation
 from sureness.metrics.utility import at_sizes
 from sureness.workflows._ranked import Ranked, read_ranked
 from sureness.workflows.inputs import counter, refuse_input

@@ -11,7 +11,9 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.splitting import Split
-from sureness.list_size.allocation import AllocationComparison, allocate_domains, equal_shares, evaluate_allocation
+from sureness.list_size.allocation import allocate_domains
+from sureness.list_size.equal_allocation import equal_shares
+from sureness.list_size.judging import AllocationComparison, evaluate_allocation
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.pipeline.recommender import ConfidentRecommender
