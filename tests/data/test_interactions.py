@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
+from sureness.data.columns import Columns
 from sureness.data.ids import IdMap, id_series
 from sureness.data.interactions import Interactions, union
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, IdError
@@ -324,7 +325,7 @@ def test_ids_that_do_not_fit_are_unknown():
 def test_a_file_is_read_with_its_own_column_names(tmp_path):
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress("who,what,when\nzoë,007,2020-01-02\nzoë,7,2020-01-01T10:00:00\n,7,\n".encode()))
-    log = Interactions.read(path, {"user_id": "who", "item_id": "what", "time": "when"})
+    log = Interactions.read(path, Columns(user_id="who", item_id="what", time="when"))
     assert log.items.ids.to_list() == ["007", "7"]
     assert log.times[0] > log.times[1]
     assert log.notes == ("1 of 3 rows had no user or no item and were dropped",)

@@ -15,6 +15,7 @@ from numpy.testing import assert_array_equal
 from polars.testing import assert_frame_equal
 
 from sureness.data import tables
+from sureness.data.columns import Columns
 from sureness.data.tables import (
     add_column,
     count_rows,
@@ -133,27 +134,27 @@ def test_columns_are_found_under_the_names_they_have(tmp_path, header, columns, 
     first, second = header.split(",")
     path = tmp_path / f"table{ending}"
     write_table(pl.DataFrame({first: [2.5, -1.0], second: [1, 0]}), path)
-    (pairs,) = all_pairs(path, columns)
+    (pairs,) = all_pairs(path, Columns(**columns))
     assert_array_equal(pairs.scores, [2.5, -1.0])
     assert_array_equal(pairs.labels, [True, False])
 
 
 def test_a_chosen_column_takes_the_place_of_one_with_the_agreed_name(tmp_path):
     path = text_file(tmp_path, "score,better,label\n1,9,1\n")
-    (pairs,) = all_pairs(path, {"score": "better"})
+    (pairs,) = all_pairs(path, Columns(score="better"))
     assert_array_equal(pairs.scores, [9.0])
 
 
 def test_one_column_may_serve_two_purposes(tmp_path):
     path = text_file(tmp_path, "id,score,label\n4,1,1\n")
-    frame = scan_table(path, {"user_id": "id", "item_id": "id"}).collect()
+    frame = scan_table(path, Columns(user_id="id", item_id="id")).collect()
     assert frame["user_id"].to_list() == frame["item_id"].to_list() == [4]
 
 
 def test_a_chosen_column_that_is_not_there_is_named_with_those_that_are(tmp_path):
     path = text_file(tmp_path, "score,label\n1,1\n")
     with pytest.raises(ColumnError, match="column"):
-        scan_table(path, {"score": "logit"})
+        scan_table(path, Columns(score="logit"))
 
 
 def test_missing_columns_are_named_with_the_option_that_helps(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
+from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
@@ -129,7 +130,7 @@ def test_files_are_read_with_other_column_names(tmp_path, source, ending):
         table.write_parquet(path)
     else:
         table.write_csv(path, separator="\t" if ending == "tsv" else ",")
-    found = sn.CandidateSource.read(path, {"user_id": "customer"})
+    found = sn.CandidateSource.read(path, Columns(user_id="customer"))
     assert found.table().equals(source.table())
     with pytest.raises(sn.DataError, match="user_id"):
         sn.CandidateSource.read(path)

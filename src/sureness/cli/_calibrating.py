@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.cli._console import progress_bar
+from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions, union
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import write_table
@@ -82,7 +83,9 @@ def write_lists(
 def known_log(run: Run, path: Path, columns: dict[str, str]) -> Interactions:
     """A log with the rows of the run's source; what it does not know is dropped and noted."""
     wanted = {ours: theirs for ours, theirs in columns.items() if ours in ("user_id", "item_id", "domain")}
-    return Interactions.read(path, wanted).aligned(*id_maps(run.source), of_text=path.suffix.lower() != ".parquet")
+    return Interactions.read(path, Columns(**wanted)).aligned(
+        *id_maps(run.source), of_text=path.suffix.lower() != ".parquet"
+    )
 
 
 def noted_log(run: Run, path: Path, columns: dict[str, str]) -> Interactions:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sureness.cli._columns import renamed
+from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
@@ -28,7 +29,7 @@ def read_data(
     if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
         if options or folder is not None:
             raise DataError(f"--option and --from belong to a data set that is read by name, got the file {data}")
-        log = Interactions.read(data, renamed(**columns))
+        log = Interactions.read(data, Columns(**renamed(**columns)))
         return Dataset(data, log, notes=log.notes), None
     known = recipe(data)
     return load_dataset(data, folder, progress=progress, **options_of(known, options)), known

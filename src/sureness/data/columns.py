@@ -1,21 +1,21 @@
-"""How the columns of a table are called: the agreed names, and other names where a table has them."""
+"""Column names of tables: the agreed names, and the names in the file where they differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Columns:
-    """The name in the table for each agreed name.
+    """The name in the file of each agreed column.
 
     Examples
     --------
     >>> columns = Columns(user_id="customer", score="logit")
     >>> columns.renamed()
     {'user_id': 'customer', 'score': 'logit'}
-    >>> columns.renamed("user_id", "item_id")
-    {'user_id': 'customer'}
+    >>> columns.only("user_id", "item_id")
+    Columns(user_id='customer')
     """
 
     user_id: str = "user_id"
@@ -31,8 +31,14 @@ class Columns:
     segment: str | None = None
     cost: str = "cost"
 
-    def renamed(self, *names: str) -> dict[str, str]:
-        """Agreed names, all or only these, to the names in the table, where they differ."""
+    def __repr__(self) -> str:
+        return f"Columns({', '.join(f'{ours}={theirs!r}' for ours, theirs in self.renamed().items())})"
+
+    def renamed(self) -> dict[str, str]:
+        """Agreed names to the names in the file, where they differ."""
         every = {field.name: getattr(self, field.name) for field in fields(self)}
-        wanted = names or tuple(every)
-        return {name: every[name] for name in wanted if every[name] not in (name, None)}
+        return {ours: theirs for ours, theirs in every.items() if theirs not in (ours, None)}
+
+    def only(self, *names: str) -> Columns:
+        """The same names for some columns; the others keep the agreed name."""
+        return Columns(**{ours: theirs for ours, theirs in self.renamed().items() if ours in names})

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sureness._types import AnyArray, BoolArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
+from sureness.data.columns import Columns
 from sureness.data.ids import IdMap, as_series, id_series
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
@@ -98,15 +99,15 @@ class Interactions(Savable):
         )  # fmt: skip
 
     @classmethod
-    def read(cls, path: str | PathLike[str], columns: dict[str, str] | None = None) -> Self:
+    def read(cls, path: str | PathLike[str], columns: Columns | None = None) -> Self:
         """From a Parquet, CSV or TSV file.
 
         Parameters
         ----------
         path : path
             Ends in .parquet, .csv or .tsv; the last two also with .gz.
-        columns : dict, optional
-            Agreed name (user_id, item_id, rating, time, domain) to the name in the file, where they differ.
+        columns : Columns, optional
+            Names of user_id, item_id, rating, time and domain in the file, where they differ from these.
         """
         frame = scan_table(path, columns, numbers=["rating"])  # times may also be dates
         require_columns(frame, ID_COLUMNS, path)

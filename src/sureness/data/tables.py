@@ -11,6 +11,7 @@ import polars as pl
 
 from sureness._types import FloatArray
 from sureness.artefacts.files import replacing
+from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 
@@ -23,7 +24,7 @@ _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
 def scan_table(
-    path: str | PathLike[str], columns: dict[str, str] | None = None, *, numbers: Sequence[str] = _NUMBERS
+    path: str | PathLike[str], columns: Columns | None = None, *, numbers: Sequence[str] = _NUMBERS
 ) -> pl.LazyFrame:
     """A table as a lazy frame with the agreed column names.
 
@@ -31,19 +32,19 @@ def scan_table(
     ----------
     path : path
         Ends in .parquet, .csv or .tsv; the last two also with .gz.
-    columns : dict, optional
-        Agreed name to the name in the file, where they differ.
+    columns : Columns, optional
+        Names in the file, where they differ from the agreed ones.
     numbers : sequence of str
         Columns of a CSV or TSV file that hold numbers; other columns except ids are read as text, unchanged.
     """
     place = Path(path)
-    renamed = {ours: theirs for ours, theirs in (columns or {}).items() if theirs != ours}
+    renamed = (columns or Columns()).renamed()
     with readable(place):
         if not place.exists():
             raise FileError(f"cannot read {place}: there is no such file")
         if place.is_dir():
             raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
-        numeric, ids = ([(columns or {}).get(name, name) for name in known] for known in (numbers, _IDS))
+        numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
         frame = _scan(place, numeric, ids)
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness.data.columns import Columns
 from sureness.data.ids import IdMap, id_series
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
 from sureness.errors import ColumnError, EmptyError
@@ -87,7 +88,7 @@ class CandidateSource(SavableSource):
                    distinct["score"].to_numpy(), users, items, tuple(notes))  # fmt: skip
 
     @classmethod
-    def read(cls, path: str | PathLike[str], columns: dict[str, str] | None = None) -> Self:
+    def read(cls, path: str | PathLike[str], columns: Columns | None = None) -> Self:
         """From a Parquet, CSV or TSV file; `columns` names its columns where they differ from the agreed names."""
         frame = scan_table(path, columns)
         require_columns(frame, _COLUMNS, path)

@@ -65,7 +65,7 @@ class Ranked:
 
 def read_ranked(path: Path, columns: Columns, *, by_domain: bool) -> Ranked:
     """A table sorted into lists; equal probabilities stay in the order of the file."""
-    frame = scan_table(path, columns.renamed(*_NAMES), numbers=("probability", "label", "cost"))
+    frame = scan_table(path, columns.only(*_NAMES), numbers=("probability", "label", "cost"))
     needed = ["user_id", *(["domain"] if by_domain else []), "item_id", "probability"]
     require_columns(frame, needed, path)
     count_rows(frame, path)

@@ -108,8 +108,8 @@ def cut_table(
     refuse_input(target, path)
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
-    names = columns.renamed("user_id", "item_id", "probability")
-    frame = scan_table(path, names, numbers=("probability", "expected_relevant"))
+    wanted = columns.only("user_id", "item_id", "probability")
+    frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
     require_columns(frame, ["user_id", "item_id", "probability"], path)
     found, tally = survey(frame, path), Tally()
     if total is None and looks_cut(frame, found, path):
@@ -123,7 +123,7 @@ def cut_table(
             except DataError as error:
                 raise type(error)(f"{path}: {error}") from error
             count(block.height)
-            yield cut.rename({ours: theirs for ours, theirs in names.items() if ours in cut.columns})
+            yield cut.rename({ours: theirs for ours, theirs in wanted.renamed().items() if ours in cut.columns})
 
     write_blocks(blocks(), target)
     if tally.unsorted:

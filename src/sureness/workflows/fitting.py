@@ -176,7 +176,7 @@ def fit(
 
 def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     refuse_given(options, _OF_RUNS, f"belongs to a run, got the table {path}")
-    frame = scan_table(path, columns.renamed(*_OF_PAIRS))
+    frame = scan_table(path, columns.only(*_OF_PAIRS))
     segment = [] if columns.segment is None else [columns.segment]
     require_columns(frame, ["score", "label", *segment], path)
     n_rows = count_rows(frame, path)
@@ -237,7 +237,7 @@ def _counted(data: CalibrationSet, n_pairs: int, progress: Progress) -> Calibrat
 def _anchor(path: Path | None, columns: Columns) -> ScoredPairs | None:
     if path is None:
         return None
-    frame = scan_table(path, columns.renamed("score", "label"))
+    frame = scan_table(path, columns.only("score", "label"))
     require_columns(frame, ["score", "label"], path)
     with readable(path):
         return pairs_of_table(frame.select("score", "label").collect())

@@ -56,7 +56,7 @@ def refuse_input(output: Path, *inputs: Path | None) -> None:
 def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
     """A table with the agreed names of the columns it has; those that are needed must be there."""
     names = scan_table(path).collect_schema().names()
-    frame = scan_table(path, {ours: theirs for ours, theirs in columns.renamed().items() if theirs in names})
+    frame = scan_table(path, columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names)))
     require_columns(frame, list(needed), path)
     with readable(path):
         return frame.collect(engine="streaming")
@@ -64,7 +64,7 @@ def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.Data
 
 def known_log(run: Run, path: str | PathLike[str], columns: Columns) -> Interactions:
     """A log with the rows of the run's source; pairs that the source does not know are dropped and noted."""
-    log = Interactions.read(path, columns.renamed(*OF_PAIRS))
+    log = Interactions.read(path, columns.only(*OF_PAIRS))
     return log.aligned(*id_maps(run.source), of_text=Path(path).suffix.lower() != ".parquet")
 
 

@@ -77,7 +77,7 @@ def read_log(
     if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
         if options.option or options.folder is not None:
             raise SettingError(f"option and folder belong to a data set that is read by name, got the file {data}")
-        log = Interactions.read(data, columns.renamed(*_OF_LOGS))
+        log = Interactions.read(data, columns.only(*_OF_LOGS))
         return Dataset(data, log, notes=log.notes), None
     known = recipe(data)
     return load_dataset(data, options.folder, progress=progress, **_recipe_options(known, options.option)), known
