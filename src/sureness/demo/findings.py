@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from sureness.demo.list_study import ListStudy
-from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.intervals import Interval
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
@@ -90,14 +89,11 @@ def personal_sizes(lists: ListStudy, found: ListSizes) -> Finding:
 
 def unsure_users(lists: ListStudy) -> Finding | None:
     """Hit rates of the tenths of users with the lowest and highest expected utility; None with too few users."""
-    policy = lists.recommender.policy_
-    if not isinstance(policy, ExpectedUtility):
-        return None
     test = lists.recommender.lists(labels=lists.split.test)
     test = test.take(np.flatnonzero(np.asarray(test.n_relevant) > 0))
     if test.n_users < _FEWEST_USERS:
         return None
-    shown, expected, _ = policy.decide(test)
+    shown, expected, _ = lists.recommender.policy_.decide(test)
     inside = np.arange(test.width) < shown[:, None]
     found = np.any(np.asarray(test.hits) & inside, axis=1)
     order = np.argsort(expected, kind="stable")

@@ -44,14 +44,15 @@ def list_tiles(found: ListSizes) -> tuple[Tile, ...]:
 def _verdict(found: ListSizes, main: PolicyRow, reference: PolicyRow | None) -> str:
     if reference is None or main.difference is None or main.p_value is None:
         return f"Lists of {main.mean_size:.1f} items on average reach {found.utility} {error(main.value)}."
+    baseline = f"the {reference.name}" if reference.name.startswith("best ") else reference.name
     if main.p_value >= _CLEAR:
-        return f"Personal list sizes show no clear difference from {reference.name} here."
+        return f"Personal list sizes show no clear difference from {baseline} here."
     if main.difference < 0:
-        return f"{reference.name[:1].upper()}{reference.name[1:]} beats personal list sizes here."
+        return f"{baseline[:1].upper()}{baseline[1:]} beats personal list sizes here."
     if reference.value <= 0:  # a gain relative to a loss means nothing
-        return f"Personal list sizes bring {main.difference:.3g} more {found.utility} than {reference.name}."
+        return f"Personal list sizes bring {main.difference:.3g} more {found.utility} than {baseline}."
     gain = main.difference / reference.value
-    return f"Personal list sizes bring {gain:.0%} more {found.utility} than {reference.name}."
+    return f"Personal list sizes bring {gain:.0%} more {found.utility} than {baseline}."
 
 
 def _expected(found: ListSizes) -> float:
