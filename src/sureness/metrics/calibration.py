@@ -81,6 +81,7 @@ def debiased_calibration_error(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0); p = rng.random(1_000); y = rng.random(1_000) < p
     >>> debiased_calibration_error(y, p) < expected_calibration_error(y, p)
     True
