@@ -144,8 +144,8 @@ def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
 
 def _steps(train: Interactions, pair: Pair) -> float:
     """Seconds of the steps of one epoch, without its refresh."""
-    told = BidirectionalDistillation(*pair, _ONCE).fit(train).history_
-    return float(told["seconds"].max())  # type: ignore[arg-type]
+    history = BidirectionalDistillation.from_settings(*pair, _ONCE).fit(train).history_
+    return float(history["seconds"].max())  # type: ignore[arg-type]
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -158,11 +158,11 @@ def _memory(scale: Scale) -> Table:
         return Table.skipped(title, reason)
     rows, extra = [], {}
     share = scale.shares[-1]
-    for name, told in (("1", "a refresh every epoch"), (str(_PERIOD), f"draws for {_PERIOD} epochs"),
+    for name, words in (("1", "a refresh every epoch"), (str(_PERIOD), f"draws for {_PERIOD} epochs"),
                        ("dense", "dense, the refresh alone")):  # fmt: skip
         run = _in_process("epoch_process", name, share)
         extra[name] = run.peak_bytes - json.loads(run.output)["before"]
-        rows.append((told, size_of(run.peak_bytes - extra[name]), size_of(run.peak_bytes), size_of(extra[name])))
+        rows.append((words, size_of(run.peak_bytes - extra[name]), size_of(run.peak_bytes), size_of(extra[name])))
     return Table(
         title,
         ("what", "before", "peak", "above"),
@@ -187,11 +187,11 @@ def _sizes(scale: Scale) -> Table:
         sizes, found = [], []
         for share in scale.shares:
             run = _in_process("gowalla_process", ranks, share)
-            told = json.loads(run.output)
-            sizes.append(told["users"] * told["items"])
-            found.append((told["refresh"], told["epoch"], run.peak_bytes))
-            shape = f"{told['users']:,} x {told['items']:,}"
-            rows.append((ranks, shape, count_of(told["pairs"]), time_of(found[-1][0]), time_of(found[-1][1]),
+            printed = json.loads(run.output)
+            sizes.append(printed["users"] * printed["items"])
+            found.append((printed["refresh"], printed["epoch"], run.peak_bytes))
+            shape = f"{printed['users']:,} x {printed['items']:,}"
+            rows.append((ranks, shape, count_of(printed["pairs"]), time_of(found[-1][0]), time_of(found[-1][1]),
                          size_of(found[-1][2])))  # fmt: skip
         exponents = (f"{growth(sizes, values):.2f}" for values in zip(*found, strict=True))
         rows.append((ranks, "growth exponent", "", *exponents))
@@ -241,9 +241,9 @@ def gowalla_process(ranks: str, share: str) -> None:
         start = time.perf_counter()
         both = BidirectionalDistillation(*_unfitted(), **settings).fit(train)
         seconds = time.perf_counter() - start
-    told = both.history_.unique("epoch").sort("epoch")["seconds"]
+    epochs = both.history_.unique("epoch").sort("epoch")["seconds"]
     shape = {"users": train.n_users, "items": train.n_items, "pairs": len(train)}
-    print(json.dumps({**shape, "refresh": seconds - told.sum(), "epoch": told[-2:].mean()}))
+    print(json.dumps({**shape, "refresh": seconds - epochs.sum(), "epoch": epochs[-2:].mean()}))
 
 
 # --- the sides -----------------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def _with_batches(pair: Pair, size: int) -> Pair:
 
 
 def _ours(train: Interactions, pair: Pair, settings: DistillationSettings) -> Callable[[], object]:
-    return lambda: BidirectionalDistillation(*pair, settings).fit(train)
+    return lambda: BidirectionalDistillation.from_settings(*pair, settings).fit(train)
 
 
 class _Baseline:

@@ -115,7 +115,7 @@ class DenseDistillation:
         return totals[0] / len(batches), totals[1] / len(batches)
 
     def items(self, learner: int, places: Tensor) -> Tensor:
-        """What the guide speaks of for some pairs; shape (B, items)."""
+        """The items drawn for some pairs; shape (B, items)."""
         if not self.per_pair:
             return self.drawn[learner][places]
         return torch.multinomial(self.weights[learner][self.pairs[0][places]], self.directions[learner].items)

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.baselines.dense_distillation import DenseDistillation, dense_ranks, draws, exp_weights, tanh_weights
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.distillation.labels import labelling
+from sureness.distillation.labels import soft_labels
 from sureness.distillation.learner import Learner
-from sureness.distillation.pools import Lesson, Pool
+from sureness.distillation.pools import Pool, Refreshed
 from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.bpr import BPR, BPRNetwork
@@ -142,5 +142,6 @@ def _learner(train: Interactions, networks: tuple, learner: int, drawn: np.ndarr
     direction = (_SETTINGS.to_teacher, _SETTINGS.to_student)[learner]
     ours = Learner(networks[learner], train, direction)
     pool = Pool(drawn[:, None].astype(np.int32), by_user=False)
-    ours.listen(Lesson(train, pool), networks[1 - learner], labelling(direction, networks[learner], None, None))
+    guide = networks[1 - learner]
+    ours.imitate(guide, Refreshed(train, pool), soft_labels(direction, networks[learner], guide, None))
     return ours

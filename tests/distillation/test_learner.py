@@ -1,4 +1,4 @@
-"""One model while it listens: which items, which labels, which loss."""
+"""A learner's steps: which drawn items, which soft labels, which loss."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from sureness.data.sampling import NegativeSampler
-from sureness.distillation.labels import labelling
+from sureness.distillation.collecting import Side
+from sureness.distillation.labels import soft_labels
 from sureness.distillation.learner import Learner
-from sureness.distillation.pools import Lesson, Pool, Side, refresh
+from sureness.distillation.pools import Pool, Refreshed
+from sureness.distillation.refresh import refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.networks.batches import Batch
 from sureness.models.networks.training import Trainer
@@ -19,7 +21,7 @@ from tests.distillation.worlds import fitted, model, parts
 
 
 class Watched(Learner):
-    """A learner that keeps what its steps are given."""
+    """A learner that records the batches and soft labels of its steps."""
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -32,16 +34,17 @@ class Watched(Learner):
 
 def watched(direction, monkeypatch, name="bpr", **changes):
     train = parts()[0]
-    fitted("lightgcn")  # before steps are only watched
+    fitted("lightgcn")  # must be fitted before steps are replaced
     learner = Watched(model(name, **changes).build(train), train, direction)
     monkeypatch.setattr(Trainer, "step", lambda self, batch, soft=None: self._step(batch, soft))
     return learner
 
 
-def listening(learner, pool, log=None):
+def imitating(learner, pool, log=None):
+    """Give the learner a guide and drawn items; returns the guide."""
     guide = fitted("lightgcn").network_
-    made = labelling(learner.direction, learner.network, None, None)
-    learner.listen(Lesson(parts()[0] if log is None else log, pool), guide, made)
+    made = soft_labels(learner.direction, learner.network, guide, None)
+    learner.imitate(guide, Refreshed(parts()[0] if log is None else log, pool), made)
     return guide
 
 
@@ -58,16 +61,16 @@ def first_batch(learner):
     return next(learner.batches.epoch(np.random.default_rng(0)))
 
 
-def test_it_hears_the_guides_labels_of_the_pools_items(monkeypatch):
+def test_the_guides_scores_of_the_drawn_items_become_soft_labels(monkeypatch):
     direction = Direction(weight=0.7, temperature=3.0)
     learner = watched(direction, monkeypatch)
     pool = pool_of()
-    guide = listening(learner, pool)
+    guide = imitating(learner, pool)
     batch = first_batch(learner)
-    for learner.turn in (0, 1, 2, 5):
+    for learner.epochs_since_refresh in (0, 1, 2, 5):
         learner.step(batch)
         given, soft = learner.steps_made[-1]
-        items = pool.items[batch.places, learner.turn % 2]
+        items = pool.items[batch.places, learner.epochs_since_refresh % 2]
         assert given is batch
         assert_array_equal(soft.items, items)
         there = items >= 0
@@ -77,9 +80,9 @@ def test_it_hears_the_guides_labels_of_the_pools_items(monkeypatch):
         assert (soft.slope, soft.shift) == (1 / 3.0, 0.0)
 
 
-def test_the_guide_is_asked_as_it_is_now(monkeypatch):
+def test_soft_labels_follow_the_guides_current_weights(monkeypatch):
     learner = watched(Direction(), monkeypatch)
-    listening(learner, pool_of())
+    imitating(learner, pool_of())
     learner.guide = model(n_factors=3).build(parts()[0])
     batch = first_batch(learner)
     learner.step(batch)
@@ -89,21 +92,21 @@ def test_the_guide_is_asked_as_it_is_now(monkeypatch):
     assert not np.allclose(before, after, atol=1e-3)
 
 
-def test_scores_that_were_kept_are_used_instead_of_the_guide(monkeypatch):
+def test_stored_scores_are_used_instead_of_asking_the_guide(monkeypatch):
     learner = watched(Direction(temperature=1.0), monkeypatch)
     pool = pool_of(scores=np.random.default_rng(1).normal(size=(len(parts()[0]), 2, 3)).astype(np.float32))
-    listening(learner, pool)
-    learner.guide = type("Mute", (), {"opinions": None})()  # asking would fail
+    imitating(learner, pool)
+    learner.guide = object()  # it has no scores to ask for
     batch = first_batch(learner)
     learner.step(batch)
     assert_allclose(learner.steps_made[0][1].labels, expit(pool.scores[batch.places, 0]), rtol=1e-5)
 
 
-def test_positions_multiply_the_weight(monkeypatch):
+def test_position_weights_multiply_the_weight_of_the_direction(monkeypatch):
     learner = watched(Direction(weight=0.5, scheme="top", position_decay=2.0), monkeypatch)
     rng = np.random.default_rng(0)
     shares = rng.random((150, 4)).astype(np.float32)
-    listening(learner, Pool(rng.integers(0, 100, (150, 1, 4)).astype(np.int32), by_user=True, weights=shares))
+    imitating(learner, Pool(rng.integers(0, 100, (150, 1, 4)).astype(np.int32), by_user=True, weights=shares))
     batch = first_batch(learner)
     learner.step(batch)
     assert_allclose(learner.steps_made[0][1].weights, 0.5 * shares[batch.users])
@@ -112,10 +115,10 @@ def test_positions_multiply_the_weight(monkeypatch):
 @pytest.mark.parametrize("negatives", [1, 3, 5])
 @pytest.mark.parametrize("weight", [0.0, 0.5])
 def test_drawn_items_are_reused_as_negatives(negatives, weight, monkeypatch):
-    """As many as there are of both; where none was drawn, its own negative stays."""
+    """Where no item was drawn, the negative of the batch stays."""
     learner = watched(Direction(weight=weight, reuse=True), monkeypatch, negatives=negatives)
     pool = pool_of()
-    listening(learner, pool)
+    imitating(learner, pool)
     batch = first_batch(learner)
     own = batch.negatives.copy()
     learner.step(batch)
@@ -124,25 +127,25 @@ def test_drawn_items_are_reused_as_negatives(negatives, weight, monkeypatch):
     for column in range(negatives):
         drawn = items[:, column] if column < 3 else np.full(len(items), -1)
         assert_array_equal(given.negatives[:, column], np.where(drawn >= 0, drawn, own[:, column]))
-    assert_array_equal(batch.negatives, own)  # that of the batch itself stays
+    assert_array_equal(batch.negatives, own)  # the given batch does not change
     assert (soft is None) == (weight == 0)
 
 
-def test_what_was_added_as_liked_is_no_negative(monkeypatch):
-    """The pool was drawn from what was unseen before the guide's first items were added."""
+def test_added_positives_are_never_negatives(monkeypatch):
+    """The pool was drawn before the guide's best items were added to the positives."""
     learner = watched(Direction(weight=0.0, reuse=True, positives=20), monkeypatch)
     train, sources = parts()[0], (fitted("lightgcn").source_, fitted().source_)
     side = Side(learner.direction, 1, keep_scores=False)
-    (lesson,) = refresh(sources, train, [side], DistillationSettings(), np.random.default_rng(0))
-    listening(learner, lesson.pool, lesson.log)
+    (drawn,) = refresh(sources, train, [side], DistillationSettings(), np.random.default_rng(0))
+    imitating(learner, drawn.pool, drawn.log)
     for batch in learner.batches.epoch(np.random.default_rng(0)):
         learner.step(batch)
-    log = lesson.log
+    log = drawn.log
     for batch, _ in learner.steps_made:
         assert not members(batch.negatives, batch.users, log.row_starts, log.item_rows).any()
 
 
-def test_without_a_pool_it_is_a_plain_trainer(monkeypatch):
+def test_without_a_pool_the_learner_is_a_plain_trainer(monkeypatch):
     learner = watched(Direction(), monkeypatch)
     batch = first_batch(learner)
     learner.step(batch)
@@ -150,25 +153,25 @@ def test_without_a_pool_it_is_a_plain_trainer(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["bpr", "cdae"])
-def test_a_longer_log_is_learned_from(name):
-    """With the guide's positives; the places of a batch are those of the new log."""
+def test_batches_come_from_the_log_with_added_positives(name):
+    """The places of a batch are positions in the new log."""
     train, validation = parts()
     learner = Learner(model(name, batch_size=100).build(train), train, Direction(weight=0.0))
     before = learner.batches
-    listening(learner, None)
+    imitating(learner, None)
     assert learner.batches is before
-    listening(learner, None, log=validation)
+    imitating(learner, None, log=validation)
     learned = np.concatenate([batch.places for batch in learner.batches.epoch(np.random.default_rng(0))])
     assert_array_equal(np.sort(learned), np.arange(len(validation)))
 
 
 @pytest.mark.parametrize("name", ["bpr", "neumf", "lightgcn", "cml", "ubpr", "cdae"])
-def test_the_loss_is_that_of_the_text(name):
-    """L_CF + weight * L_BD: the mean over pairs of its own loss, and of the cross-entropies of its drawn items."""
+def test_the_loss_is_that_of_the_dissertation(name):
+    """L_CF + weight * L_BD: its own loss plus the summed cross-entropies of its drawn items, averaged over pairs."""
     train, weight, temperature = parts()[0], 0.6, 2.5
     network = model(name, l2=0.0, start_scale=0.3).build(train)
     learner = Learner(network, train, Direction(weight=weight, temperature=temperature))
-    guide = listening(learner, pool_of())
+    guide = imitating(learner, pool_of())
     batch = first_batch(learner)
     network.eval()
     network.settle()
@@ -183,9 +186,9 @@ def test_the_loss_is_that_of_the_text(name):
     assert_allclose(learner.step(batch), expected, rtol=1e-5)
 
 
-def test_constant_labels_are_the_mean_of_the_items_that_are_there(monkeypatch):
+def test_constant_labels_are_the_mean_over_drawn_items(monkeypatch):
     learner = watched(Direction(labels="constant", temperature=0.05), monkeypatch)
-    guide = listening(learner, pool_of(missing=0.6))
+    guide = imitating(learner, pool_of(missing=0.6))
     batch = first_batch(learner)
     learner.step(batch)
     soft = learner.steps_made[0][1]
@@ -194,9 +197,9 @@ def test_constant_labels_are_the_mean_of_the_items_that_are_there(monkeypatch):
     assert_allclose(soft.labels[there], expected, rtol=1e-3)
 
 
-def test_a_batch_keeps_its_other_parts(monkeypatch):
+def test_reusing_items_changes_only_the_negatives_of_a_batch(monkeypatch):
     learner = watched(Direction(reuse=True), monkeypatch)
-    listening(learner, pool_of())
+    imitating(learner, pool_of())
     batch = first_batch(learner)
     learner.step(batch)
     given = learner.steps_made[0][0]

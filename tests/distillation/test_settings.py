@@ -1,4 +1,4 @@
-"""Settings that make sense are kept, others are refused with one sentence."""
+"""Valid settings are kept, invalid ones are refused with one sentence."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 NOT_NUMBERS = ["1", None, True, float("nan"), float("inf"), [1.0]]
 NOT_WHOLE = ["1", None, True, 1.5, float("nan"), [1]]
 
 
-def refused(message, make):
-    """One sentence: what was expected, what came."""
-    with pytest.raises(DataError, match=message) as caught:
+def refused(word, make):
+    """One sentence, with the name of the setting."""
+    with pytest.raises(SettingError, match=word) as caught:
         make()
+    assert caught.type is SettingError
     assert "\n" not in str(caught.value)
 
 
 def bad_values():
-    """Every setting of a direction with values that it cannot have."""
+    """Every setting of a direction with invalid values."""
     for name, wrong in {
         "weight": [*NOT_NUMBERS, -0.1], "position_decay": [*NOT_NUMBERS, -1.0],
         "rank_gap_scale": [*NOT_NUMBERS, 0.0, -1e-4], "temperature": [*NOT_NUMBERS, 0, -2],
@@ -37,19 +38,17 @@ def bad_values():
 
 
 @pytest.mark.parametrize(("name", "value"), list(bad_values()))
-def test_a_direction_refuses_what_it_cannot_use(name, value):
-    refused(rf"^{name} must be .*, got {re.escape(repr(value))}$", lambda: Direction(**{name: value}))
-    refused(rf"^{name} must be", lambda: DistillationSettings().changed(**{f"to_student__{name}": value}))
+def test_a_direction_refuses_invalid_values(name, value):
+    refused(rf"^{name} .*got {re.escape(repr(value))}$", lambda: Direction(**{name: value}))
+    refused(f"^{name}", lambda: DistillationSettings().changed(**{f"to_student__{name}": value}))
 
 
-def test_a_direction_refuses_other_schemes():
-    refused(
-        "the scheme must be one of tanh, exp, rank-aware, top, uniform, got 'sinh'", lambda: Direction(scheme="sinh")
-    )
+def test_a_direction_refuses_unknown_schemes():
+    refused("scheme", lambda: Direction(scheme="sinh"))
 
 
-def test_positions_weigh_only_where_there_are_some():
-    refused("position_decay belongs to the scheme top, got 'tanh'", lambda: Direction(position_decay=3.0))
+def test_position_decay_needs_the_scheme_top():
+    refused("position_decay", lambda: Direction(position_decay=3.0))
     assert Direction(scheme="top", position_decay=3).position_decay == 3.0
 
 
@@ -58,48 +57,46 @@ def test_positions_weigh_only_where_there_are_some():
 )
 @pytest.mark.parametrize("value", [*NOT_WHOLE, 0, -1])
 def test_counts_must_be_at_least_one(name, value):
-    message = rf"^{name} must be a whole number of at least 1, got {re.escape(repr(value))}$"
-    refused(message, lambda: DistillationSettings(**{name: value}))
+    refused(f"^{name}", lambda: DistillationSettings(**{name: value}))
 
 
 @pytest.mark.parametrize("name", ["warm_up", "seed"])
 @pytest.mark.parametrize("value", [*NOT_WHOLE, -1])
-def test_counts_that_may_be_nothing(name, value):
-    message = rf"^{name} must be a whole number of at least 0, got {re.escape(repr(value))}$"
-    refused(message, lambda: DistillationSettings(**{name: value}))
+def test_counts_that_may_be_zero(name, value):
+    refused(f"^{name}", lambda: DistillationSettings(**{name: value}))
     assert getattr(DistillationSettings(**{name: 0}), name) == 0
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), "fast", None, True])
-def test_the_rate_of_a_fitted_model_must_be_above_nothing(value):
-    refused(rf"^fitted_rate must be above 0, got {re.escape(repr(value))}$",
-            lambda: DistillationSettings(fitted_rate=value))  # fmt: skip
+def test_the_rate_of_a_fitted_model_must_be_above_zero(value):
+    refused("^fitted_rate", lambda: DistillationSettings(fitted_rate=value))
     assert DistillationSettings(fitted_rate=1).fitted_rate == 1.0
 
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "present, best")],
+    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "current, best")],
 )  # fmt: skip
-def test_words_must_be_known(name, known):
+def test_unknown_choices_are_refused_with_the_known_ones(name, known):
     for value in ("other", None, 3):
-        refused(f"^{name} must be one of {known}, got {value!r}$", lambda: DistillationSettings(**{name: value}))  # noqa: B023
+        refused(f"^{name} .*{known}", lambda: DistillationSettings(**{name: value}))  # noqa: B023
 
 
-def test_one_of_the_two_must_learn():
-    refused("both fixed, so nothing would be learned; let one of them learn",
-            lambda: DistillationSettings(teacher_learns=False, student_learns=False))  # fmt: skip
+def test_teacher_and_student_cannot_both_be_fixed():
+    refused("both fixed", lambda: DistillationSettings(teacher_learns=False, student_learns=False))
 
 
 @pytest.mark.parametrize("value", [None, "strong", 0.5])
-def test_a_direction_must_be_one(value):
-    refused("to_teacher must be a Direction, got", lambda: DistillationSettings(to_teacher=value))
+def test_a_direction_must_be_a_direction(value):
+    refused("to_teacher", lambda: DistillationSettings(to_teacher=value))
 
 
 def test_a_direction_may_be_given_as_a_dictionary():
     made = DistillationSettings(to_student={"weight": 0.2, "scheme": "top"})
     assert made.to_student == Direction(weight=0.2, scheme="top")
-    refused("weight must be 0 or more", lambda: DistillationSettings(to_student={"weight": -1}))
+    both_levels = made.changed(to_student={"items": 3}, to_student__weight=0.4)
+    assert both_levels.to_student == Direction(items=3, weight=0.4)
+    refused("weight", lambda: DistillationSettings(to_student={"weight": -1}))
 
 
 @pytest.mark.parametrize(
@@ -110,15 +107,15 @@ def test_a_direction_may_be_given_as_a_dictionary():
     ],
     ids=str,
 )  # fmt: skip
-def test_other_mistakes_get_a_sentence_too(changes):
+def test_other_mistakes_are_refused(changes):
     refused(".", lambda: DistillationSettings().changed(**changes))
 
 
-# --- defaults ------------------------------------------------------------------------------------------------------
+# --- defaults --------------------------------------------------------------------------------------------------------
 
 
-def test_the_defaults_are_those_of_the_text():
-    """One weight of 0.5 each way, tanh to the student and exp to the teacher, ranks every ten epochs."""
+def test_the_defaults_are_those_of_the_dissertation():
+    """A weight of 0.5 in both directions, tanh to the student, exp to the teacher, a refresh every ten epochs."""
     made = DistillationSettings()
     assert (made.to_student.scheme, made.to_teacher.scheme) == ("tanh", "exp")
     assert {made.to_student.weight, made.to_teacher.weight} == {0.5}
@@ -127,7 +124,7 @@ def test_the_defaults_are_those_of_the_text():
     assert made.student_learns
 
 
-def test_numbers_of_numpy_become_plain_ones():
+def test_numpy_numbers_become_plain_numbers():
     made = DistillationSettings(epochs=np.int64(7), to_student=Direction(weight=np.float32(0.25), items=np.int32(4)))
     assert [type(value) for value in (made.epochs, made.to_student.weight, made.to_student.items)] == [int, float, int]
     json.dumps(made.plain())
@@ -138,14 +135,14 @@ def test_numbers_of_numpy_become_plain_ones():
     [(Direction(), True), (Direction(weight=0.0), False), (Direction(weight=0.0, reuse=True), True),
      (Direction(weight=0.0, positives=5), False)],
 )  # fmt: skip
-def test_items_are_drawn_only_where_they_are_used(direction, draws):
+def test_a_direction_draws_only_if_its_items_are_used(direction, draws):
     assert direction.draws == draws
 
 
-# --- changes -------------------------------------------------------------------------------------------------------
+# --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def test_changes_reach_both_levels_and_leave_the_rest():
+def test_changes_reach_settings_and_directions_and_leave_the_rest():
     before = DistillationSettings(seed=3, to_student=Direction(items=4))
     after = before.changed(epochs=5, to_student__weight=1.0, to_teacher__scheme="uniform")
     assert (after.epochs, after.seed) == (5, 3)
@@ -155,20 +152,19 @@ def test_changes_reach_both_levels_and_leave_the_rest():
     assert before.changed() == before
 
 
-def test_a_whole_direction_and_a_part_of_it():
+def test_a_whole_direction_and_one_of_its_settings_can_be_changed_together():
     after = DistillationSettings().changed(to_student=Direction(items=7), to_student__weight=0.1)
     assert after.to_student == Direction(items=7, weight=0.1)
 
 
 @pytest.mark.parametrize("name", ["epoch", "to_student__weigth", "student__weight", "__weight", "epochs__x"])
 def test_unknown_names_are_refused_with_the_known_ones(name):
-    refused(rf"there is no setting '{name}'; there are .*epochs.*, and for each direction .*to_student__weight",
-            lambda: DistillationSettings().changed(**{name: 1}))  # fmt: skip
+    refused(f"'{name}'.*epochs.*to_student__weight", lambda: DistillationSettings().changed(**{name: 1}))
 
 
 def test_a_change_is_checked_like_a_new_setting():
-    refused("temperature must be above 0", lambda: DistillationSettings().changed(to_teacher__temperature=0))
-    refused("epochs must be a whole number", lambda: DistillationSettings().changed(epochs=0))
+    refused("temperature", lambda: DistillationSettings().changed(to_teacher__temperature=0))
+    refused("epochs", lambda: DistillationSettings().changed(epochs=0))
 
 
 def test_settings_are_frozen():

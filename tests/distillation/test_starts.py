@@ -1,4 +1,4 @@
-"""The truncated student against numpy's singular value decomposition."""
+"""Truncated factors against numpy's singular value decomposition."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.data.ids import IdMap
-from sureness.distillation.foreign import ForeignSource
+from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.starts import truncated
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.evaluation import ranking
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.distillation.worlds import fitted, log_of
@@ -22,7 +22,7 @@ def everyone(source):
 
 
 def best_of_rank(scores, n_factors):
-    """The nearest matrix of a rank, by Eckart and Young."""
+    """The closest matrix of a rank (Eckart and Young), and all singular values."""
     left, values, right = np.linalg.svd(scores, full_matrices=False)
     return (left[:, :n_factors] * values[:n_factors]) @ right[:n_factors], values
 
@@ -34,7 +34,7 @@ def factors(n_users, n_items, n_factors, seed=0, **names):
 
 @settings(max_examples=50)
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 12), st.data())
-def test_factors_are_truncated_as_numpy_does(n_users, n_items, n_factors, data):
+def test_factors_are_truncated_like_numpy_does(n_users, n_items, n_factors, data):
     """Also with fewer users or items than factors, and with more factors than the teacher has."""
     large = factors(n_users, n_items, n_factors, seed=n_users)
     kept = data.draw(st.integers(1, min(n_users, n_items)))
@@ -47,7 +47,7 @@ def test_factors_are_truncated_as_numpy_does(n_users, n_items, n_factors, data):
 
 
 def test_users_and_items_share_the_weight_of_each_direction():
-    """Columns are orthogonal, and equally long on both sides: root of the singular value."""
+    """Columns are orthogonal, with the root of the singular value as length on both sides."""
     large = factors(40, 30, 9)
     small = truncated(large, 5)
     values = best_of_rank(everyone(large), 5)[1][:5]
@@ -62,7 +62,7 @@ def test_ids_are_kept():
     assert small.items is items
 
 
-def test_more_factors_than_the_teacher_has_say_the_same():
+def test_more_factors_than_the_teacher_has_give_the_same_scores():
     large = factors(20, 15, 3)
     same = truncated(large, 8)
     assert same.user_factors.shape == (20, 8)
@@ -71,8 +71,8 @@ def test_more_factors_than_the_teacher_has_say_the_same():
 
 
 @pytest.mark.parametrize("kind", ["matrix", "biased", "cml"])
-def test_other_sources_are_approximated(kind, monkeypatch):
-    """Looked at in several blocks; hardly worse than the best matrix of that rank."""
+def test_sources_without_plain_factors_are_approximated(kind, monkeypatch):
+    """Computed in several blocks, and hardly worse than the best matrix of that rank."""
     monkeypatch.setattr(ranking, "BLOCK_SCORES", 1_000)
     rng = np.random.default_rng(0)
     biases = {"user_bias": rng.normal(size=60), "item_bias": 2 * rng.normal(size=50)}
@@ -88,34 +88,27 @@ def test_other_sources_are_approximated(kind, monkeypatch):
         assert off <= 1.02 * least + 1e-4 * np.linalg.norm(scores)
 
 
-def test_the_seed_decides_the_projection():
+def test_the_seed_determines_the_projection():
     source = MatrixSource(np.random.default_rng(0).normal(size=(40, 30)))
     one, same, other = (truncated(source, 3, seed=seed).user_factors for seed in (1, 1, 2))
     assert_array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
-def test_scores_that_are_all_zero_give_factors_that_are_zero():
+def test_zero_scores_give_zero_factors():
     for source in (MatrixSource(np.zeros((6, 5))), FactorSource(np.zeros((6, 2)), np.zeros((5, 2)))):
         assert_array_equal(everyone(truncated(source, 3)), np.zeros((6, 5)))
 
 
-@pytest.mark.parametrize("n_factors", [0, -1, 6, 100])
-def test_a_number_of_factors_that_cannot_be_is_refused(n_factors):
-    message = f"n_factors must lie between 1 and 5 for 8 users and 5 items, got {n_factors}"
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("n_factors", [0, -1, 6, 100, 2.5, "3", None])
+def test_an_impossible_number_of_factors_is_refused(n_factors):
+    with pytest.raises(SettingError, match="n_factors"):
         truncated(factors(8, 5, 3), n_factors)
 
 
-@pytest.mark.parametrize("n_factors", [2.5, "3", None])
-def test_a_number_of_factors_that_is_no_whole_number_is_refused(n_factors):
-    with pytest.raises(DataError, match="n_factors must"):
-        truncated(factors(8, 5, 3), n_factors)
-
-
-def test_a_source_that_does_not_know_everything_is_truncated_from_what_it_knows():
+def test_a_partial_source_is_truncated_from_its_known_scores():
     log = log_of(20, 15)
     known = MatrixSource(np.random.default_rng(0).normal(size=(15, 10)).astype(np.float32))
-    small = truncated(ForeignSource.of(known, log), 3)
+    small = truncated(AlignedSource.of(known, log), 3)
     assert np.isfinite(small.user_factors).all()
     assert np.isfinite(small.item_factors).all()

@@ -1,4 +1,4 @@
-"""Distillation in a process of its own, to be killed; imported by that process too, so it needs no pytest."""
+"""A distillation in its own process, to be killed by tests; that process imports this file, so no pytest here."""
 
 from __future__ import annotations
 
@@ -18,27 +18,25 @@ context.set_forkserver_preload(
 
 
 def train(pair: tuple[Any, Any], settings: Any, parts: tuple[Interactions, Interactions], checkpoint: Path) -> None:
-    """Fit with a checkpoint after every epoch, and a moment's rest in it so that there is time for a kill."""
+    """Fit with a checkpoint after every epoch, slowed down so that there is time for a kill."""
+    from sureness.distillation import joint
     from sureness.distillation.bidirectional import BidirectionalDistillation
-    from sureness.distillation.joint import JointTraining
 
-    steps, refresh = JointTraining._steps, JointTraining._refresh
-
-    def rested(plain: Any) -> Any:
-        def made(*given: Any) -> Any:
+    def slow(plain: Any) -> Any:
+        def slowed(*given: Any, **named: Any) -> Any:
             time.sleep(0.01)
-            result = plain(*given)
+            result = plain(*given, **named)
             time.sleep(0.01)
             return result
 
-        return made
+        return slowed
 
-    JointTraining._steps, JointTraining._refresh = rested(steps), rested(refresh)  # type: ignore[method-assign]
-    BidirectionalDistillation(*pair, settings).fit(*parts, checkpoint=checkpoint, checkpoint_seconds=0.0)
+    joint.joint_epoch, joint.refresh = slow(joint.joint_epoch), slow(joint.refresh)
+    BidirectionalDistillation.from_settings(*pair, settings).fit(*parts, checkpoint=checkpoint, checkpoint_seconds=0.0)
 
 
 def start(*given: Any):
-    """The process that does it, running."""
+    """Start such a process."""
     process = context.Process(target=train, args=given, daemon=True)
     process.start()
     return process

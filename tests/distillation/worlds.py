@@ -1,4 +1,4 @@
-"""Small models, logs and sources that distillation is tried on in a moment."""
+"""Small models, logs and sources on which a distillation takes less than a second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sureness.sources.base import FactorSource, MatrixSource
 from tests.models.worlds import everyone, simulated
 
 SHORT = {"warm_up": 2, "epochs": 4, "refresh_every": 2, "validate_every": 2}
-SILENT = Direction(weight=0.0)
+UNLABELLED = Direction(weight=0.0)
 
 
 def model(name="bpr", **changes):
@@ -27,7 +27,7 @@ def model(name="bpr", **changes):
 
 @cache
 def fitted(name="bpr", n_factors=8, **changes):
-    """A quick recommender that has learned the simulated world; not to be changed."""
+    """A quick recommender, fitted on the simulated world; shared between tests, so do not change it."""
     return model(name, n_factors=n_factors, **changes).fit(simulated().train)
 
 
@@ -36,17 +36,18 @@ def parts():
 
 
 def joined(teacher, student, settings=None, **changes):
-    """The two of them, for a few epochs unless the settings say otherwise."""
-    return BidirectionalDistillation(teacher, student, settings, **((SHORT if settings is None else {}) | changes))
+    """A distillation of a few epochs, unless the settings say otherwise."""
+    made = DistillationSettings(**SHORT) if settings is None else settings
+    return BidirectionalDistillation.from_settings(teacher, student, made.changed(**changes))
 
 
-def silent(**changes):
-    """Two models that never speak to each other."""
-    return DistillationSettings(to_teacher=SILENT, to_student=SILENT).changed(**(SHORT | changes))
+def unlabelled(**changes):
+    """Settings without soft labels in either direction."""
+    return DistillationSettings(to_teacher=UNLABELLED, to_student=UNLABELLED).changed(**(SHORT | changes))
 
 
 def log_of(n_users=30, n_items=40, density=0.15, seed=0, full=()):
-    """Random pairs; the users in `full` have seen everything, the last user nothing."""
+    """Random pairs; the users in `full` have seen every item, the last user none."""
     seen = np.random.default_rng(seed).random((n_users, n_items)) < density
     seen[list(full)] = True
     seen[-1] = False
@@ -61,12 +62,12 @@ def scores_for(log, seed=0, n_factors=3):
 
 
 def weights(recommender):
-    """What was learned, by name."""
+    """The learned tensors by name."""
     return {name: tensor.detach().numpy().copy() for name, tensor in recommender.network_.state_dict().items()}
 
 
-def foreign(n_users=140, n_items=90, first=5):
-    """A matrix of some of the users and items, and of others that the log does not know."""
+def elsewhere(n_users=140, n_items=90, first=5):
+    """A score matrix for some users and items of the log, and for others that the log does not contain."""
     scores = np.random.default_rng(0).normal(size=(n_users, n_items)).astype(np.float32)
     return MatrixSource(
         scores, users=IdMap.of(np.arange(first, first + n_users)), items=IdMap.of(np.arange(20, 20 + n_items))
@@ -74,7 +75,7 @@ def foreign(n_users=140, n_items=90, first=5):
 
 
 def same(first, second):
-    """Bit by bit: what was learned and what is told of it."""
+    """Assert that two distillations learned the same, bit by bit, and have the same history."""
     for one, other in ((first.teacher_, second.teacher_), (first.student_, second.student_)):
         if not hasattr(one, "network_"):
             continue

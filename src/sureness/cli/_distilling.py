@@ -157,8 +157,8 @@ class Work:
 
         train = self.log.split.train
         teacher, student = (model if _fitted(model) else _untrained(model, train) for model in given.values())
-        both = BidirectionalDistillation(teacher, student, self.settings)
-        both.training(train, self.log.validation)
+        both = BidirectionalDistillation.from_settings(teacher, student, self.settings)
+        both.check(train, self.log.validation)
 
     def _started(self, starts: dict[str, Any]) -> bool:
         """Make the folders; returns whether there are checkpoints to go on from. Those of another start are refused."""
@@ -200,7 +200,7 @@ class Work:
     def _together(self, starts: dict[str, ScoreSource]) -> tuple[dict[str, ScoreSource], dict[str, Any], pl.DataFrame]:
         from sureness.distillation.bidirectional import BidirectionalDistillation
 
-        both = BidirectionalDistillation(starts["teacher"], starts["student"], self.settings)
+        both = BidirectionalDistillation.from_settings(starts["teacher"], starts["student"], self.settings)
         both.fit(
             self.log.split.train, self.log.validation, checkpoint=self._checkpoint("both"),
             checkpoint_seconds=self.seconds, progress=self._steps(),
@@ -238,12 +238,12 @@ class Work:
 
     def _seen_by_log(self, model: Any) -> ScoreSource:
         """The model, or what the training log knows of it where its ids are others."""
-        from sureness.distillation.foreign import ForeignSource
+        from sureness.distillation.aligned import AlignedSource
 
         train = self.log.split.train
         users, items = id_maps(model)
         same = users.same_as(train.users) and items.same_as(train.items)
-        return cast(ScoreSource, model) if same else ForeignSource.of(model, train)
+        return cast(ScoreSource, model) if same else AlignedSource.of(model, train)
 
     def _judged(self, model: Any, metric: str) -> dict[str, Any]:
         """How a model does on validation and test; what it does not know, it does not show."""

@@ -223,4 +223,5 @@ def _distilled(
 
     method, changes = _METHODS[name]
     settings = distillation_method(method, seed=seed, epochs=30, patience=2, **changes)
-    return BidirectionalDistillation(teacher, student, settings).fit(split.train, split.validation, progress=progress)
+    both = BidirectionalDistillation.from_settings(teacher, student, settings)
+    return both.fit(split.train, split.validation, progress=progress)

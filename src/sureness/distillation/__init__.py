@@ -1,1 +1,18 @@
-"""Two recommenders teach each other: what each ranks high and the other low."""
+"""Two recommenders teach each other the items that one ranks high and the other low."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "aligned": ["AlignedSource"],
+        "bidirectional": ["BidirectionalDistillation"],
+        "labels": ["Guide", "SoftLabels", "soft_labels"],
+        "learner": ["Learner"],
+        "methods": ["METHODS", "distillation_method"],
+        "pools": ["Pool", "Refreshed"],
+        "sampling": ["SCHEMES", "Scheme", "weight_table"],
+        "settings": ["Direction", "DistillationSettings", "SettingValue"],
+        "starts": ["truncated"],
+    },
+)

@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from sureness._settings import Configurable, clone
+from sureness._progress import Progress, silent
+from sureness._settings import Configurable
 from sureness.data.interactions import Interactions
-from sureness.distillation.foreign import ForeignSource
-from sureness.distillation.joint import JointTraining, Pupil, Report
-from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.errors import DataError
-from sureness.models.base import Recommender, checked_validation
-from sureness.models.checkpoints import MAY_DIFFER, CheckpointFile, fingerprint
-from sureness.models.networks.network import Network
+from sureness.distillation.settings import DistillationSettings, SettingValue
+from sureness.models.base import checked_validation
+from sureness.models.needs import need_torch
 from sureness.sources.base import ScoreSource
 
-_JOINT = {"epoch": pl.Int64, "model": pl.String, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
-_MAY_DIFFER = ("epochs",)
+if TYPE_CHECKING:
+    from sureness.distillation.joint import JointTraining
+
+_HISTORY = {"epoch": pl.Int64, "model": pl.String, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
 
 
-class BidirectionalDistillation(Configurable):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class _Pair(DistillationSettings):
+    """The settings with the two models they are for; its fields are the arguments of BidirectionalDistillation."""
+
+    teacher: ScoreSource = field(kw_only=False)
+    student: ScoreSource = field(kw_only=False)
+
+
+class BidirectionalDistillation(Configurable, _Pair):
     """A large and a small recommender train each other on the items they rank most differently.
 
-    Each learns with its own loss plus the other's labels on drawn items. A recommender that is fitted already starts
-    where it is; the given ones are never changed. A fixed one (``teacher_learns=False``) may be any source of scores,
-    also one that knows other items; then only what it knows is passed on.
+    Each learns with its own loss plus the soft labels of the other on drawn items. A recommender that is fitted already
+    starts from its weights. The given models are never changed: the results are `teacher_` and `student_`. A fixed
+    model (``teacher_learns=False``) may be any source of scores, also one that knows other users and items; then it
+    teaches only what it knows, and `teacher_` is the given object.
 
     Parameters
     ----------
     teacher, student : Recommender
-        Of any size and kind; the fixed one any ScoreSource.
-    settings : DistillationSettings, optional
-    **changes
-        Single settings by name, such as ``epochs=50`` or ``to_student__weight=1.0``.
+        Of any size and kind; a fixed one may be any ScoreSource.
+    to_teacher, to_student : Direction
+        How the other model's soft labels enter the loss of the teacher, and of the student.
+    warm_up : int
+        Epochs that an unfitted model first trains alone.
+    fitted_rate : float
+        Learning rate of a fitted model as a share of its own, since its optimiser starts afresh.
+    epochs : int
+        Of joint training, at most.
+    refresh_every : int
+        Epochs between two refreshes of the ranks.
+    guides : "current" or "best"
+        Which weights supply soft labels: current ones, or the best so far at the last refresh.
+    validate_every, patience : int
+        Epochs between validations, and validations without improvement before a model stops learning.
+    teacher_learns, student_learns : bool
+        False keeps a model fixed.
+    student_start : "own" or "svd"
+        "svd" starts the student from the truncated singular vectors of the teacher.
+    ranks : "sketch" or "exact"
+        How ranks are computed; "exact" sorts.
+    quantiles : int
+        A sketched rank is off by at most items / quantiles.
+    pool_megabytes : int
+        Memory for the drawn items of each direction; beyond it, epochs share draws.
+    seed : int
+
+    Attributes
+    ----------
+    teacher_, student_ : ScoreSource
+        What was learned; recommenders of the kinds that were given.
+    history_ : DataFrame
+        One row per epoch and model: epoch, model, loss, metric, seconds.
+    warm_up_ : int
+        Epochs that were spent alone.
 
     Examples
     --------
@@ -49,27 +89,52 @@ class BidirectionalDistillation(Configurable):
 
     teacher_: ScoreSource
     student_: ScoreSource
-    history_: pl.DataFrame  # one row an epoch and model: epoch, model, loss, metric, seconds
-    warm_up_: int  # epochs that were spent alone
+    history_: pl.DataFrame
+    warm_up_: int
 
-    def __init__(
-        self, teacher: ScoreSource, student: ScoreSource, settings: DistillationSettings | None = None, **changes: Any
-    ) -> None:
-        self.teacher, self.student = teacher, student
-        self.settings = (settings or DistillationSettings()).changed(**changes)
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # an estimator, not a value: two with equal settings may have learned different things
+
+    @classmethod
+    def from_settings(cls, teacher: ScoreSource, student: ScoreSource, settings: DistillationSettings) -> Self:
+        """With the settings of a method.
+
+        Examples
+        --------
+        >>> from sureness.distillation.methods import distillation_method
+        >>> from sureness.models.bpr import BPR
+        >>> settings = distillation_method("bd-best", epochs=50)
+        >>> BidirectionalDistillation.from_settings(BPR(n_factors=50), BPR(n_factors=5), settings).guides
+        'best'
+        """
+        return cls(teacher, student, **_values(settings))
+
+    @property
+    def settings(self) -> DistillationSettings:
+        """The settings alone, without the models."""
+        return DistillationSettings(**_values(self))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {"teacher": self.teacher, "student": self.student, "settings": self.settings}
+        """Models and settings by name; with `deep` also those of each direction, as ``to_student__weight``."""
+        params = super().get_params(deep=False)
+        if deep:
+            for name in ("to_teacher", "to_student"):
+                params |= {f"{name}__{inner}": value for inner, value in asdict(params[name]).items()}
+        return params
 
-    def set_params(self, **settings: Any) -> Self:
-        for name in ("teacher", "student", "settings"):
-            if name in settings:
-                setattr(self, name, settings.pop(name))
-        self.settings = self.settings.changed(**settings)
+    def set_params(self, **settings: SettingValue | ScoreSource) -> Self:
+        """Change models or settings by name; learned values stay until the next fit."""
+        changed = self.changed(**settings)  # type: ignore[arg-type]
+        for each in fields(self):
+            object.__setattr__(self, each.name, getattr(changed, each.name))
         return self
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.teacher!r}, {self.student!r})"
+        default = _values(DistillationSettings())
+        changed = [f"{name}={value!r}" for name, value in _values(self).items() if value != default[name]]
+        return f"{type(self).__name__}({', '.join([repr(self.teacher), repr(self.student), *changed])})"
 
     def fit(
         self,
@@ -78,9 +143,9 @@ class BidirectionalDistillation(Configurable):
         *,
         checkpoint: str | PathLike[str] | None = None,
         checkpoint_seconds: float = 10.0,
-        progress: Report | None = None,
+        progress: Progress = silent,
     ) -> Self:
-        """Train both.
+        """Train both models together.
 
         Parameters
         ----------
@@ -89,71 +154,46 @@ class BidirectionalDistillation(Configurable):
             Each model stops when its metric on these stops rising, and its best epoch is kept. Without it, all epochs
             are run.
         checkpoint : path, optional
-            A file to go on from: written at most every `checkpoint_seconds`, whole at any moment.
-        progress : callable, optional
-            Called with a text, the steps done and the steps there are.
+            Interrupted training resumes from this file. It is written at most every `checkpoint_seconds`, and is whole
+            at any moment.
+        checkpoint_seconds : float
+        progress : Progress
         """
-        joint = self.training(train, validation)
-        pupils = joint.pupils
-        file = None
-        if checkpoint is not None:
-            file = CheckpointFile(checkpoint, self._identity(joint), checkpoint_seconds)
-        joint.run(file, progress)
-        self.history_ = pl.DataFrame(joint.history, schema=_JOINT)
+        joint = self._training(train, validation)
+        from sureness.distillation.checkpointing import checkpoint_file
+
+        joint.run(None if checkpoint is None else checkpoint_file(joint, checkpoint, checkpoint_seconds), progress)
+        self.history_ = pl.DataFrame(joint.history, schema=_HISTORY)
         self.warm_up_ = joint.warm_up
-        self.teacher_, self.student_ = (
-            _result(given, pupil) for given, pupil in zip((self.teacher, self.student), pupils, strict=True)
-        )
+        self.teacher_, self.student_ = (each.result() for each in joint.participants)
         return self
 
-    def training(self, train: Interactions, validation: Interactions | None = None) -> JointTraining:
-        """What `fit` runs, before it runs; whatever cannot be distilled is refused here."""
+    def check(
+        self, train: Interactions, validation: Interactions | None = None, *, assume_fitted: bool = False
+    ) -> None:
+        """Refuse what cannot be distilled, without training anything.
+
+        Parameters
+        ----------
+        train, validation : Interactions
+            As for `fit`.
+        assume_fitted : bool
+            Models that are not fitted yet will be fitted on `train` before `fit` is called.
+        """
+        self._training(train, validation, assume_fitted=assume_fitted)
+
+    def _training(
+        self, train: Interactions, validation: Interactions | None, *, assume_fitted: bool = False
+    ) -> JointTraining:
+        need_torch("distillation")
+        from sureness.distillation.joint import JointTraining
+        from sureness.distillation.participants import participant
+
         validation = checked_validation(train, validation)
-        return JointTraining(*self._pupils(train), train, validation, self.settings)
-
-    def _pupils(self, train: Interactions) -> tuple[Pupil, Pupil]:
-        settings = self.settings
-        return (
-            _pupil("teacher", self.teacher, train, settings.to_teacher, settings.teacher_learns),
-            _pupil("student", self.student, train, settings.to_student, settings.student_learns),
-        )
-
-    def _identity(self, joint: JointTraining) -> dict[str, Any]:
-        """What a checkpoint must have in common with this call: data, settings, and where both models start."""
-        settings = {key: value for key, value in self.settings.plain().items() if key not in _MAY_DIFFER}
-        identity: dict[str, Any] = {"model": "distillation", "settings": settings, "train": fingerprint(joint.train)}
-        identity["validation"] = None if joint.validation is None else fingerprint(joint.validation)
-        for given, pupil in zip((self.teacher, self.student), joint.pupils, strict=True):
-            if isinstance(given, Recommender):
-                kept = {key: value for key, value in given.settings.plain().items() if key not in MAY_DIFFER}
-                identity[f"settings of the {pupil.name}"] = {"kind": given.name, **kept}
-            identity[f"start of the {pupil.name}"] = pupil.fingerprint()
-        return identity
+        teacher = participant("teacher", self.teacher, train, self.settings, assume_fitted=assume_fitted)
+        student = participant("student", self.student, train, self.settings, assume_fitted=assume_fitted)
+        return JointTraining(teacher, student, train, validation, self.settings)
 
 
-def _pupil(name: str, given: ScoreSource, train: Interactions, direction: Direction, learns: bool) -> Pupil:
-    if not isinstance(given, Recommender):
-        if learns:
-            raise DataError(f"the {name} must be a recommender of sureness to learn, got {type(given).__name__}; keep "
-                            f"it fixed with {name}_learns=False")  # fmt: skip
-        return Pupil(name, ForeignSource.of(given, train), train, direction, learns=False, warm=True)
-    fitted = given.is_fitted
-    same = fitted and given.users.same_as(train.users) and given.items.same_as(train.items)
-    if fitted and not same:
-        if learns:
-            raise DataError(f"the {name} was fitted on other users or items than those of train, so it cannot go on "
-                            f"learning; fit it on this log, or keep it fixed with {name}_learns=False")  # fmt: skip
-        return Pupil(name, ForeignSource.of(given, train), train, direction, learns=False, warm=True)
-    if not fitted and not learns:
-        raise DataError(f"the {name} is fixed, so it must be fitted first; call its fit, or let it learn")
-    network = given.build(train)
-    if fitted:
-        network.load_state_dict(given.network_.state_dict())
-    network.eval()  # no dropout when it is asked before its first step
-    return Pupil(name, network, train, direction, learns=learns, warm=fitted)
-
-
-def _result(given: ScoreSource, pupil: Pupil) -> ScoreSource:
-    if pupil.learner is None or not isinstance(given, Recommender) or not isinstance(pupil.model, Network):
-        return given
-    return clone(given).fitted_with(pupil.model, pupil.train.users, pupil.train.items, pupil.progress)
+def _values(settings: DistillationSettings) -> dict[str, Any]:
+    return {each.name: getattr(settings, each.name) for each in fields(DistillationSettings)}

@@ -1,9 +1,9 @@
-"""What a guide says of an item, and what the learner says beside it."""
+"""Soft labels: what the guide's scores become before the learner imitates them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,76 +17,88 @@ from sureness.distillation.settings import Direction
 
 
 class Guide(Protocol):
-    """Whatever has opinions about pairs."""
+    """Anything that can score pairs."""
 
-    def opinions(self, users: IntArray, items: IntArray) -> FloatArray: ...
+    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs: users (B,), items (B, n), result (B, n)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
-    """Scores of the guide become labels; the learner's prediction is sigmoid(slope * score + shift)."""
+class SoftLabels:
+    """The guide's scores become labels; the learner predicts sigmoid(slope * score + shift)."""
 
     direction: Direction
-    calibrator: Calibrator | None = None  # of the guide
+    calibrator: Calibrator | None = None  # of the guide's scores
     slope: float = 1.0
     shift: float = 0.0
 
-    def labels(self, scores: FloatArray, there: BoolArray | None = None) -> FloatArray:
-        """Labels between 0 and 1 of any shape; "constant" keeps their level and forgets which item has which."""
+    def of(self, scores: FloatArray, drawn: BoolArray | None = None) -> FloatArray:
+        """Labels between 0 and 1, in the shape of the scores.
+
+        Parameters
+        ----------
+        scores : array
+            Of the guide.
+        drawn : array of booleans, optional
+            Where there is an item at all; constant labels are the mean over these.
+        """
         kind = self.direction.labels
         if kind == "one":
             return np.ones(scores.shape, dtype=np.float32)
         if self.calibrator is not None:
             return np.asarray(self.calibrator.probability(scores.ravel()), dtype=np.float32).reshape(scores.shape)
-        soft = _sigmoid(scores / np.float32(self.direction.temperature))
-        return _level(soft, there) if kind == "constant" else soft
+        labels = _sigmoid(scores / np.float32(self.direction.temperature))
+        return _mean_label(labels, drawn) if kind == "constant" else labels
 
 
-def labelling(
-    direction: Direction,
-    learner: Guide,
-    guide_scores: FloatArray | None,
-    pairs: tuple[IntArray, IntArray, IntArray] | None,
-) -> Labelling:
-    """How one direction speaks until the next refresh.
+class LabelledPairs(NamedTuple):
+    """Pairs that calibrated labels are fitted on."""
 
-    With calibrated labels the guide's scores become probabilities of being the positive of a pair of one positive and
-    one unseen item, the odds of the learner's own loss; the learner's scores are mapped to the same odds.
+    users: IntArray
+    items: IntArray
+    relevant: IntArray  # 1: held out for validation, 0: unseen
+
+    def scores(self, model: Guide) -> FloatArray:
+        """How a model scores them."""
+        return model.opinions(self.users, self.items[:, None])[:, 0]
+
+
+def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: LabelledPairs | None) -> SoftLabels:
+    """The soft labels of one direction until the next refresh.
+
+    Calibrated labels are probabilities that an item is the positive one of a positive and an unseen item, which are the
+    odds of the learner's own loss. The learner's scores are mapped to the same odds by a Platt calibrator.
 
     Parameters
     ----------
     direction : Direction
-    learner : Guide
-    guide_scores : array, optional
-        The guide's scores of `pairs`.
-    pairs : users, items and 0/1 labels, optional
+    learner, guide : Guide
+    pairs : LabelledPairs, optional
+        Needed for calibrated labels.
     """
     if direction.labels != "calibrated":
-        return Labelling(direction, slope=1.0 / direction.temperature)
-    assert guide_scores is not None
+        return SoftLabels(direction, slope=1.0 / direction.temperature)
     assert pairs is not None
-    users, items, relevant = pairs
-    calibrator = make_calibrator(direction.calibrator).fit(guide_scores, relevant)
-    mine = PlattCalibrator().fit(learner.opinions(users, items[:, None])[:, 0], relevant).natural_parameters_
-    return Labelling(direction, calibrator, slope=mine["b"], shift=mine["c"])
+    calibrator = make_calibrator(direction.calibrator).fit(pairs.scores(guide), pairs.relevant)
+    mine = PlattCalibrator().fit(pairs.scores(learner), pairs.relevant).natural_parameters_
+    return SoftLabels(direction, calibrator, slope=mine["b"], shift=mine["c"])
 
 
-def judged_pairs(
-    train: Interactions, validation: Interactions, rng: np.random.Generator
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Each validation pair and an unseen item of the same user: users, items, and 1 for what was held out."""
+def validation_pairs(train: Interactions, validation: Interactions, rng: np.random.Generator) -> LabelledPairs:
+    """Every validation pair (relevant), and for each an unseen item of the same user (not relevant)."""
     known = union(
         [Interactions(part.users, part.items, part.user_rows, part.item_rows) for part in (train, validation)]
     )
-    fit = known.user_degree[validation.user_rows] < known.n_items
-    users, positives = validation.user_rows[fit], validation.item_rows[fit]
+    has_unseen = known.user_degree[validation.user_rows] < known.n_items
+    users, positives = validation.user_rows[has_unseen], validation.item_rows[has_unseen]
     negatives = NegativeSampler(known).draw(users, rng)
     relevant = np.repeat([1, 0], len(users))
-    return np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant
+    return LabelledPairs(np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant)
 
 
-def _level(labels: FloatArray, there: BoolArray | None) -> FloatArray:
-    known = labels if there is None or not there.any() else labels[there]
+def _mean_label(labels: FloatArray, drawn: BoolArray | None) -> FloatArray:
+    known = labels if drawn is None or not drawn.any() else labels[drawn]
     return np.full_like(labels, known.mean())
 
 

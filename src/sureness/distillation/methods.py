@@ -1,132 +1,79 @@
-"""Every way of distilling by its name: the text's method, its competitors, its ablations and the controls.
+"""Every distillation method by name: that of the dissertation, its competitors, its ablations and the controls.
 
-All are settings of one framework; what differs is which items are drawn, what is said of them, and who learns.
+All are settings of one framework. They differ in which items are drawn, which labels they get, and which model learns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
 
-from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.errors import DataError
-
-
-def bidirectional(**changes: Any) -> DistillationSettings:
-    """BD: items by rank discrepancy, tanh to the student and exp to the teacher."""
-    return DistillationSettings().changed(**changes)
+from sureness.distillation.settings import Direction, DistillationSettings, SettingValue
+from sureness.errors import SettingError
 
 
-def swapped(**changes: Any) -> DistillationSettings:
-    """BD with the two sampling functions exchanged."""
-    return DistillationSettings(to_teacher=Direction(scheme="tanh"), to_student=Direction(scheme="exp")).changed(
-        **changes
-    )
+def _fixed_teacher(to_student: Direction) -> DistillationSettings:
+    return DistillationSettings(to_student=to_student, teacher_learns=False)
 
 
-def _both(**settings: Any) -> Callable[..., DistillationSettings]:
-    """BD with one kind of sampling both ways."""
-
-    def make(**changes: Any) -> DistillationSettings:
-        return DistillationSettings(to_teacher=Direction(**settings), to_student=Direction(**settings)).changed(
-            **changes
-        )
-
-    return make
+def _both_ways(direction: Direction) -> DistillationSettings:
+    return DistillationSettings(to_teacher=direction, to_student=direction)
 
 
-rank_aware = _both(scheme="rank-aware", rank_gap_scale=1e-2)
-top_items = _both(scheme="top")
-mutual = _both(scheme="uniform")
-
-
-def ranking_distillation(**changes: Any) -> DistillationSettings:
-    """RD (Tang and Wang, 2018): the fixed teacher's first items count as liked, the first ones and missed ones more."""
-    to_student = Direction(
-        weight=0.5, scheme="top", labels="one", items=10, temperature=1.0, position_decay=10.0, rank_gap_scale=0.1
-    )
-    return DistillationSettings(to_student=to_student, teacher_learns=False).changed(**changes)
-
-
-def collaborative_distillation(**changes: Any) -> DistillationSettings:
-    """CD (Lee et al., 2019): the fixed teacher's labels on items drawn by its ranks, the first ones more often."""
-    to_student = Direction(weight=0.5, scheme="rank-aware", rank_gap_scale=1e-2, items=10, temperature=1.0)
-    return DistillationSettings(to_student=to_student, teacher_learns=False).changed(**changes)
-
-
-def one_way(**changes: Any) -> DistillationSettings:
-    """BD from a fixed teacher."""
-    return DistillationSettings(teacher_learns=False).changed(**changes)
-
-
-def to_teacher(**changes: Any) -> DistillationSettings:
-    """BD from a fixed student."""
-    return DistillationSettings(student_learns=False).changed(**changes)
-
-
-def constant_labels(**changes: Any) -> DistillationSettings:
-    """Control: the labels keep their level, but no item differs from another; what is left is regularisation."""
-    return DistillationSettings(
-        to_teacher=Direction(scheme="exp", labels="constant"), to_student=Direction(labels="constant")
-    ).changed(**changes)
-
-
-def calibrated_labels(**changes: Any) -> DistillationSettings:
-    """BD with labels that a calibrator, fitted on validation at each refresh, makes of the scores."""
-    return DistillationSettings(
+METHODS: Mapping[str, DistillationSettings] = MappingProxyType({
+    # BD (Kweon, 2024): items by rank discrepancy, tanh to the student and exp to the teacher.
+    "bd": DistillationSettings(),
+    # BD where each model's best checkpoint supplies soft labels, to the student on the teacher's top items: tanh
+    # sampling spreads over half the catalogue.
+    "bd-best": DistillationSettings(
+        to_student=Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30), guides="best"
+    ),
+    # RD (Tang and Wang, 2018): the fixed teacher's top items count as liked; the first ones weigh more, and so do those
+    # that the student misses.
+    "rd": _fixed_teacher(
+        Direction(scheme="top", labels="one", temperature=1.0, position_decay=10.0, rank_gap_scale=0.1)
+    ),
+    # CD (Lee et al., 2019): soft labels of a fixed teacher on items drawn by its ranks, the first ones more often.
+    "cd": _fixed_teacher(Direction(scheme="rank-aware", rank_gap_scale=1e-2, temperature=1.0)),
+    # BD from a fixed teacher, and from a fixed student.
+    "one-way": DistillationSettings(teacher_learns=False),
+    "to-teacher": DistillationSettings(student_learns=False),
+    # BD with one sampling scheme in both directions: uniform (plain mutual learning), that of CD, the items of RD.
+    "mutual": _both_ways(Direction(scheme="uniform")),
+    "rank-aware": _both_ways(Direction(scheme="rank-aware", rank_gap_scale=1e-2)),
+    "top-n": _both_ways(Direction(scheme="top")),
+    # BD with the two sampling functions exchanged.
+    "swapped": DistillationSettings(to_teacher=Direction(scheme="tanh"), to_student=Direction(scheme="exp")),
+    # BD with probabilities as labels, from a calibrator that is fitted on validation pairs at each refresh.
+    "calibrated": DistillationSettings(
         to_teacher=Direction(scheme="exp", labels="calibrated"), to_student=Direction(labels="calibrated")
-    ).changed(**changes)
-
-
-def drawn_negatives(**changes: Any) -> DistillationSettings:
-    """Control: the drawn items are negatives of each model's own loss, and nothing else is said of them."""
-    return DistillationSettings(
+    ),
+    # Control: labels keep their level but are the same for all items; what remains is regularisation.
+    "constant-labels": DistillationSettings(
+        to_teacher=Direction(scheme="exp", labels="constant"), to_student=Direction(labels="constant")
+    ),
+    # Control: the drawn items are only harder negatives of each model's own loss, without soft labels.
+    "drawn-negatives": DistillationSettings(
         to_teacher=Direction(scheme="exp", weight=0.0, reuse=True), to_student=Direction(weight=0.0, reuse=True)
-    ).changed(**changes)
+    ),
+    # The fixed teacher's top items count as seen by the student, which starts from the teacher's SVD.
+    "teacher-positives": _fixed_teacher(Direction(weight=0.0, positives=20)).changed(student_start="svd"),
+    # What made the best small student: SVD start, top items as positives, and soft labels on the teacher's top items.
+    "combined": _fixed_teacher(
+        Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=1.0, positives=20)
+    ).changed(student_start="svd"),
+})  # fmt: skip
 
 
-def teacher_positives(**changes: Any) -> DistillationSettings:
-    """The fixed teacher's first items count as seen by the student, which starts from the teacher's SVD."""
-    return DistillationSettings(
-        to_student=Direction(weight=0.0, positives=20), teacher_learns=False, student_start="svd"
-    ).changed(**changes)
+def distillation_method(name: str, **changes: SettingValue) -> DistillationSettings:
+    """The settings of a method, for `BidirectionalDistillation.from_settings`.
 
-
-def combined(**changes: Any) -> DistillationSettings:
-    """What made the best small student: its teacher's SVD, first items as positives, and labels on high ranks."""
-    to_student = Direction(
-        weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=1.0, positives=20
-    )
-    return DistillationSettings(to_student=to_student, teacher_learns=False, student_start="svd").changed(**changes)
-
-
-def best_bidirectional(**changes: Any) -> DistillationSettings:
-    """BD whose student hears what its teacher, at its best, ranks high: tanh speaks of half the catalogue."""
-    to_student = Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30, temperature=2.0)
-    return DistillationSettings(to_student=to_student, guides="best").changed(**changes)
-
-
-METHODS: dict[str, Callable[..., DistillationSettings]] = {
-    "bd": bidirectional,
-    "bd-best": best_bidirectional,
-    "rd": ranking_distillation,
-    "cd": collaborative_distillation,
-    "one-way": one_way,
-    "to-teacher": to_teacher,
-    "mutual": mutual,
-    "rank-aware": rank_aware,
-    "top-n": top_items,
-    "swapped": swapped,
-    "calibrated": calibrated_labels,
-    "constant-labels": constant_labels,
-    "drawn-negatives": drawn_negatives,
-    "teacher-positives": teacher_positives,
-    "combined": combined,
-}
-
-
-def distillation_method(name: str, **changes: Any) -> DistillationSettings:
-    """Settings by the name of a method.
+    Parameters
+    ----------
+    name : str
+        One of `METHODS`, such as "bd", "rd" or "cd".
+    **changes
+        Single settings that differ from those of the method, such as ``epochs=50`` or ``to_student__weight=1.0``.
 
     Examples
     --------
@@ -134,5 +81,5 @@ def distillation_method(name: str, **changes: Any) -> DistillationSettings:
     False
     """
     if name not in METHODS:
-        raise DataError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
-    return METHODS[name](**changes)
+        raise SettingError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name].changed(**changes)

@@ -1,4 +1,4 @@
-"""Which items one model shows the other: pure weights, one function for each scheme."""
+"""Sampling weights by the difference of two ranks: pure functions, one for each scheme."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 
 SchemeName = Literal["tanh", "exp", "rank-aware", "top", "uniform"]
 
 
 class Scheme(NamedTuple):
-    """How likely an item is to be drawn, given how much better the guide ranks it than the learner."""
+    """How likely an item is to be drawn, given how much higher the guide ranks it than the learner does."""
 
-    weights: Callable[[FloatArray, float], FloatArray]  # (gap, scale) -> weights of any common scale
-    compared: bool  # False: the gap is the guide's rank alone, negated
-    relative: bool = False  # shares depend on differences of gaps alone
+    weights: Callable[[FloatArray, float], FloatArray]  # (gap, scale) -> weights, up to a common factor
+    compared: bool  # whether the gap compares both ranks; False: it is the negated rank of the guide
+    relative: bool = False  # whether shares depend only on differences between gaps
 
 
 def tanh_weights(gap: FloatArray, scale: float) -> FloatArray:
-    """tanh(max(gap * scale, 0)): all that the guide ranks much higher, almost alike.
+    """tanh(max(gap * scale, 0)): broad, nearly the same for all items that the guide ranks much higher.
 
     Examples
     --------
@@ -33,7 +33,9 @@ def tanh_weights(gap: FloatArray, scale: float) -> FloatArray:
 
 
 def exp_weights(gap: FloatArray, scale: float) -> FloatArray:
-    """exp(gap * scale), the largest 1: few items, where the guide differs most. Also rank-aware, on its rank alone.
+    """exp(gap * scale), scaled to a maximum of 1: narrow, the items that differ most.
+
+    With the guide's negated rank as the gap, this is the rank-aware sampling of collaborative distillation.
 
     Examples
     --------
@@ -44,7 +46,13 @@ def exp_weights(gap: FloatArray, scale: float) -> FloatArray:
 
 
 def equal_weights(gap: FloatArray, scale: float) -> FloatArray:
-    """One for every item."""
+    """1 for every item.
+
+    Examples
+    --------
+    >>> equal_weights(np.array([-10.0, 10.0]), 0.1).tolist()
+    [1.0, 1.0]
+    """
     return np.ones_like(gap)
 
 
@@ -54,7 +62,7 @@ SCHEMES: dict[SchemeName, Scheme] = {
     "rank-aware": Scheme(exp_weights, compared=False),
     "uniform": Scheme(equal_weights, compared=False),
 }
-"""The schemes that draw; "top" takes the guide's first items as they are."""
+"""The schemes that draw at random; "top" takes the guide's best items instead."""
 
 
 def weight_table(scheme: SchemeName, scale: float, n_items: int) -> FloatArray:
@@ -67,12 +75,12 @@ def weight_table(scheme: SchemeName, scale: float, n_items: int) -> FloatArray:
     """
     known = SCHEMES.get(scheme)
     if known is None:
-        raise DataError(f"the scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
+        raise SettingError(f"the scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
     gap = np.arange(-n_items, n_items + 1, dtype=np.float64)
     return known.weights(gap if known.compared else np.minimum(gap, -1.0), scale)
 
 
 def check_scheme(name: str) -> None:
-    """Refuse a scheme that does not exist."""
+    """Refuse an unknown scheme."""
     if name not in get_args(SchemeName):
-        raise DataError(f"the scheme must be one of {', '.join(get_args(SchemeName))}, got {name!r}")
+        raise SettingError(f"the scheme must be one of {', '.join(get_args(SchemeName))}, got {name!r}")

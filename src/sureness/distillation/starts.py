@@ -1,4 +1,4 @@
-"""A small factor model out of a large one, before any training."""
+"""A small factor model from a large one, without training."""
 
 from __future__ import annotations
 
@@ -7,25 +7,30 @@ from numbers import Integral
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import FactorSource, KnownScores, PartialSource, ScoreSource, id_maps
 
-_SPARE, _PASSES = 10, 2  # directions more than asked for, and looks at all scores, of the random projection
+_SPARE, _PASSES = 10, 2  # of the random projection: extra directions, and passes over all scores
 
 
 def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSource:
     """The best factors of rank `n_factors` for the scores of a source: its truncated singular value decomposition.
 
-    Factors without biases are decomposed exactly; the scores of any other source are looked at in blocks, with a
-    random projection (Halko, Martinsson and Tropp, 2011).
+    Factors without biases are decomposed exactly. The scores of any other source are read in blocks and decomposed
+    with a random projection (Halko, Martinsson and Tropp, 2011).
 
     Parameters
     ----------
     source : ScoreSource
     n_factors : int
     seed : int
-        Of the projection.
+        Of the random projection.
+
+    Returns
+    -------
+    FactorSource
+        With the ids of the source; the root of each singular value is in the factors of users and of items.
 
     Examples
     --------
@@ -36,7 +41,7 @@ def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSo
     """
     limit = min(source.n_users, source.n_items)
     if not isinstance(n_factors, Integral) or not 1 <= n_factors <= limit:
-        raise DataError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
+        raise SettingError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
                         f"{source.n_items:,} items, got {n_factors!r}")  # fmt: skip
     if isinstance(source, FactorSource) and source.user_bias is None and source.item_bias is None:
         left, values, right = _of_factors(source.user_factors, source.item_factors)
@@ -66,7 +71,7 @@ def _of_blocks(source: ScoreSource, width: int, rng: np.random.Generator) -> tup
 
 
 def _through(source: ScoreSource, items: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Scores times the columns of `items`, and the transposed scores times that."""
+    """Scores times `items`, and the transposed scores times the result."""
     users, back = np.empty((source.n_users, items.shape[1])), np.zeros(items.shape)
     narrow = items.astype(np.float32)
     for block, known in block_scores(source, np.arange(source.n_users)):
@@ -77,7 +82,7 @@ def _through(source: ScoreSource, items: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _padded(values: FloatArray, n_columns: int) -> FloatArray:
-    """The first columns (of a vector: entries); zeros where there are too few."""
+    """The first columns (entries of a vector), padded with zeros."""
     kept = values[..., :n_columns]
     width = [(0, 0)] * (values.ndim - 1) + [(0, n_columns - kept.shape[-1])]
     return np.pad(kept, width)

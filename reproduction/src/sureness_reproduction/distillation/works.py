@@ -137,7 +137,7 @@ def _trained(bench: Workbench, seed: int, changes: Settings, **about: Any) -> An
     settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
     split = split_of(bench, about["data"], about["start"])
-    return BidirectionalDistillation(pair[0], pair[1], settings).fit(split.train, split.validation)
+    return BidirectionalDistillation.from_settings(pair[0], pair[1], settings).fit(split.train, split.validation)
 
 
 def _beginning(bench: Workbench, role: str, seed: int, student_start: str, **about: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Distillation that is killed, interrupted anywhere, or whose disk is full goes on to the same end."""
+"""Distillation that is interrupted anywhere, killed, or out of disk space resumes and ends with the same models."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sureness.data.interactions import Interactions
 from sureness.distillation import joint
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.errors import ArtefactError, DataError, FileError
+from sureness.errors import ArtefactError, CheckpointError, DataError, FileError
 from sureness.evaluation import ranking
 from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
 from tests.distillation.training_process import start
-from tests.distillation.worlds import fitted, foreign, joined, model, parts, same, silent
+from tests.distillation.worlds import elsewhere, fitted, joined, model, parts, same, unlabelled
 
 EIGHT = {"warm_up": 2, "epochs": 6, "refresh_every": 2, "validate_every": 2}
 
@@ -36,44 +36,44 @@ def eight(**changes):
 
 
 def finished(path):
-    """How many epochs a checkpoint holds; it must be whole."""
+    """The number of finished epochs in a checkpoint, which must be whole."""
     return checkpoints.read_checkpoint(path).state["number"]
 
 
 class Stop(Exception):  # noqa: N818
-    """What a progress callback raises to stop a run."""
+    """Raised by a progress callback to stop a run."""
 
 
 def stopping_after(calls):
     """A progress callback that stops the run at the given call."""
-    told = []
+    calls_made = []
 
-    def report(*said):
-        told.append(said)
-        if len(told) >= calls:
+    def report(*step):
+        calls_made.append(step)
+        if len(calls_made) >= calls:
             raise Stop
 
-    report.told = told
+    report.calls = calls_made
     return report
 
 
 @pytest.fixture
-def talkative(monkeypatch):
-    """Every step and every block of a refresh is told, so that a run can be stopped in any of them."""
+def reporting_every_step(monkeypatch):
+    """Every step and every block of a refresh is reported, so that a run can be stopped in any of them."""
     monkeypatch.setattr(joint, "_REPORT_SECONDS", -1.0)
     monkeypatch.setattr(ranking, "BLOCK_SCORES", 40 * 100)
 
 
-# --- stopped -------------------------------------------------------------------------------------------------------
+# --- stopped ---------------------------------------------------------------------------------------------------------
 
 
 def early():
-    """One of the two stops long before the other."""
+    """A run in which one model stops long before the other."""
     teacher = fitted(learning_rate=0.02, epochs=30)
     return teacher, model(n_factors=3, learning_rate=0.05), eight(patience=1, validate_every=1, epochs=8)
 
 
-OFTEN = {"epochs": 7, "validate_every": 1, "refresh_every": 3}  # what is best changes between two refreshes
+OFTEN = {"epochs": 7, "validate_every": 1, "refresh_every": 3}  # the best weights change between two refreshes
 RUNS = {
     "bpr": lambda: (*pair(), eight()),
     "exact": lambda: (*pair(), eight(ranks="exact", seed=4)),
@@ -82,22 +82,22 @@ RUNS = {
     "lightgcn and cml": lambda: (model("lightgcn"), model("cml", n_factors=2), eight(epochs=4)),
     "svd": lambda: (*pair(), eight(student_start="svd", to_student=Direction(positives=5, reuse=True))),
     "fixed": lambda: (fitted("lightgcn"), model(n_factors=2), distillation_method("rd", **EIGHT)),
-    "foreign": lambda: (foreign(), model(n_factors=2), eight(teacher_learns=False, to_student__positives=4)),
+    "source": lambda: (elsewhere(), model(n_factors=2), eight(teacher_learns=False, to_student__positives=4)),
     "calibrated": lambda: (*pair(), eight(to_student__labels="calibrated", to_teacher__labels="calibrated")),
     "warm": lambda: (fitted(), fitted(n_factors=2), eight()),
     "best guides": lambda: (*pair(), eight(guides="best", to_student__labels="calibrated", **OFTEN)),
     "best guides, svd": lambda: (*pair(), eight(guides="best", student_start="svd", **OFTEN)),
     "best guides, graphs": lambda: (fitted("lightgcn"), model("lightgcn", n_factors=2), eight(guides="best", **OFTEN)),
     "early": early,
-    "silent": lambda: (*pair(), silent(**EIGHT)),
+    "unlabelled": lambda: (*pair(), unlabelled(**EIGHT)),
 }
 
 
 def erratic(path, rng):
-    """A progress callback that stops at any call, sooner once the run has written a checkpoint."""
+    """A progress callback that stops at a random call, sooner once the run has written a checkpoint."""
     before = path.stat().st_mtime_ns if path.exists() else None
 
-    def report(*said):
+    def report(*step):
         written = path.exists() and path.stat().st_mtime_ns != before
         if rng.random() < (0.3 if written else 0.03):
             raise Stop
@@ -106,8 +106,8 @@ def erratic(path, rng):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_stopped_again_and_again_it_ends_where_an_undisturbed_run_ends(name, tmp_path, talkative):
-    """In steps, between them and while ranks are looked at; each time the same call goes on from the checkpoint."""
+def test_a_run_that_is_stopped_again_and_again_ends_like_an_uninterrupted_one(name, tmp_path, reporting_every_step):
+    """Stopped within steps, between them and during a refresh; each time the same call resumes."""
     teacher, student, settings = RUNS[name]()
     whole = joined(teacher, student, settings).fit(*parts())
     path, rng = tmp_path / "run.ckpt", np.random.default_rng(3)
@@ -123,35 +123,35 @@ def test_stopped_again_and_again_it_ends_where_an_undisturbed_run_ends(name, tmp
     same(both, whole)
 
 
-def test_stopped_at_any_call_it_goes_on_to_the_same_end(tmp_path, talkative):
+def test_a_run_stopped_at_any_report_resumes_to_the_same_end(tmp_path, reporting_every_step):
     counted = stopping_after(10**9)
     whole = joined(*pair(), eight(epochs=4)).fit(*parts(), progress=counted)
-    assert len(counted.told) > 40
+    assert len(counted.calls) > 40
     places = set()
-    for calls in range(1, len(counted.told) + 1, 4):
+    for calls in range(1, len(counted.calls) + 1, 4):
         path = tmp_path / f"{calls}.ckpt"
         stop = stopping_after(calls)
         with pytest.raises(Stop):
             joined(*pair(), eight(epochs=4)).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0, progress=stop)
-        places.add(" ".join(re.split("[ ,:]", stop.told[-1][0])[:2]))
+        places.add(" ".join(re.split("[ ,:]", stop.calls[-1][0])[:2]))
         same(joined(*pair(), eight(epochs=4)).fit(*parts(), checkpoint=path), whole)
     assert {"ranking for", "epoch 1", "epoch 3", "epoch 6"} <= places
 
 
-def test_a_run_that_is_over_is_not_run_again(tmp_path, monkeypatch):
+def test_a_finished_run_is_not_run_again(tmp_path, monkeypatch):
     whole = joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
-    monkeypatch.setattr(joint.JointTraining, "_steps", None)  # a call would fail
+    monkeypatch.setattr(joint, "joint_epoch", None)  # a call would fail
     same(joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "run.ckpt"), whole)
 
 
-def test_more_epochs_go_on_from_the_end(tmp_path):
+def test_more_epochs_continue_from_the_end(tmp_path):
     train = parts()[0]
     whole = joined(*pair(), eight(epochs=9)).fit(train)
     joined(*pair(), eight(epochs=4)).fit(train, checkpoint=tmp_path / "run.ckpt")
     same(joined(*pair(), eight(epochs=9)).fit(train, checkpoint=tmp_path / "run.ckpt"), whole)
 
 
-def test_more_patience_goes_on_after_an_early_stop_or_is_refused(tmp_path):
+def test_more_patience_resumes_after_an_early_stop_or_is_refused(tmp_path):
     path, (teacher, student, settings) = tmp_path / "run.ckpt", early()
     joined(teacher, student, settings).fit(*parts(), checkpoint=path)
     patient = settings.changed(patience=20)
@@ -162,7 +162,7 @@ def test_more_patience_goes_on_after_an_early_stop_or_is_refused(tmp_path):
     same(resumed, joined(teacher, student, patient).fit(*parts()))
 
 
-def test_it_is_written_now_and_then_and_at_the_end(tmp_path, monkeypatch):
+def test_checkpoints_are_written_every_few_seconds_and_at_the_end(tmp_path, monkeypatch):
     written = []
     write = checkpoints.write_packed
     monkeypatch.setattr(checkpoints, "write_packed", lambda *content: written.append(content) or write(*content))
@@ -173,11 +173,11 @@ def test_it_is_written_now_and_then_and_at_the_end(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path)) == ["a.ckpt", "b.ckpt"]
 
 
-# --- killed --------------------------------------------------------------------------------------------------------
+# --- killed ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-def test_killed_again_and_again_it_ends_where_an_undisturbed_run_ends(tmp_path):
+def test_a_run_that_is_killed_again_and_again_ends_like_an_uninterrupted_one(tmp_path):
     path, rng, reached = tmp_path / "run.ckpt", np.random.default_rng(1), []
     settings = eight(epochs=25, refresh_every=3, patience=100)
     while len(reached) < 3:
@@ -198,26 +198,25 @@ def test_killed_again_and_again_it_ends_where_an_undisturbed_run_ends(tmp_path):
         assert process.exitcode == -signal.SIGKILL
         if path.exists():
             reached.append(finished(path))
-    assert len(reached) >= 2, "it was over before it could be killed"
+    assert len(reached) >= 2, "it finished before it could be killed"
     assert reached == sorted(reached)
     assert reached[0] < reached[-1]
     same(joined(*pair(), settings).fit(*parts(), checkpoint=path), joined(*pair(), settings).fit(*parts()))
 
 
-# --- other runs ----------------------------------------------------------------------------------------------------
+# --- other runs ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """The checkpoint of a quick run that is over."""
+    """The checkpoint of a quick run that has finished."""
     joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
     return tmp_path / "run.ckpt"
 
 
 def refused(checkpoint, which, teacher, student, settings, given=None):
     before = checkpoint.read_bytes()
-    message = rf"{checkpoint.name} belongs to another run: its {which} differ; remove it to start anew, or give another"
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(CheckpointError, match=rf"{checkpoint.name} .*{which}") as caught:
         joined(teacher, student, settings).fit(*(parts() if given is None else given), checkpoint=checkpoint)
     assert "\n" not in str(caught.value)
     assert checkpoint.read_bytes() == before
@@ -265,19 +264,19 @@ def test_a_checkpoint_of_plain_training_is_refused(tmp_path):
 
 
 def test_plain_training_refuses_a_checkpoint_of_two(checkpoint):
-    with pytest.raises(DataError, match="belongs to another run: its model differ"):
+    with pytest.raises(CheckpointError, match="model"):
         model().fit(*parts(), checkpoint=checkpoint)
 
 
 def others():
-    """A run, and one with the same settings and logs but other models."""
+    """Pairs of runs with the same settings and logs but other models."""
     train = parts()[0]
     fixed = eight(teacher_learns=False)
     longer = model(n_factors=8, epochs=9).fit(train)
-    elsewhere = MatrixSource(np.random.default_rng(9).normal(size=(150, 100)).astype(np.float32))
+    other = MatrixSource(np.random.default_rng(9).normal(size=(150, 100)).astype(np.float32))
     return {
         "another fixed teacher": ((fitted(), model(), fixed), (longer, model(), fixed)),
-        "another foreign teacher": ((foreign(), model(), fixed), (elsewhere, model(), fixed)),
+        "another fixed source": ((elsewhere(), model(), fixed), (other, model(), fixed)),
         "fitted ones instead of new ones": ((model(n_factors=8), model(), eight()), (fitted(), model(), eight())),
         "fitted ones that learned longer": ((fitted(), model(), eight()), (longer, model(), eight())),
     }
@@ -287,7 +286,7 @@ def others():
 def test_a_checkpoint_of_other_given_models_is_refused(name, tmp_path):
     path, (one, other) = tmp_path / "run.ckpt", others()[name]
     joined(*one).fit(*parts(), checkpoint=path)
-    refused(path, ".*", *other)
+    refused(path, "", *other)
 
 
 def test_device_and_threads_of_the_models_may_differ(checkpoint):
@@ -295,22 +294,22 @@ def test_device_and_threads_of_the_models_may_differ(checkpoint):
     same(joined(model(threads=2), model(n_factors=2, threads=2), eight()).fit(*parts(), checkpoint=checkpoint), whole)
 
 
-# --- damage --------------------------------------------------------------------------------------------------------
+# --- damage ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [0, 10, 32, 400, -1])
 def test_a_cut_checkpoint_is_refused(checkpoint, size):
     checkpoint.write_bytes(checkpoint.read_bytes()[:size])
-    with pytest.raises(ArtefactError, match=r"run\.ckpt is damaged or not a checkpoint; remove it to start anew"):
+    with pytest.raises(ArtefactError, match="run.ckpt"):
         joined(*pair(), eight()).fit(*parts(), checkpoint=checkpoint)
 
 
-def test_a_folder_is_no_checkpoint(tmp_path):
+def test_a_folder_is_refused_as_a_checkpoint(tmp_path):
     with pytest.raises(FileError, match="cannot read"):
         joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path)
 
 
-# --- a full disk ---------------------------------------------------------------------------------------------------
+# --- a full disk -----------------------------------------------------------------------------------------------------
 
 
 def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, monkeypatch):
@@ -325,7 +324,7 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, m
     whole = joined(*pair(), eight()).fit(*parts())
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(FileError, match=r"No space left on device; the last checkpoint is complete"):
+        with pytest.raises(FileError, match="No space left"):
             joined(*pair(), eight()).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     assert finished(path) == 4
     assert os.listdir(tmp_path) == ["run.ckpt"]
@@ -333,8 +332,8 @@ def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, m
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on the size of files")
-def test_a_disk_that_really_runs_full_leaves_the_checkpoint_before(tmp_path):
-    """Files may not grow beyond a thousand bytes, and python is told so by an error instead of a signal."""
+def test_a_file_size_limit_leaves_the_checkpoint_before(tmp_path):
+    """Files are limited to a thousand bytes, which Python reports as an error, not a signal."""
     path = tmp_path / "run.ckpt"
     whole = joined(*pair(), eight()).fit(*parts())
     with pytest.raises(Stop):
@@ -342,7 +341,7 @@ def test_a_disk_that_really_runs_full_leaves_the_checkpoint_before(tmp_path):
     before, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with pytest.raises(FileError, match="run.ckpt: File too large; the last checkpoint is complete"):
+        with pytest.raises(FileError, match="File too large"):
             joined(*pair(), eight()).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -351,16 +350,15 @@ def test_a_disk_that_really_runs_full_leaves_the_checkpoint_before(tmp_path):
     same(joined(*pair(), eight()).fit(*parts(), checkpoint=path), whole)
 
 
-def test_a_checkpoint_that_cannot_be_written_is_told_before_hours_are_spent(tmp_path):
+def test_a_checkpoint_that_cannot_be_written_is_refused_at_the_first_write(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot write"):
         joined(*pair(), eight()).fit(*parts(), checkpoint=tmp_path / "file" / "run.ckpt", checkpoint_seconds=0.0)
 
 
-def test_logs_of_other_ids_go_on_where_the_rows_are_the_same(tmp_path):
-    """A log read again from a table is the same log."""
+def test_a_log_read_again_from_its_table_resumes(tmp_path):
     train, validation = parts()
     path = tmp_path / "run.ckpt"
     whole = joined(*pair(), eight()).fit(train, validation, checkpoint=path)
-    again = Interactions.from_table(train.table(), users=train.users, items=train.items)
-    same(joined(*pair(), eight()).fit(again, validation, checkpoint=path), whole)
+    read_again = Interactions.from_table(train.table(), users=train.users, items=train.items)
+    same(joined(*pair(), eight()).fit(read_again, validation, checkpoint=path), whole)
