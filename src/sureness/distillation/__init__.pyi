@@ -1,0 +1,38 @@
+# Written by `make stubs` from the table in __init__.py.
+from sureness.distillation.aligned import AlignedSource as AlignedSource
+from sureness.distillation.bidirectional import BidirectionalDistillation as BidirectionalDistillation
+from sureness.distillation.labels import Guide as Guide
+from sureness.distillation.labels import SoftLabels as SoftLabels
+from sureness.distillation.labels import soft_labels as soft_labels
+from sureness.distillation.learner import Learner as Learner
+from sureness.distillation.methods import METHODS as METHODS
+from sureness.distillation.methods import distillation_method as distillation_method
+from sureness.distillation.pools import Pool as Pool
+from sureness.distillation.pools import Refreshed as Refreshed
+from sureness.distillation.sampling import SCHEMES as SCHEMES
+from sureness.distillation.sampling import Scheme as Scheme
+from sureness.distillation.sampling import weight_table as weight_table
+from sureness.distillation.settings import Direction as Direction
+from sureness.distillation.settings import DistillationSettings as DistillationSettings
+from sureness.distillation.settings import SettingValue as SettingValue
+from sureness.distillation.starts import truncated as truncated
+
+__all__ = [
+    "AlignedSource",
+    "BidirectionalDistillation",
+    "Direction",
+    "DistillationSettings",
+    "Guide",
+    "Learner",
+    "METHODS",
+    "Pool",
+    "Refreshed",
+    "SCHEMES",
+    "Scheme",
+    "SettingValue",
+    "SoftLabels",
+    "distillation_method",
+    "soft_labels",
+    "truncated",
+    "weight_table",
+]
