@@ -15,8 +15,9 @@ from sureness.distillation.learner import Learner
 from sureness.distillation.pools import Pool, Refreshed
 from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.models.bpr import BPR, BPRNetwork
+from sureness.models.bpr import BPR
 from sureness.models.networks.batches import Batch
+from sureness.models.networks.bpr import BPRNetwork
 from sureness.numerics.row_ranks import exact_ranks
 
 _SETTINGS = DistillationSettings(

@@ -14,7 +14,6 @@ import polars as pl
 from rich.progress import Progress
 
 from sureness._artefacts import MANIFEST
-from sureness._settings import clone
 from sureness.artefacts.files import replacing
 from sureness.cli._console import steps_of
 from sureness.cli._judging import LEAVE_ONE_OUT, judged_run
@@ -156,9 +155,8 @@ class Work:
         from sureness.distillation.bidirectional import BidirectionalDistillation
 
         train = self.log.split.train
-        teacher, student = (model if _fitted(model) else _untrained(model, train) for model in given.values())
-        both = BidirectionalDistillation.from_settings(teacher, student, self.settings)
-        both.check(train, self.log.validation)
+        both = BidirectionalDistillation.from_settings(given["teacher"], given["student"], self.settings)
+        both.check(train, self.log.validation, assume_fitted=True)
 
     def _started(self, starts: dict[str, Any]) -> bool:
         """Make the folders; returns whether there are checkpoints to go on from. Those of another start are refused."""
@@ -283,8 +281,3 @@ def _fitted(model: ScoreSource) -> bool:
     from sureness.models.base import Recommender
 
     return not isinstance(model, Recommender) or model.is_fitted
-
-
-def _untrained(model: Any, train: Interactions) -> Any:
-    """A model as if it were fitted, its embeddings as drawn."""
-    return clone(model).fitted_with(model.build(train), train.users, train.items)

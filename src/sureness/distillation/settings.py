@@ -12,7 +12,6 @@ from sureness._registry import names
 from sureness.artefacts.packed import JSON
 from sureness.distillation.sampling import SchemeName, check_scheme
 from sureness.errors import SettingError
-from sureness.numerics.checks import check_choice
 
 Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]
@@ -20,8 +19,8 @@ Start = Literal["own", "svd"]
 Guides = Literal["current", "best"]
 
 
-def _one_of(settings: object, name: str, literal: object) -> None:
-    value, known = getattr(settings, name), get_args(literal)
+def _one_of(settings: object, name: str, known: tuple[str, ...]) -> None:
+    value = getattr(settings, name)
     if value not in known:
         raise SettingError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
@@ -71,7 +70,7 @@ class Direction:
 
     def __post_init__(self) -> None:
         check_scheme(self.scheme)
-        _one_of(self, "labels", Labels)
+        _one_of(self, "labels", get_args(Labels))
         _number(self, "weight", least=0.0)
         _number(self, "position_decay", least=0.0)
         _number(self, "rank_gap_scale", above=0.0)
@@ -80,7 +79,7 @@ class Direction:
         _whole(self, "positives", 0)
         _flag(self, "reuse")
         if self.labels == "calibrated":
-            check_choice(self.calibrator, "calibrator", names("calibrator"))
+            _one_of(self, "calibrator", names("calibrator"))
         if self.position_decay and self.scheme != "top":
             raise SettingError(f"position_decay belongs to the scheme top, got {self.scheme!r}; leave it at 0")
 
@@ -140,9 +139,9 @@ class DistillationSettings:
     def __post_init__(self) -> None:
         for name in _DIRECTIONS:
             object.__setattr__(self, name, _direction(name, getattr(self, name)))
-        _one_of(self, "ranks", Ranks)
-        _one_of(self, "student_start", Start)
-        _one_of(self, "guides", Guides)
+        _one_of(self, "ranks", get_args(Ranks))
+        _one_of(self, "student_start", get_args(Start))
+        _one_of(self, "guides", get_args(Guides))
         for name in ("epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"):
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
