@@ -25,7 +25,7 @@ from sureness.numerics import draw_by_ranks, product_ranks
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code
 _ALONE = 10  # epochs before, so that scores and ranks are those of models that have learned something
-_PERIOD = 10  # epochs between two refreshes, the text's
+_PERIOD = 10  # epochs between two refreshes, as in the dissertation
 _ONCE = DistillationSettings(epochs=1, refresh_every=1)
 _OWN_BATCH = BPR().settings.batch_size
 
@@ -89,8 +89,8 @@ _NOTES = (
     "built and the best kept; dense: its models made before.",
     "dense: the way of the public code, written anew: scores, ranks (the order of the order) and weights as tables of "
     f"users x items, batches of {_BATCH}, Adam on all rows. It draws all items of a user at once, with replacement, as "
-    "sureness does for each pair; or a set of distinct items for each pair in its turn, as the text's algorithm is "
-    "written. Its batches are slices of tensors; a data loader would add to its time.",
+    "sureness does for each pair; or a set of distinct items for each pair in its turn, as the dissertation's "
+    "algorithm is written. Its batches are slices of tensors; a data loader would add to its time.",
     "A side slower than 20 s is run once.",
 )
 _STAGES = {

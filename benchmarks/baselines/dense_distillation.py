@@ -59,7 +59,7 @@ class DenseDistillation:
         Both directions are read: weight, scale, items and temperature; always tanh to the student, exp to the teacher.
     per_pair : bool
         False: items for all pairs of a user are drawn at the refresh, with replacement. True: a set of distinct items
-        is drawn for each pair when its turn comes, as the text's algorithm says.
+        is drawn for each pair when its turn comes, as the dissertation's algorithm says.
     batch_size : int
     learning_rate : float
     """

@@ -9,7 +9,7 @@ _M = 2_000  # relevant items that are thought of
 
 
 def expected_utilities(probabilities: np.ndarray, max_size: int = 50) -> np.ndarray:
-    """NDCG, PDCG, F1 and TP of every list size, in the text's approximate form; shape (4, n_users, max_size)."""
+    """NDCG, PDCG, F1 and TP of every list size, in Kweon's (2024) approximate form; shape (4, n_users, max_size)."""
     result = np.empty((4, len(probabilities), max_size))
     discount = 1.0 / np.log2(np.arange(2, max_size + 2))
     ideal = np.cumsum(discount)

@@ -1,4 +1,4 @@
-"""A page of reference for each folder of the package, with every public name; names in the text link to it."""
+"""A page of reference for each folder of the package, with every public name; names in prose link to it."""
 
 from __future__ import annotations
 
