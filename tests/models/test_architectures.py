@@ -98,7 +98,7 @@ def test_ubpr_with_a_propensity_of_one_is_bpr():
 
 
 @pytest.mark.parametrize("propensity", [[0.5], np.zeros(10), np.full(10, 1.5)])
-def test_ubpr_refuses_propensities_that_cannot_be(propensity):
+def test_ubpr_refuses_impossible_propensities(propensity):
     with pytest.raises(DataError, match="propensit"):
         make_recommender("ubpr").build(LOG, propensity=propensity)
 
@@ -211,7 +211,7 @@ def test_the_score_of_cdae_is_its_formula():
         assert_allclose(all_pairs(network)[user], expected, rtol=1e-4, atol=1e-6)
 
 
-def test_cdae_hides_history_only_while_training():
+def test_cdae_drops_history_only_while_training():
     network, users = built("cdae", simulated().train), torch.arange(150)
     with torch.no_grad():
         network.train()
@@ -225,12 +225,12 @@ def test_cdae_hides_history_only_while_training():
         assert torch.equal(open_.train().hidden(users), open_.eval().hidden(users))
 
 
-def test_a_fitted_cdae_hides_nothing():
+def test_a_fitted_cdae_drops_nothing():
     assert_array_equal(everyone(fitted("cdae")), everyone(fitted("cdae")))
     assert not fitted("cdae").network_.training
 
 
-def test_what_cdae_hides_is_hidden_whole_and_the_rest_made_up_for():
+def test_cdae_drops_whole_items_and_scales_up_the_others():
     """Dropout takes an item's whole contribution, and doubles the others at a half."""
     network = built("cdae", Interactions.from_matrix(np.array([[1, 0, 0], [1, 1, 0]])), dropout=0.5).train()
     with torch.no_grad():

@@ -61,7 +61,7 @@ def test_what_was_learned_ranks_far_better_than_chance(name):
 
 
 @every
-def test_groups_that_popularity_cannot_see_are_found(name):
+def test_groups_that_popularity_does_not_show_are_found(name):
     split = grouped()
     popular = MatrixSource(np.tile(split.train.item_degree.astype(float), (split.train.n_users, 1)))
     model = learner(name).fit(split.train, split.validation)
@@ -306,7 +306,7 @@ def test_recommenders_are_found_by_name():
 
 
 @every
-def test_asking_before_fitting_says_so(name, tmp_path):
+def test_a_model_that_is_not_fitted_says_so(name, tmp_path):
     model = make_recommender(name)
     for ask in (
         lambda: model.score_block(np.array([0])), lambda: model.recommend([0]), lambda: model.n_users,
@@ -409,7 +409,7 @@ def two_threads():
 
 @every
 @pytest.mark.usefixtures("two_threads")
-def test_the_random_state_and_threads_are_left_as_they_were(name):
+def test_fitting_restores_random_state_and_threads(name):
     split, scores = simulated(), []
     for seed in (1, 2):
         torch.manual_seed(seed)
@@ -428,7 +428,7 @@ def test_the_random_state_and_threads_are_left_as_they_were(name):
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_an_interrupted_fit_leaves_threads_and_random_state_too():
+def test_an_interrupted_fit_restores_them_too():
     before = torch.get_rng_state()
 
     def stop(*_):
@@ -557,7 +557,7 @@ def test_arrays_that_do_not_fit_the_settings_are_refused(name):
 
 
 @every
-def test_an_opened_model_goes_on_as_the_saved_one(name, tmp_path):
+def test_an_opened_model_is_the_saved_one(name, tmp_path):
     """Its network, built from the file, is the one that was saved; saved again, it gives the same file."""
     model = fitted(name)
     first, second, third = (tmp_path / f"{number}.sureness" for number in range(3))
@@ -591,11 +591,11 @@ def test_widths_of_numpy_become_plain_ones():
     assert json.dumps(make_recommender("neumf", layer_widths=tuple(np.array([8, 4]))).settings.plain())
 
 
-def test_a_matrix_in_the_place_of_a_log_is_refused():
+def test_a_matrix_instead_of_a_log_is_refused():
     log = Interactions.of([1, 1, 2], [1, 2, 3])
-    with pytest.raises(DataError, match="train must be Interactions, got csr_matrix"):
+    with pytest.raises(DataError, match="train.*csr_matrix"):
         BPR(epochs=1).fit(log.matrix)
-    with pytest.raises(DataError, match="validation must be Interactions, got csr_matrix"):
+    with pytest.raises(DataError, match="validation.*csr_matrix"):
         BPR(epochs=1).fit(log, log.matrix)
 
 

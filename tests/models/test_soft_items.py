@@ -84,7 +84,7 @@ def test_many_compiled_steps_are_many_plain_ones(name, l2):
     _same(compiled, plain, rtol=2e-3, atol=2e-5)
 
 
-def test_items_that_are_not_there_move_nothing_in_many_steps():
+def test_missing_items_move_nothing_in_many_steps():
     compiled, plain = (trainer(fused=fused, batch_size=10) for fused in (True, False))
     for number, batch in enumerate(batches_of(plain, 20)):
         soft = soft_items_for(batch, missing=0.9, seed=number)
@@ -175,7 +175,7 @@ def test_the_reported_loss_is_the_models_own_and_the_soft_one_together(name):
 
 
 @every
-def test_a_learner_that_hears_one_thing_long_enough_says_it(name):
+def test_a_learner_comes_to_predict_constant_soft_labels(name):
     """Its sigmoid(slope * score + shift) comes near the labels, for every model."""
     one = trainer(name, learning_rate=0.1, l2=0.0, **({"dropout": 0.0} if name == "cdae" else {}))
     (batch,) = batches_of(one, 1)
@@ -221,7 +221,7 @@ def fitted(name):
 
 
 @pytest.mark.parametrize("name", model_names())
-def test_opinions_are_the_scores_of_the_lists(name):
+def test_scores_of_pairs_are_those_of_the_lists(name):
     """Users repeated and in any order."""
     model = fitted(name)
     users, items = PAIRS
@@ -231,7 +231,7 @@ def test_opinions_are_the_scores_of_the_lists(name):
 
 
 @pytest.mark.parametrize("name", model_names())
-def test_opinions_are_what_the_network_scores(name):
+def test_scores_of_pairs_are_those_of_the_network(name):
     network = fitted(name).network_
     with torch.no_grad():
         scores = network.score(*(torch.from_numpy(rows) for rows in PAIRS))
@@ -239,7 +239,7 @@ def test_opinions_are_what_the_network_scores(name):
 
 
 @every
-def test_opinions_in_the_middle_of_training_know_no_dropout_and_change_nothing(name):
+def test_scores_of_pairs_while_training_are_without_dropout_and_change_nothing(name):
     network = trainer(name).network
     network.settle()
     before = {key: tensor.clone() for key, tensor in network.state_dict().items()}
@@ -255,7 +255,7 @@ def test_opinions_in_the_middle_of_training_know_no_dropout_and_change_nothing(n
 
 
 @every
-def test_items_that_are_not_there_get_some_finite_opinion_and_leave_the_others_alone(name):
+def test_missing_items_get_a_finite_score_and_leave_the_others_alone(name):
     network = fitted(name).network_
     users, items = PAIRS
     gaps = np.where(np.random.default_rng(3).random(items.shape) < NOTHING, -1, items)

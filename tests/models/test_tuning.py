@@ -76,7 +76,7 @@ def test_the_best_is_what_ranks_the_validation_set_best():
     assert found.recommender(seed=9).settings.seed == 9
 
 
-def test_the_test_set_is_not_looked_at():
+def test_the_test_set_is_not_used():
     split = simulated()
     other = type(split)(split.train, split.validation, split.validation)
     first, second = search(), tune("bpr", other, 4, space=SPACE, **FIXED)
@@ -98,7 +98,7 @@ def test_a_recorded_search_runs_nothing(fits, tmp_path):
     assert tried(longer)[:4] == tried(first)
 
 
-def test_a_search_that_was_stopped_goes_on(fits, tmp_path, monkeypatch):
+def test_an_interrupted_search_resumes(fits, tmp_path, monkeypatch):
     record, counted = tmp_path / "trials.json", Recommender.fit
 
     def stopped(model, *args, **more):
@@ -136,7 +136,7 @@ def test_a_trial_that_diverges_does_not_end_the_search():
     assert found.best.get("start_scale") != 1e30
 
 
-def test_other_errors_do_end_it():
+def test_other_errors_end_the_search():
     with pytest.raises(SettingError, match="batch_size"):
         search(space={"batch_size": (0, -1)})
 

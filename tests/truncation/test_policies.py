@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
-from sureness.errors import DataError, DivergedError, NotFittedError
+from sureness.errors import DataError, DivergedError, EmptyError, NotFittedError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, at_sizes, utility_at_every_size
 from sureness.truncation.attn_cut import AttnCut
@@ -26,7 +26,7 @@ def quick(policy_type, **changes):
 
 @every
 @pytest.mark.parametrize("utility", ["f1", "pdcg"])
-def test_lists_that_betray_their_length_are_cut_better_than_at_any_fixed_size(policy_type, utility):
+def test_lists_whose_scores_show_their_length_are_cut_better_than_at_any_fixed_size(policy_type, utility):
     policy = quick(policy_type, utility=utility, epochs=6).fit(made_up(500, seed=1))
     unseen = made_up(400, seed=2)
     values = utility_at_every_size(unseen.hits, unseen.n_relevant, utility)
@@ -112,8 +112,8 @@ def test_progress_is_reported_after_every_epoch():
     assert reports[0][0].startswith("epoch 1 loss ")
 
 
-def test_a_learning_rate_that_explodes_is_said():
-    with pytest.raises(DivergedError, match="training diverged.*lower the learning rate"):
+def test_a_learning_rate_that_explodes_is_reported():
+    with pytest.raises(DivergedError, match="learning rate"):
         quick(AttnCut, learning_rate=1e38).fit(made_up(100))
 
 
@@ -194,9 +194,9 @@ def test_scores_that_are_no_numbers_are_refused(policy_type, bad):
     scores = np.array(lists.scores)
     scores[7, 3] = bad
     spoilt = Lists.of(scores=scores, hits=lists.hits, n_relevant=lists.n_relevant)
-    with pytest.raises(DataError, match="scores must be finite"):
+    with pytest.raises(DataError, match="scores"):
         policy.sizes(spoilt)
-    with pytest.raises(DataError, match="scores must be finite"):
+    with pytest.raises(DataError, match="scores"):
         policy.fit(spoilt)
 
 
@@ -204,7 +204,7 @@ def test_scores_that_are_no_numbers_are_refused(policy_type, bad):
 def test_lists_without_two_users_to_learn_from_are_refused(n_positive):
     hits = np.zeros((10, 4), dtype=bool)
     hits[:n_positive, 0] = True
-    with pytest.raises(DataError, match=f"at least 2 users .* got {n_positive} of 10"):
+    with pytest.raises(EmptyError, match=f"got {n_positive} of 10"):
         quick(AttnCut).fit(Lists.of(scores=np.zeros((10, 4)), hits=hits))
 
 
@@ -219,7 +219,7 @@ def test_what_is_missing_is_named():
         quick(AttnCut).fit(Lists.of(hits=hits))
     with pytest.raises(DataError, match="needs the n_relevant"):
         quick(AttnCut).fit(Lists.of(scores=np.zeros((5, 3))))
-    with pytest.raises(NotFittedError, match="AttnCut is not fitted yet"):
+    with pytest.raises(NotFittedError, match="AttnCut"):
         quick(AttnCut).sizes(made_up(5))
 
 
@@ -254,7 +254,7 @@ def test_numbers_of_numpy_are_as_good_as_plain_ones(policy_type):
 
 
 def test_an_unknown_utility_is_refused():
-    with pytest.raises(DataError, match="utility must be one of"):
+    with pytest.raises(DataError, match="utility"):
         AttnCut("joy").fit(made_up(10))
 
 

@@ -21,6 +21,7 @@ def run(action, *arguments):
 import sys
 sys.modules['torch'] = None
 import inspect, numpy as np, sureness as sn
+from sureness import truncation
 from sureness.artefacts.saving import load
 from sureness.list_size.lists import Lists
 lists = Lists.of(scores=np.ones((1, 2)), hits=np.ones((1, 2)))
@@ -40,8 +41,8 @@ except sn.MissingExtraError as error:
 def test_policies_are_made_and_described(policy_type, tmp_path):
     name = policy_type.__name__
     printed = run(
-        f"policy = sn.{name}('ndcg', max_size=20); policy.check(); policy.save(sys.argv[1]); "
-        f"print(load(sys.argv[1]), 'tau' in inspect.signature(sn.{name}).parameters)",
+        f"policy = truncation.{name}('ndcg', max_size=20); policy.check(); policy.save(sys.argv[1]); "
+        f"print(load(sys.argv[1]), 'tau' in inspect.signature(truncation.{name}).parameters)",
         tmp_path / "policy.sureness",
     )
     assert printed == f"{name}(utility='ndcg', max_size=20) True"
@@ -50,11 +51,11 @@ def test_policies_are_made_and_described(policy_type, tmp_path):
 @every
 def test_fitting_says_which_extra_it_needs_before_any_work(policy_type):
     name = policy_type.__name__
-    assert run(f"sn.{name}().fit(lists)") == f"fitting {name} {EXTRA}"
+    assert run(f"truncation.{name}().fit(lists)") == f"fitting {name} {EXTRA}"
 
 
 def test_tuning_says_which_extra_it_needs():
-    assert run("sn.tune_cut('attn-cut', lists)") == f"tuning AttnCut {EXTRA}"
+    assert run("truncation.tune_cut('attn-cut', lists)") == f"tuning AttnCut {EXTRA}"
 
 
 @every
