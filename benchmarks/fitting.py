@@ -25,7 +25,7 @@ from benchmarks.exact import exact_family, exact_quadratic
 from benchmarks.samples import Pairs, gaussian_pairs, heavy_tailed_pairs, pairs_with_outlier
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_of
 from benchmarks.timing import growth, python, ratio, take_turns, timed
-from sureness.calibration import KanoulasCalibrator, ManmathaCalibrator
+from sureness.calibration import BBQCalibrator, KanoulasCalibrator, ManmathaCalibrator
 
 _PATIENCE = 60.0  # seconds; a yardstick that would take longer is skipped, and the table says so
 
@@ -142,7 +142,7 @@ def others(scale: Scale) -> list[Table]:
             note="netcal bins probabilities, ours scores: the same work on other bins, so p is not compared.",
         ),
         _against(
-            "BBQ against netcal", scale, ours=lambda: sn.BBQCalibrator(),
+            "BBQ against netcal", scale, ours=lambda: BBQCalibrator(),
             theirs=None, fit=lambda s, y: _quietly(lambda: BBQ().fit(expit(s), y)),
             note="netcal scores its binnings by BIC, ours by their evidence, so p is not compared.",
         ),

@@ -22,6 +22,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 
 import sureness as sn
+from sureness.propensity import GivenPropensity
 
 THRESHOLD = 3  # ratings above are positive
 HELD_OUT_SHARE = 0.1  # of the chosen positives, to calibrate on
@@ -104,7 +105,7 @@ def calibration_set(coat: Coat, source: sn.ScoreSource, known: str, anchor: sn.S
         return sn.CalibrationSet.from_chunks([anchor], estimand="preference")
     popular = "popularity" in known
     propensity = (
-        sn.PopularityPropensity().fit(items=coat.train.nonzero()[1]) if popular else sn.GivenPropensity(coat.propensity)
+        sn.PopularityPropensity().fit(items=coat.train.nonzero()[1]) if popular else GivenPropensity(coat.propensity)
     )
     data = sn.CalibrationSet.from_source(
         source, coat.held_out, seen=coat.train, propensity=propensity, held_out_share=HELD_OUT_SHARE

@@ -23,8 +23,8 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.catalogue": ["make_calibrator"],
         "calibration.chain": ["MapChain"],
         "calibration.choosing": ["choose_calibrator", "cross_validate"],
-        "calibration.maps": ["Horizon", "ProbabilityMap", "Segments"],
-        "calibration.nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
+        "calibration.maps": ["ProbabilityMap", "Segments"],
+        "calibration.nonparametric": ["HistogramCalibrator", "IsotonicCalibrator"],
         "calibration.parametric": [
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "PlattCalibrator", "TemperatureCalibrator",
         ],
@@ -45,7 +45,6 @@ __getattr__, _, _lazy_names = lazy_names(
         "errors": [
             "DataError", "FileError", "MissingExtraError", "NotFittedError", "SurenessError", "SurenessWarning",
         ],
-        "evaluation.rank_comparison": ["compare_ranks"],
         "evaluation.ranking": ["evaluate_ranking"],
         "list_size.allocation": ["allocate_budget", "allocate_domains"],
         "list_size.base": ["ListSizePolicy"],
@@ -70,10 +69,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "pipeline.choosing": ["choose_list_sizes", "ways_to_decide"],
         "pipeline.recommender": ["ConfidentRecommender"],
         "pipeline.runs": ["Run", "open_run"],
-        "propensity": [
-            "GivenPropensity", "LogisticPropensity", "NaiveBayesPropensity", "PopularityPropensity",
-            "UniformPropensity",
-        ],
+        "propensity": ["PopularityPropensity"],
         "report": ["write_report"],
         "sources.adapters": ["source_of"],
         "sources.base": ["FactorSource", "MatrixSource", "ScoreSource"],

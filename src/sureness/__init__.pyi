@@ -11,10 +11,8 @@ from sureness.calibration.catalogue import make_calibrator as make_calibrator
 from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
 from sureness.calibration.choosing import cross_validate as cross_validate
-from sureness.calibration.maps import Horizon as Horizon
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
-from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
 from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
@@ -50,7 +48,6 @@ from sureness.errors import MissingExtraError as MissingExtraError
 from sureness.errors import NotFittedError as NotFittedError
 from sureness.errors import SurenessError as SurenessError
 from sureness.errors import SurenessWarning as SurenessWarning
-from sureness.evaluation.rank_comparison import compare_ranks as compare_ranks
 from sureness.evaluation.ranking import evaluate_ranking as evaluate_ranking
 from sureness.list_size.allocation import allocate_budget as allocate_budget
 from sureness.list_size.allocation import allocate_domains as allocate_domains
@@ -85,11 +82,7 @@ from sureness.pipeline.choosing import ways_to_decide as ways_to_decide
 from sureness.pipeline.recommender import ConfidentRecommender as ConfidentRecommender
 from sureness.pipeline.runs import Run as Run
 from sureness.pipeline.runs import open_run as open_run
-from sureness.propensity import GivenPropensity as GivenPropensity
-from sureness.propensity import LogisticPropensity as LogisticPropensity
-from sureness.propensity import NaiveBayesPropensity as NaiveBayesPropensity
 from sureness.propensity import PopularityPropensity as PopularityPropensity
-from sureness.propensity import UniformPropensity as UniformPropensity
 from sureness.report import write_report as write_report
 from sureness.sources.adapters import source_of as source_of
 from sureness.sources.base import FactorSource as FactorSource
@@ -103,7 +96,6 @@ from sureness.sources.torch_model import TorchSource as TorchSource
 __version__: str
 
 __all__ = [
-    "BBQCalibrator",
     "BPR",
     "BestFixedSize",
     "BetaCalibrator",
@@ -125,19 +117,15 @@ __all__ = [
     "FunctionSource",
     "GammaCalibrator",
     "GaussianCalibrator",
-    "GivenPropensity",
     "HistogramCalibrator",
-    "Horizon",
     "IdMap",
     "Interactions",
     "IsotonicCalibrator",
     "LightGCN",
     "ListSizePolicy",
-    "LogisticPropensity",
     "MapChain",
     "MatrixSource",
     "MissingExtraError",
-    "NaiveBayesPropensity",
     "NeuMF",
     "NotFittedError",
     "PerUserGamma",
@@ -163,7 +151,6 @@ __all__ = [
     "TopNCalibrator",
     "TorchSource",
     "UBPR",
-    "UniformPropensity",
     "Utility",
     "ValidationBest",
     "__version__",
@@ -174,7 +161,6 @@ __all__ = [
     "choose_calibrator",
     "choose_list_sizes",
     "compare_policies",
-    "compare_ranks",
     "cross_validate",
     "distillation_method",
     "errors",

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness._settings import clone
-from sureness.calibration import MinMaxCalibrator, SigmoidCalibrator, all_calibrators
+from sureness.calibration import BBQCalibrator, MinMaxCalibrator, SigmoidCalibrator, all_calibrators
 from sureness.calibration.parametric import ParametricCalibrator
 
 CLOSED = [
@@ -57,7 +57,7 @@ def test_a_missing_score_stays_missing(pairs):
     assert frame.select(pl.sql_expr(fitted.expression("sql"))).to_series()[0] is None
 
 
-@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, sn.BBQCalibrator])
+@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
 def test_step_functions_have_no_closed_form(kind, pairs):
     with pytest.raises(sn.DataError, match="has no closed form, so it has no sql expression"):
         kind().fit(*pairs).expression("sql")

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.isotonic import IsotonicRegression
 
 import sureness as sn
+from sureness.calibration import BBQCalibrator
 from tests.conftest import draw_pairs
 
 
@@ -81,12 +82,10 @@ def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
 def test_bbq_agrees_with_a_loop_over_binnings(seed):
     scores, labels = draw_pairs(300, seed)
     grid = np.linspace(-4, 4, 41)
-    assert_allclose(
-        sn.BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9
-    )
+    assert_allclose(BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, sn.BBQCalibrator])
+@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
 def test_targets_above_one_still_give_probabilities(kind):
     scores, labels = draw_pairs(2_000)
     fitted = kind().fit(scores, labels, propensity=np.full(2_000, 0.2))

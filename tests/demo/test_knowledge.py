@@ -9,6 +9,7 @@ import pytest
 import sureness as sn
 from sureness.demo.judging import try_fit
 from sureness.demo.knowledge import compare, prepare
+from sureness.propensity import GivenPropensity
 
 METHODS = ("platt", "gaussian", "gamma")
 SEEDS = (0, 1, 2)
@@ -76,7 +77,7 @@ def test_propensities_far_too_small_leave_no_minimum():
     """Clipping propensities far below the truth asks for more preference than there are pairs."""
     world = sn.simulate(sn.SimulatorSettings(n_users=500, n_items=100))
     source = sn.svd_source(world.train, n_factors=7)
-    tiny = sn.GivenPropensity(np.full(100, 0.004))
+    tiny = GivenPropensity(np.full(100, 0.004))
     data = sn.CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=tiny, held_out_share=0.1)
     with pytest.raises(sn.errors.NoMinimumError):
         sn.GaussianCalibrator().fit(data)

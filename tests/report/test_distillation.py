@@ -12,6 +12,7 @@ from scipy.stats import ttest_rel
 import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, SettingError
+from sureness.evaluation import compare_ranks
 from sureness.report import (
     Additions,
     DistilledModels,
@@ -108,8 +109,8 @@ def test_measures_are_those_of_full_ranking_with_a_paired_test(found, models, te
 
 
 def test_ranks_before_and_after_are_compared(found, models, test, seen):
-    before = sn.compare_ranks(models[0]["Teacher"], models[1]["Student"], test, seen=seen)
-    after = sn.compare_ranks(models[0]["BD-Teacher"], models[1]["BD-Student"], test, seen=seen)
+    before = compare_ranks(models[0]["Teacher"], models[1]["Student"], test, seen=seen)
+    after = compare_ranks(models[0]["BD-Teacher"], models[1]["BD-Student"], test, seen=seen)
     assert found.before.ranks.equals(before.ranks)
     assert found.after.ranks.equals(after.ranks)
     assert list(found.differences.curves) == ["before", "after"]
