@@ -172,7 +172,7 @@ class _Texts:
         return np.where(values.is_null().to_numpy(), -1, found)
 
     def at(self, places: IntArray) -> pl.Series:
-        return pl.Series(self.texts.at(places), dtype=pl.String)
+        return pl.Series(self.texts.at(np.where(places < 0, places + len(self), places)), dtype=pl.String)
 
     def every(self) -> pl.Series:
         return pl.Series(self.texts.every(), dtype=pl.String)

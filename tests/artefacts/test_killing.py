@@ -1,0 +1,147 @@
+"""A save that is killed, or meets a full disk, at any of its system calls: the old file or the new one, whole."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sureness as sn
+from sureness.errors import OutputError
+from tests.artefacts.kinds import ending, fingerprint, made
+from tests.artefacts.saving_process import CALLS
+
+ROOT = Path(__file__).parents[2]
+OLDER = {
+    "calibrator/platt": "calibrator/beta",
+    "map/per-user-platt": "map/per-user-gaussian",
+    "saved/run": "saved/distilled",
+    "saved/recommender": "saved/run",
+}
+"""What is saved, and the kind of the older object in its place."""
+
+every_kind = pytest.mark.parametrize("kind", OLDER)
+
+
+@pytest.fixture
+def places(kind, tmp_path):
+    """A file with the older object, alone in its folder, and the newer object in a file elsewhere."""
+    place, newer = (tmp_path / folder / f"it{ending(made(kind))}" for folder in ("here", "elsewhere"))
+    made(OLDER[kind]).save(place)
+    made(kind).save(newer)
+    return place, newer
+
+
+@every_kind
+def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(kind, places):
+    words = [sys.executable, "-m", "tests.artefacts.saving_process", "kill", *map(str, places)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert {result["status"] for result in results} == {9}
+    assert {"open", "write", "fsync", "replace", "unlink", "close", "flock"} <= {result["call"] for result in results}
+    for after in (False, True):
+        contents = [result["content"] for result in results if result["after"] == after]
+        renamed = [result["call"] for result in results if result["after"] == after].index("replace") + (not after)
+        assert contents == ["old"] * renamed + ["new"] * (len(contents) - renamed)
+    assert all(result["left"] <= 1 for result in results)
+    assert any(result["left"] == 1 for result in results)
+    assert all(result["swept"] for result in results), "the next save removes what a killed one left"
+
+
+def failing_at(number, monkeypatch):
+    """Let the n-th system call fail as on a full disk; the list that is returned gets its name."""
+    failed = []
+    count = 0
+
+    def wrapped(name, original):
+        def call(*arguments, **options):
+            nonlocal count
+            count += 1
+            if count == number:
+                failed.append(name)
+                if name == "close":
+                    original(*arguments, **options)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return original(*arguments, **options)
+
+        return call
+
+    for module, name in CALLS:
+        monkeypatch.setattr(module, name, wrapped(name, getattr(module, name)))
+    return failed
+
+
+@every_kind
+def test_a_full_disk_at_any_system_call_is_said_in_one_sentence(kind, places, monkeypatch):
+    place, newer = places
+    old, new = place.read_bytes(), newer.read_bytes()
+    made(kind).pack()
+    refused, was_renamed = [], False
+    for number in range(1, 1_000):
+        with monkeypatch.context() as patch:
+            failed = failing_at(number, patch)
+            try:
+                made(kind).save(place)
+            except OutputError as error:
+                assert "\n" not in str(error)
+                assert os.strerror(errno.ENOSPC) in str(error)
+                refused += failed
+                assert place.read_bytes() == (new if was_renamed else old), failed
+            else:
+                assert place.read_bytes() == new, failed
+        if not failed:
+            break
+        was_renamed = was_renamed or failed == ["replace"]
+        assert os.listdir(place.parent) == [place.name], failed
+        place.write_bytes(old)
+    assert {"open", "write", "fsync", "replace", "flock", "fstat", "close"} <= set(refused)
+    assert fingerprint(sn.load(place)) == fingerprint(made(kind))
+
+
+@every_kind
+def test_a_disk_that_really_runs_full_leaves_the_old_file(kind, places):
+    """The process may not write more than 100 bytes to a file, and gets an error instead of a signal."""
+    place, newer = places
+    old = place.read_bytes()
+    script = """if True:
+        import resource, signal, sys
+        from pathlib import Path
+        from sureness.artefacts.saving import read_packed, write_packed
+        from sureness.errors import OutputError
+        place, newer, form = sys.argv[1:]
+        packed = read_packed(Path(newer))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        try:
+            write_packed(packed, place, form)
+        except OutputError as error:
+            sys.exit(error.code)
+    """
+    words = [sys.executable, "-c", script, str(place), str(newer), made(kind).saved_as]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr.strip()) == (1, "output")
+    assert place.read_bytes() == old
+    assert os.listdir(place.parent) == [place.name]
+
+
+@every_kind
+def test_a_save_that_is_interrupted_leaves_the_old_file(kind, places, monkeypatch):
+    place, _ = places
+    old = place.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for module, name in CALLS:
+        if name in ("write", "fsync", "replace"):
+            with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                patch.setattr(module, name, interrupted)
+                made(kind).save(place)
+            assert place.read_bytes() == old
+            assert os.listdir(place.parent) == [place.name]
