@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, part_of, silent
 from sureness._settings import clone
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.maps import ProbabilityMap, Segments, Who, check_map, wide
 from sureness.data.ids import IdMap
@@ -93,6 +93,10 @@ class MapChain(ProbabilityMap):
         of_segments = next((who.segments for answers, who in found if answers == "segment"), None)
         return Who(n, of_users, of_segments)
 
+    def segment_numbers(self, names: AnyArray) -> IntArray | None:
+        found = (link.segment_numbers(names) for link in self._fitted())
+        return next((numbers for numbers in found if numbers is not None), None)
+
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         *specific, last = self._fitted()
         result = last.probability_of(scores, who)
@@ -117,8 +121,9 @@ class MapChain(ProbabilityMap):
         *specific, last = self._fitted()
         result = last.answered_by(who)
         for link in reversed(specific):
-            known = link.knows(who)
-            result = np.where(known, link.answered_by(who), wide(result, known))
+            known, own = link.knows(who), link.answered_by(who)
+            deepest = max(known, result, key=np.ndim)  # items of one user may belong to several segments
+            result = np.where(wide(known, deepest), wide(own, deepest), wide(result, deepest))
         return result
 
     def expected_count(self, who: Who) -> FloatArray:

@@ -143,6 +143,10 @@ class ProbabilityMap(Configurable, Savable):
         """Log-odds of scores of shape (n,) or (n, n_candidates); -inf where there is no candidate, never NaN."""
         return logit(self.probability_of(scores, who))
 
+    def segment_numbers(self, names: AnyArray) -> IntArray | None:
+        """The number of each segment in this map, -1: unknown; None for a map that does not look at segments."""
+        return None
+
     def knows(self, who: Who) -> BoolArray:
         """Which rows have a map of their own here; shape (n,), or that of the segments."""
         return np.ones(who.n, dtype=bool)

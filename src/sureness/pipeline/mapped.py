@@ -32,9 +32,7 @@ class MappedSource:
                 f"segments must name the segment of each of the {wanted:,} {segments.of} of the source, "
                 f"got {len(segments.names):,}"
             )
-        rows = np.full(wanted, -1)  # the users do not matter here
-        found = fitted.who(wanted, users=None if fitted.answers_for != "user" else rows, segments=segments.names)
-        return cls(source, fitted, segments, found.segments)
+        return cls(source, fitted, segments, fitted.segment_numbers(np.asarray(segments.names)))
 
     def who(self, users: IntArray, items: IntArray | None = None) -> Who:
         """For rows of users, and the items of each of them, (n, n_candidates); None: all items in order."""
