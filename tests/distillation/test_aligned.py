@@ -58,7 +58,7 @@ def test_scores_are_matched_by_id_and_unknown_pairs_have_none(users, items, know
     order = np.random.default_rng(seed).integers(0, log.n_users, 5)
     assert_array_equal(aligned.score_block(order), expected[order])
     pairs = np.random.default_rng(seed).integers(0, log.n_items, (5, 3))
-    found = aligned.opinions(order, pairs)
+    found = aligned.pair_scores(order, pairs)
     assert found.dtype == np.float32
     assert_array_equal(found, np.where(np.isneginf(expected), 0, expected)[order[:, None], pairs])
 
@@ -105,7 +105,7 @@ def test_scores_of_pairs_are_looked_up_in_blocks():
     log = Interactions(IdMap.counting(25), IdMap.counting(n_items), np.array([0]), np.array([0]))
     users, items = rng.integers(0, 25, 60), rng.integers(0, n_items, (60, 2))
     expected = source.user_factors[users] * source.item_factors[items, 0]
-    assert_array_equal(AlignedSource.of(source, log).opinions(users, items), expected)
+    assert_array_equal(AlignedSource.of(source, log).pair_scores(users, items), expected)
 
 
 def test_a_recommender_with_the_ids_of_the_log_keeps_its_scores():
@@ -116,7 +116,7 @@ def test_a_recommender_with_the_ids_of_the_log_keeps_its_scores():
 
 
 def test_missing_items_get_a_finite_score():
-    found = AlignedSource.of(MatrixSource(np.ones((2, 2))), log_with([0, 1], [0, 1])).opinions(
+    found = AlignedSource.of(MatrixSource(np.ones((2, 2))), log_with([0, 1], [0, 1])).pair_scores(
         np.array([0]), np.array([[-1, 1]])
     )
     assert np.isfinite(found).all()

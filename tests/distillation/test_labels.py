@@ -26,7 +26,7 @@ class TableGuide:
     def __init__(self, scores):
         self.scores = scores
 
-    def opinions(self, users, items):
+    def pair_scores(self, users, items):
         return self.scores[users[:, None], items]
 
 

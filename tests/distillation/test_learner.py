@@ -74,7 +74,7 @@ def test_the_guides_scores_of_the_drawn_items_become_soft_labels(monkeypatch):
         assert given is batch
         assert_array_equal(soft.items, items)
         there = items >= 0
-        assert_allclose(soft.labels[there], expit(guide.opinions(batch.users, soft.items) / 3.0)[there], rtol=1e-5)
+        assert_allclose(soft.labels[there], expit(guide.pair_scores(batch.users, soft.items) / 3.0)[there], rtol=1e-5)
         assert_array_equal(soft.weights, np.full(items.shape, np.float32(0.7)))
         assert soft.weights.dtype == soft.labels.dtype == np.float32
         assert (soft.slope, soft.shift) == (1 / 3.0, 0.0)
@@ -180,7 +180,10 @@ def test_the_loss_is_that_of_the_dissertation(name):
     scores = (
         network.score(network.tensor(batch.users), network.tensor(np.maximum(items, 0))).detach().numpy().astype(float)
     )
-    labels, chance = expit(guide.opinions(batch.users, np.maximum(items, 0)) / temperature), expit(scores / temperature)
+    labels, chance = (
+        expit(guide.pair_scores(batch.users, np.maximum(items, 0)) / temperature),
+        expit(scores / temperature),
+    )
     entropy = -labels * np.log(chance) - (1 - labels) * np.log(1 - chance)
     expected = own + weight * np.where(items >= 0, entropy, 0.0).sum(axis=1).mean()
     assert_allclose(learner.step(batch), expected, rtol=1e-5)
@@ -193,7 +196,7 @@ def test_constant_labels_are_the_mean_over_drawn_items(monkeypatch):
     learner.step(batch)
     soft = learner.steps_made[0][1]
     there = soft.items >= 0
-    expected = expit(guide.opinions(batch.users, np.maximum(soft.items, 0)) / 0.05)[there].mean()
+    expected = expit(guide.pair_scores(batch.users, np.maximum(soft.items, 0)) / 0.05)[there].mean()
     assert_allclose(soft.labels[there], expected, rtol=1e-3)
 
 

@@ -225,7 +225,7 @@ def test_scores_of_pairs_are_those_of_the_lists(name):
     """Users repeated and in any order."""
     model = fitted(name)
     users, items = PAIRS
-    said = model.network_.opinions(users, items)
+    said = model.network_.pair_scores(users, items)
     assert (said.dtype, said.shape) == (np.float32, items.shape)
     assert_allclose(said, everyone(model)[users[:, None], items], rtol=1e-4, atol=1e-5)
 
@@ -235,7 +235,7 @@ def test_scores_of_pairs_are_those_of_the_network(name):
     network = fitted(name).network_
     with torch.no_grad():
         scores = network.score(*(torch.from_numpy(rows) for rows in PAIRS))
-    assert_allclose(network.opinions(*PAIRS), scores, rtol=1e-4, atol=1e-5)
+    assert_allclose(network.pair_scores(*PAIRS), scores, rtol=1e-4, atol=1e-5)
 
 
 @every
@@ -244,11 +244,11 @@ def test_scores_of_pairs_while_training_are_without_dropout_and_change_nothing(n
     network.settle()
     before = {key: tensor.clone() for key, tensor in network.state_dict().items()}
     network.train()
-    first, second = network.opinions(*PAIRS), network.opinions(*PAIRS)
+    first, second = network.pair_scores(*PAIRS), network.pair_scores(*PAIRS)
     assert network.training
     network.eval()
     assert_array_equal(first, second)
-    assert_array_equal(first, network.opinions(*PAIRS))
+    assert_array_equal(first, network.pair_scores(*PAIRS))
     assert not network.training
     assert all(torch.equal(tensor, before[key]) for key, tensor in network.state_dict().items())
     assert all(parameter.grad is None for parameter in network.parameters())
@@ -259,7 +259,7 @@ def test_missing_items_get_a_finite_score_and_leave_the_others_alone(name):
     network = fitted(name).network_
     users, items = PAIRS
     gaps = np.where(np.random.default_rng(3).random(items.shape) < NOTHING, -1, items)
-    said, whole = network.opinions(users, gaps), network.opinions(users, items)
+    said, whole = network.pair_scores(users, gaps), network.pair_scores(users, items)
     assert np.isfinite(said).all()
     assert_allclose(said[gaps >= 0], whole[gaps >= 0], rtol=1e-6, atol=1e-7)
 

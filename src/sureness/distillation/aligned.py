@@ -73,7 +73,7 @@ class AlignedSource:
         """The scores of known items only."""
         return KnownScores.of_dense(self.score_block(users))
 
-    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
         """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n)."""
         some, place = np.unique(users, return_inverse=True)
         scores = np.empty(items.shape, dtype=np.float32)

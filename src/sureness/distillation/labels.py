@@ -19,7 +19,7 @@ from sureness.distillation.settings import Direction
 class Guide(Protocol):
     """Anything that can score pairs."""
 
-    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
         """Scores of pairs: users (B,), items (B, n), result (B, n)."""
         ...
 
@@ -61,7 +61,7 @@ class LabelledPairs(NamedTuple):
 
     def scores(self, model: Guide) -> FloatArray:
         """How a model scores them."""
-        return model.opinions(self.users, self.items[:, None])[:, 0]
+        return model.pair_scores(self.users, self.items[:, None])[:, 0]
 
 
 def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: LabelledPairs | None) -> SoftLabels:

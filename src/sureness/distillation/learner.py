@@ -48,7 +48,7 @@ class Learner(Trainer):
     def _labelled(self, batch: Batch, drawn: DrawnItems) -> SoftItems:
         assert self.guide is not None
         items = drawn.items
-        scores = self.guide.opinions(batch.users, items) if drawn.scores is None else drawn.scores
+        scores = self.guide.pair_scores(batch.users, items) if drawn.scores is None else drawn.scores
         weight = np.float32(self.direction.weight)
         weights = np.full(items.shape, weight) if drawn.weights is None else weight * drawn.weights
         labels = self.soft_labels.of(scores, items >= 0)

@@ -22,7 +22,7 @@ class CMLNetwork(FactorNetwork):
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return -_squared_distance(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
-    opinions = Network.opinions  # the compiled form of the base class computes products
+    pair_scores = Network.pair_scores  # the compiled form of the base class computes products
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)

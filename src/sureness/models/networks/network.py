@@ -76,7 +76,7 @@ class Network(nn.Module):
         return {name: as_numpy(tensor) for name, tensor in self.state_dict().items()}
 
     @torch.no_grad()
-    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
         """Scores of items (B, n) with the current weights, without dropout; items below 0 count as item 0."""
         training = self.training
         self.eval()
@@ -100,9 +100,9 @@ class FactorNetwork(Network):
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
-    def opinions(self, users: IntArray, items: IntArray) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
         if self.device.type != "cpu":
-            return super().opinions(users, items)
+            return super().pair_scores(users, items)
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         scores = np.empty(items.shape, dtype=np.float32)
