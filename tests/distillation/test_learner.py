@@ -34,7 +34,7 @@ class Watched(Learner):
 
 def watched(direction, monkeypatch, name="bpr", **changes):
     train = parts()[0]
-    fitted("lightgcn")  # must be fitted before steps are replaced
+    fitted(), fitted("lightgcn")  # before steps are replaced
     learner = Watched(model(name, **changes).build(train), train, direction)
     monkeypatch.setattr(Trainer, "step", lambda self, batch, soft=None: self._step(batch, soft))
     return learner
