@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import sureness as sn
 from sureness._registry import names
 from sureness.errors import SettingError
-from tests.cli.runner import refused, run, succeed
+from tests.cli.runner import refused, run, succeed, told
 from tests.conftest import draw_pairs
 
 
@@ -87,7 +87,7 @@ def test_segments_from_fit_to_apply(folder, tmp_path):
 
 def test_top_n_base_rate_and_anchor_are_understood(folder, tmp_path):
     succeed("fit", folder / "pairs.parquet", "--top-n", "3", "-o", "top.json", cwd=tmp_path)
-    assert "TopNCalibrator" in (tmp_path / "top.json").read_text()
+    assert told("inspect", "top.json", cwd=tmp_path)["kind"] == "map/top-n"
     succeed("fit", folder / "pairs.parquet", "--base-rate", "0.05", "-o", "low.json", cwd=tmp_path)
     scores = pl.read_parquet(folder / "pairs.parquet")["score"].to_numpy()
     assert sn.load(tmp_path / "low.json").probability(scores).mean() == pytest.approx(0.05, abs=1e-6)
@@ -103,7 +103,7 @@ def test_from_the_simulator_to_a_page(tmp_path):
     fit = ("fit", "world/candidates.csv", "--held-out-share", "0.1", "--training-pairs", "left_out")
     succeed(*fit, "--method", "platt", "-o", "platt.json", cwd=tmp_path)
     succeed(*fit, "--method", "platt", "--risk", "naive", "-o", "naive.json", cwd=tmp_path)
-    told = json.loads(
+    found = json.loads(
         succeed(
             "report", "world/test.csv", "platt.json", "naive.json", "--items", "world/items.csv", "--train",
             "world/train.csv", "--candidates", "world/candidates.csv", "--group-column", "domain", "--figures",
@@ -111,7 +111,7 @@ def test_from_the_simulator_to_a_page(tmp_path):
             "-o", "page.html", "--json", cwd=tmp_path,
         )
     )  # fmt: skip
-    assert told["ece"]["platt"] < told["ece"]["naive"]
+    assert found["ece"]["platt"] < found["ece"]["naive"]
     assert (tmp_path / "page.html").stat().st_size > 50_000
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg"}
     world = pl.read_csv(tmp_path / "world" / "held_out.csv")
@@ -120,12 +120,12 @@ def test_from_the_simulator_to_a_page(tmp_path):
 
 def test_reports_on_large_tables_sample_users(folder, tmp_path):
     succeed("fit", folder / "pairs.parquet", "-o", "map.json", cwd=tmp_path)
-    told = json.loads(
+    found = json.loads(
         succeed(
             "report", folder / "pairs.csv", "map.json", "--most-rows", "1000", "-o", "p.html", "--json", cwd=tmp_path
         )
     )
-    assert 500 < told["pairs"] < 1_500
+    assert 500 < found["pairs"] < 1_500
     assert "one in 4 users" in (tmp_path / "p.html").read_text()
 
 

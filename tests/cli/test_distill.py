@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import subprocess
@@ -17,10 +16,10 @@ from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.distillation.methods import METHODS
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.models.runs import load_run
-from sureness.sources.saving import save_source
+from sureness.errors import CheckpointError, DataError, FileError, LeakError, OutputError, SettingError, SurenessError
+from sureness.pipeline.runs import open_run
 from sureness.sources.subset import subset_of
-from tests.cli.runner import COMMAND, run, succeed
+from tests.cli.runner import COMMAND, refused, run, succeed, told
 
 ALONE = (
     "--teacher-set", "epochs=6", "--teacher-set", "validate_every=2",
@@ -44,29 +43,27 @@ def folder(log, tmp_path):
     return tmp_path
 
 
-def told(*words, cwd):
-    return json.loads(succeed(*words, "--json", cwd=cwd))
-
-
 def scores(place):
-    return load_run(place).source.score_block(np.arange(5))
+    return open_run(place).source.score_block(np.arange(5))
 
 
 def trained(folder, name, *words):
     quick = ("--set", "epochs=6", "--set", "validate_every=2")
-    succeed("train", "--data", "log.csv", "-o", name, *quick, *words, cwd=folder)
+    succeed("train", "--data", "log.csv", "-o", f"{name}.sureness", *quick, *words, cwd=folder)
 
 
 def test_one_command_makes_two_runs_that_every_other_command_takes(folder):
     shown = succeed(*QUICK, cwd=folder)
-    for words in ("validation ndcg@50", "test hit@50", "test ndcg@50", "test hit@100", "test ndcg@100", "parameters",
-                  "wrote distilled/teacher and distilled/student"):  # fmt: skip
+    for words in ("validation ndcg@50", "test hit@50", "test ndcg@50", "parameters", "wrote distilled.sureness"):
         assert words in shown
-    assert sorted(path.name for path in (folder / "distilled").iterdir()) == ["student", "teacher"]
-    succeed("fit", "distilled/student", "--method", "platt", "-o", "platt.json", cwd=folder)
-    succeed("apply", "platt.json", "distilled/student", "--top", 5, "-o", "top.parquet", cwd=folder)
-    succeed("list-size", "--model", "distilled/student", "--max-size", 10, "-o", "lists.parquet", cwd=folder)
-    assert pl.read_parquet(folder / "top.parquet").height == 5 * load_run(folder / "distilled/student").source.n_users
+    assert sorted(path.name for path in folder.iterdir()) == ["distilled.sureness", "log.csv"]
+    succeed("fit", "distilled.sureness/student", "--method", "platt", "-o", "platt.json", cwd=folder)
+    succeed("apply", "platt.json", "distilled.sureness/student", "--top", 5, "-o", "top.parquet", cwd=folder)
+    succeed("list-size", "--model", "distilled.sureness/student", "--max-size", 10, "-o", "lists.parquet", cwd=folder)
+    assert (
+        pl.read_parquet(folder / "top.parquet").height
+        == 5 * open_run(folder / "distilled.sureness/student").source.n_users
+    )
 
 
 def test_a_page_shows_what_was_learned(folder):
@@ -75,7 +72,7 @@ def test_a_page_shows_what_was_learned(folder):
     assert found["report"] == "page.html"
     for words in (found["headline"].partition("'")[0], "Distilled student", "Rank differences", "BPR(n_factors=8"):
         assert words in page
-    succeed(*PAIR, *ALONE, *TOGETHER, "--method", "cd", "--report", "cd.html", "-o", "cd", cwd=folder)
+    succeed(*PAIR, *ALONE, *TOGETHER, "--method", "cd", "--report", "cd.html", "-o", "cd.sureness", cwd=folder)
     assert "Distilled teacher" not in (folder / "cd.html").read_text(encoding="utf-8")
 
 
@@ -83,10 +80,9 @@ def test_what_is_told_is_what_the_runs_are_worth(folder):
     found = told(*QUICK, cwd=folder)
     assert list(found["models"]) == ["teacher alone", "student alone", "teacher", "student"]
     for role, n_factors in (("teacher", 8), ("student", 2)):
-        row, opened = found["models"][role], load_run(folder / "distilled" / role)
-        judged = told("evaluate", f"distilled/{role}", "--metric", "hit@50", "--metric", "ndcg@100", cwd=folder)
-        assert row["test"]["hit@50"] == judged["hit@50"]
-        assert row["test"]["ndcg@100"] == judged["ndcg@100"]
+        row, opened = found["models"][role], open_run(folder / "distilled.sureness" / role)
+        judged = told("evaluate", f"distilled.sureness/{role}", cwd=folder)
+        assert row["test"] == {name: value for name, value in judged.items() if name not in ("run", "notes")}
         assert row["parameters"] == n_factors * (opened.source.n_users + opened.source.n_items)
         assert row["validation"] == pytest.approx(opened.source.best_metric_)
         assert row["validation"] >= found["models"][f"{role} alone"]["validation"]  # the start is one of the epochs
@@ -104,9 +100,9 @@ def test_the_document_explains_every_method_and_setting(names):
 
 def test_the_same_command_gives_the_same_models(folder):
     for name in ("first", "second"):
-        succeed(*QUICK, "-o", name, cwd=folder)
+        succeed(*QUICK, "-o", f"{name}.sureness", cwd=folder)
     for role in ("teacher", "student"):
-        np.testing.assert_array_equal(*(scores(folder / name / role) for name in ("first", "second")))
+        np.testing.assert_array_equal(*(scores(folder / f"{name}.sureness" / role) for name in ("first", "second")))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -141,46 +137,47 @@ def test_without_pretraining_both_warm_up(folder):
 def test_the_two_may_be_of_any_kind_and_size(folder, teacher, student):
     found = told(*DATA, "--teacher", teacher, "--student", student, *ALONE, *TOGETHER, cwd=folder)
     assert found["models"]["student"]["parameters"] > 0
-    assert load_run(folder / "distilled/teacher").source.name == teacher.split(":")[0]
+    assert open_run(folder / "distilled.sureness/teacher").source.name == teacher.split(":")[0]
 
 
 def test_earlier_runs_are_where_both_start(folder):
     trained(folder, "large", "--factors", "8")
     trained(folder, "small", "--factors", "2")
-    before = scores(folder / "large")
-    alone = told("evaluate", "large", "--metric", "hit@50", cwd=folder)["hit@50"]
-    found = told(*DATA, "--teacher", "large", "--student", "small/model", *TOGETHER, cwd=folder)
+    before = scores(folder / "large.sureness")
+    alone = told("evaluate", "large.sureness", "--metric", "hit@50", cwd=folder)["hit@50"]
+    found = told(*DATA, "--teacher", "large.sureness", "--student", "small.sureness/source", *TOGETHER, cwd=folder)
     assert found["models"]["teacher alone"]["test"]["hit@50"] == alone
-    np.testing.assert_array_equal(before, scores(folder / "large"))
-    whole = told(*PAIR, *ALONE, *TOGETHER, "-o", "whole", cwd=folder)
+    np.testing.assert_array_equal(before, scores(folder / "large.sureness"))
+    whole = told(*PAIR, *ALONE, *TOGETHER, "-o", "whole.sureness", cwd=folder)
     assert found["models"] == whole["models"]  # two commands or three
 
 
 def test_a_fixed_source_that_knows_some_items_only(folder):
     trained(folder, "large", "--factors", "8")
-    opened = load_run(folder / "large").source
-    save_source(subset_of(opened.source_, np.arange(40)), folder / "source")
-    found = told(*DATA, "--teacher", "source", "--student", "bpr:2", "--method", "one-way", *ALONE[4:], *TOGETHER,
-                 cwd=folder)  # fmt: skip
+    opened = open_run(folder / "large.sureness").source
+    subset_of(opened.source_, np.arange(40)).save(folder / "source.sureness")
+    words = ("--teacher", "source.sureness", "--student", "bpr:2", "--method", "one-way")
+    found = told(*DATA, *words, *ALONE[4:], *TOGETHER, cwd=folder)
     teacher, student = found["models"]["teacher"], found["models"]["student"]
     assert teacher["parameters"] is None
     assert teacher["test"]["users"] == student["test"]["users"]  # what it does not know counts against it
-    assert teacher["test"]["hit@100"] < 1
-    assert load_run(folder / "distilled/teacher").source.n_items == 40
-    assert load_run(folder / "distilled/student").source.n_items == opened.n_items
+    assert teacher["test"]["hit@50"] < 1
+    assert open_run(folder / "distilled.sureness/teacher").source.n_items == 40
+    assert open_run(folder / "distilled.sureness/student").source.n_items == opened.n_items
 
 
 def killed_when_there_is(checkpoint, words, folder, output, how=signal.SIGKILL):
     """Start the command, and end it as soon as a checkpoint is written; returns what it said."""
     process = subprocess.Popen([*COMMAND, *words, "-o", output, "--checkpoint-seconds", "0"], cwd=folder,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
+    place = folder / f"{output}.checkpoints" / checkpoint
     for _ in range(1200):
         time.sleep(0.05)
-        if (folder / output / "checkpoints" / checkpoint).exists():
+        if place.exists():
             break
     process.send_signal(how)
     _, said = process.communicate()
-    assert (folder / output / "checkpoints" / checkpoint).exists()
+    assert place.exists()
     return said
 
 
@@ -188,86 +185,87 @@ LONG = (*DATA, "--teacher", "neumf:8", "--student", "bpr:2", "--teacher-set", "e
         "--set", "patience=30")  # fmt: skip
 
 
-def test_a_killed_command_goes_on_to_the_same_models(folder):
-    succeed(*LONG, "-o", "whole", cwd=folder)
-    killed_when_there_is("teacher", LONG, folder, "killed")
-    said = killed_when_there_is("both", LONG, folder, "killed", signal.SIGINT)
+def test_a_killed_command_resumes_to_the_same_models(folder):
+    succeed(*LONG, "-o", "whole.sureness", cwd=folder)
+    killed_when_there_is("teacher", LONG, folder, "killed.sureness")
+    said = killed_when_there_is("both", LONG, folder, "killed.sureness", signal.SIGINT)
     assert "stopped; " in " ".join(said.split())
-    assert told(*LONG, "-o", "killed", cwd=folder)["resumed"]
+    assert told(*LONG, "-o", "killed.sureness", cwd=folder)["resumed"]
     for role in ("teacher", "student"):
-        np.testing.assert_array_equal(*(scores(folder / name / role) for name in ("whole", "killed")))
-    assert sorted(path.name for path in (folder / "killed").iterdir()) == ["student", "teacher"]
+        np.testing.assert_array_equal(*(scores(folder / f"{name}.sureness" / role) for name in ("whole", "killed")))
+    assert sorted(path.name for path in folder.iterdir()) == ["killed.sureness", "log.csv", "whole.sureness"]
 
 
 def test_checkpoints_of_another_command_are_refused(folder):
-    killed_when_there_is("teacher", LONG, folder, "killed")
-    for change, expected in {
+    killed_when_there_is("teacher", LONG, folder, "killed.sureness")
+    for change, word in {
         ("--no-pretrain",): "another teacher, student or start",
         ("--teacher", "lightgcn:8"): "another teacher, student or start",
         ("--teacher", "neumf:4"): "n_factors",
     }.items():
-        done = run(*LONG, *change, "-o", "killed", cwd=folder)
-        assert done.returncode == 1
-        assert expected in " ".join(done.stderr.split())
+        refused(run(*LONG, *change, "-o", "killed.sureness", cwd=folder), CheckpointError, word)
 
 
 def test_files_of_others_beside_the_checkpoints_stay(folder):
-    (folder / "distilled" / "checkpoints").mkdir(parents=True)
-    (folder / "distilled" / "checkpoints" / "mine.txt").write_text("hello")
+    (folder / "distilled.sureness.checkpoints").mkdir()
+    (folder / "distilled.sureness.checkpoints" / "mine.txt").write_text("hello")
     succeed(*QUICK, cwd=folder)
-    assert [path.name for path in (folder / "distilled" / "checkpoints").iterdir()] == ["mine.txt"]
+    assert [path.name for path in (folder / "distilled.sureness.checkpoints").iterdir()] == ["mine.txt"]
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "error", "word"),
     [
-        (["--teacher", "bpr:x"], "must be a whole number as in bpr:50, got 'bpr:x'"),
-        (["--teacher", "bpr:"], "must be a whole number as in bpr:50"),
-        (["--teacher", "bpr:0"], "n_factors must be a whole number of at least 1, got 0"),
-        (["--teacher", "als:50"], "there are bpr, ubpr, neumf, cml, lightgcn, cdae"),
-        (["--student", "nowhere"], "--student must be a recommender such as bpr:50"),
-        (["--teacher", "empty"], "cannot read empty: it has no manifest.json"),
-        (["--method", "magic"], "there is no method 'magic'; there are bd, bd-best, rd, cd"),
-        (["--set", "speed=3"], "distillation has no setting 'speed'"),
-        (["--set", "to_student=3"], "to_student__weight"),
-        (["--set", "epochs=many"], "epochs must be like 100, got 'many'"),
-        (["--set", "epochs"], "name=value"),
-        (["--set", "to_student__scheme=best"], "the scheme must be one of tanh"),
-        (["--teacher-set", "speed=3"], "bpr has no setting 'speed'"),
-        (
-            ["--student", "neumf:2", "--set", "student_start=svd"],
-            "student_start='svd' is for a student whose scores are products",
-        ),
-        (["--student", "ubpr:2", "--method", "teacher-positives"], "UBPR weighs every positive"),
-        (["--set", "teacher_learns=false", "--set", "student_learns=false"], "both fixed"),
-        (["--device", "abacus"], "device must be"),
-        (["--seed", "-1"], "seed must be a whole number of at least 0, got -1"),
-        (["--data", "nothing.csv"], "there is no such file"),
-        (["-o", "log.csv"], "it is a file; give the name of a folder"),
+        (["--teacher", "bpr:x"], SettingError, "bpr:x"),
+        (["--teacher", "bpr:"], SettingError, "bpr:50"),
+        (["--teacher", "bpr:0"], DataError, "n_factors"),
+        (["--teacher", "als:50"], SettingError, "lightgcn"),
+        (["--student", "nowhere"], SettingError, "student"),
+        (["--teacher", "empty"], FileError, "empty"),
+        (["--method", "magic"], DataError, "magic"),
+        (["--set", "speed=3"], SettingError, "speed"),
+        (["--set", "to_student=3"], SettingError, "to_student__weight"),
+        (["--set", "epochs=many"], SettingError, "epochs"),
+        (["--set", "epochs"], SettingError, "name=value"),
+        (["--set", "to_student__scheme=best"], DataError, "tanh"),
+        (["--teacher-set", "speed=3"], SettingError, "speed"),
+        (["--student", "neumf:2", "--set", "student_start=svd"], DataError, "svd"),
+        (["--student", "ubpr:2", "--method", "teacher-positives"], DataError, "UBPR"),
+        (["--set", "teacher_learns=false", "--set", "student_learns=false"], DataError, "fixed"),
+        (["--device", "abacus"], SurenessError, "device"),
+        (["--seed", "-1"], DataError, "seed"),
+        (["--data", "nothing.csv"], FileError, "nothing.csv"),
+        (["-o", "log.csv"], OutputError, "log.csv"),
+        (["-o", "empty"], OutputError, "folder"),
     ],
 )
-def test_bad_input_gets_one_sentence_before_anything_is_trained(folder, words, expected):
+def test_bad_input_gets_one_sentence_before_anything_is_trained(folder, words, error, word):
     (folder / "empty").mkdir()
-    done = run(*PAIR, *words, cwd=folder)
-    assert done.returncode == 1
-    assert expected in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+    refused(run(*PAIR, *words, cwd=folder), error, word)
     assert sorted(path.name for path in folder.iterdir()) == ["empty", "log.csv"]
 
 
-def test_a_folder_that_cannot_be_used_gets_one_sentence(folder):
+def test_a_saved_model_that_cannot_be_used_gets_one_sentence(folder):
     trained(folder, "large", "--factors", "8")
     trained(folder, "other", "--factors", "8", "--seed", "1")
-    for words, expected in {
-        ("--teacher", "large", "-o", "large"): "which would replace it; give another folder",
-        ("--teacher", "large/model", "-o", "large"): "which would replace it",
-        ("--teacher", "large", "--teacher-set", "l2=0.1"): "--teacher-set belongs to a teacher such as bpr:50",
-        ("--teacher", "other"): "pairs of this split, so it cannot be judged by them",
-        ("--teacher", "large/model", "--per-user", "5"): "fitted on other users or items than those of train",
+    for words, error in {
+        ("--teacher", "large.sureness", "-o", "large.sureness"): OutputError,
+        ("--teacher", "large.sureness/source", "-o", "large.sureness"): OutputError,
+        ("--teacher", "large.sureness", "--teacher-set", "l2=0.1"): SettingError,
+        ("--teacher", "other.sureness"): LeakError,
+        ("--teacher", "large.sureness/source", "--per-user", "5"): DataError,
     }.items():
-        done = run(*DATA, "--student", "bpr:2", *words, cwd=folder)
-        assert done.returncode == 1, words
-        assert expected in " ".join(done.stderr.split())
+        refused(run(*DATA, "--student", "bpr:2", *words, cwd=folder), error)
+
+
+def test_the_metrics_are_those_of_the_split(folder):
+    """As `train` and `evaluate` choose them, and not always those of leave-one-out."""
+    for protocol, metrics in {
+        "ratio": ["hit@50", "ndcg@50", "recall@50"],
+        "leave-one-out": ["hit@50", "ndcg@50", "hit@100", "ndcg@100"],
+    }.items():
+        found = told(*QUICK, "--protocol", protocol, cwd=folder)
+        assert list(found["models"]["student"]["test"]) == ["users", *metrics]
 
 
 def test_named_data_start_from_the_best_settings_known_and_are_judged_in_their_own_way(data_folder, tmp_path):

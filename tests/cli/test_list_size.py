@@ -15,12 +15,11 @@ from numpy.testing import assert_allclose
 import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
-from sureness.errors import ArtefactError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
+from sureness.errors import DamagedError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.policies import ExpectedUtility
-from sureness.models.runs import save_split
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.sources import load_source, save_source
+from sureness.pipeline.runs import Run, open_run
 from sureness.workflows import _user_blocks
 from sureness.workflows._deciding import Tally, decide_block
 from tests.cli.runner import refused, run, succeed
@@ -286,7 +285,7 @@ def test_a_bad_value_late_in_a_table_leaves_the_old_output(folder, tmp_path, mon
     assert sorted(path.name for path in tmp_path.iterdir()) == ["o.csv", "t.parquet"]
 
 
-# --- folders --------------------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -299,22 +298,21 @@ def split():
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, split):
-    """A folder as `sureness train` leaves it; user 7 has no candidates once the test is known too."""
+    """A run as `sureness train` leaves it; user 7 has no candidates once the test is known too."""
     folder = tmp_path_factory.mktemp("runs")
     source = sn.svd_source(split.train, n_factors=4)
-    save_source(source, folder / "run" / "model")
-    save_split(split, folder / "run", {"protocol": "ratio"})
-    save_source(source, folder / "alone")
+    Run(source, **split.parts, about={"protocol": "ratio"}).save(folder / "run.sureness")
+    source.save(folder / "alone.sureness")
     return folder
 
 
 def fitted(runs, split, **settings):
-    source = load_source(runs / "run" / "model")
+    source = open_run(runs / "run.sureness").source
     return ConfidentRecommender(source, **settings).fit(split.train, split.validation)
 
 
 def test_a_run_gets_the_lists_of_the_library_and_a_comparison(runs, split, tmp_path):
-    result = told("--model", runs / "run", "-o", "lists.parquet", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
     recommender = fitted(runs, split)
     assert pl.read_parquet(tmp_path / "lists.parquet").equals(recommender.recommend())
     rows = {row["policy"]: row for row in result["comparison"]}
@@ -328,7 +326,9 @@ def test_a_run_gets_the_lists_of_the_library_and_a_comparison(runs, split, tmp_p
 
 
 def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
-    shown = succeed("list-size", runs / "run", "-o", "lists.csv", "--utility", "ndcg", "--max-size", "10", cwd=tmp_path)
+    shown = succeed(
+        "list-size", runs / "run.sureness", "-o", "lists.csv", "--utility", "ndcg", "--max-size", "10", cwd=tmp_path
+    )
     assert "difference to best fixed k" in shown
     assert "< 0.001" in shown
     assert "Top-10" in shown
@@ -336,7 +336,7 @@ def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
 
 
 def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
-    result = told("--model", runs / "run", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     sizes = pl.read_csv(tmp_path / "sizes.csv")
     assert sizes.columns == ["user_id", "list_size", "expected_utility", "unsure", "expected_relevant"]
     assert sizes["list_size"].to_list() == fitted(runs, split).sizes()["list_size"].to_list()
@@ -346,51 +346,53 @@ def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
 def test_users_without_candidates_get_no_list(runs, split, tmp_path):
     seen = pl.concat([split.train.table(), split.test.table()]).unique(["user_id", "item_id"])
     seen.write_parquet(tmp_path / "seen.parquet")
-    result = told("--model", runs / "run", "--train", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", "--train", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
     assert result["without_list"] >= 1
     assert 7 not in pl.read_parquet(tmp_path / "lists.parquet")["user_id"].to_list()
-    told("--model", runs / "run", "--train", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    told("--model", runs / "run.sureness", "--train", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     lost = pl.read_csv(tmp_path / "sizes.csv").filter(user_id=7)
     assert lost.select("list_size", "unsure").row(0) == (0, True)
 
 
 def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
-    words = ("--utility", "tp", "--max-size", "9", "--calibrate", "per-user-gamma", "--save", "saved")
-    told("--model", runs / "run", *words, "-o", "a.parquet", cwd=tmp_path)
-    result = told("--model", "saved", "-o", "b.parquet", cwd=tmp_path)
+    words = ("--utility", "tp", "--max-size", "9", "--calibrate", "per-user-gamma", "--save", "saved.sureness")
+    told("--model", runs / "run.sureness", *words, "-o", "a.parquet", cwd=tmp_path)
+    result = told("--model", "saved.sureness", "-o", "b.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
     assert result["utility"] == "tp"
     assert "comparison" not in result
     for extra in (("--utility", "f1"), ("--calibrate", "platt"), ("--expected-relevant", "3"), ("--test", "a.parquet")):
         word = extra[0].removeprefix("--").replace("-", "_")
-        refused(run("list-size", "--model", "saved", *extra, "-o", "c.csv", cwd=tmp_path), SettingError, word)
+        refused(run("list-size", "--model", "saved.sureness", *extra, "-o", "c.csv", cwd=tmp_path), SettingError, word)
     assert not (tmp_path / "c.csv").exists()
 
 
 def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
     recommender = fitted(runs, split, calibrator=sn.PerUserPlatt(prior_width=0.0))
-    recommender.map_.save(tmp_path / "maps")
-    told("--model", runs / "run", "--calibrator", "maps", "-o", "maps.parquet", cwd=tmp_path)
+    recommender.map_.save(tmp_path / "maps.sureness")
+    told("--model", runs / "run.sureness", "--calibrator", "maps.sureness", "-o", "maps.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
-    succeed("fit", runs / "run", "--method", "platt", "-o", "map.json", cwd=tmp_path)
-    told("--model", runs / "run", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
-    told("--model", runs / "run", "--calibrate", "platt", "-o", "fitted.parquet", cwd=tmp_path)
+    succeed("fit", runs / "run.sureness", "--method", "platt", "-o", "map.json", cwd=tmp_path)
+    told("--model", runs / "run.sureness", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
+    told("--model", runs / "run.sureness", "--calibrate", "platt", "-o", "fitted.parquet", cwd=tmp_path)
     mine, theirs = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("file", "fitted"))
     assert_allclose(mine["probability"], theirs["probability"])
 
 
 @pytest.mark.parametrize("target", ["fitted", "2.5"])
 def test_the_number_of_relevant_items_is_a_choice(runs, split, tmp_path, target):
-    told("--model", runs / "run", "--expected-relevant", target, "-o", "s.csv", "--sizes-only", cwd=tmp_path)
+    told("--model", runs / "run.sureness", "--expected-relevant", target, "-o", "s.csv", "--sizes-only", cwd=tmp_path)
     number = target if target == "fitted" else float(target)
     expected = fitted(runs, split, expected_relevant=number).sizes()
     assert_allclose(pl.read_csv(tmp_path / "s.csv")["expected_relevant"], expected["expected_relevant"])
 
 
 def test_auto_says_why(runs, tmp_path):
-    result = told("--model", runs / "run", "--calibrate", "auto", "-o", "lists.parquet", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", "--calibrate", "auto", "-o", "lists.parquet", cwd=tmp_path)
     assert "best fixed size" in result["chosen_because"]
-    done = run("list-size", runs / "run", "--calibrate", "auto", "--min-size", "2", "-o", "o.csv", cwd=tmp_path)
+    done = run(
+        "list-size", runs / "run.sureness", "--calibrate", "auto", "--min-size", "2", "-o", "o.csv", cwd=tmp_path
+    )
     refused(done, SettingError, "min_size")
 
 
@@ -398,17 +400,17 @@ def test_a_source_alone_takes_its_logs_from_files(runs, split, tmp_path):
     for name, part in split.parts.items():
         part.table().write_csv(tmp_path / f"{name}.csv")
     logs = ("--train", "train.csv", "--held-out", "validation.csv")
-    alone = told("--model", runs / "alone", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
-    whole = told("--model", runs / "run", "-o", "b.parquet", cwd=tmp_path)
+    alone = told("--model", runs / "alone.sureness", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
+    whole = told("--model", runs / "run.sureness", "-o", "b.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
     assert alone["comparison"] == whole["comparison"]
-    assert "comparison" not in told("--model", runs / "alone", *logs, "-o", "c.parquet", cwd=tmp_path)
+    assert "comparison" not in told("--model", runs / "alone.sureness", *logs, "-o", "c.parquet", cwd=tmp_path)
 
 
 def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
-    save_source(load_source(runs / "run" / "model"), tmp_path / "run" / "model")
-    save_split(split, tmp_path / "run", {"protocol": "preference", "positive_above": 3})
-    done = run("list-size", "--model", "run", "-o", "lists.parquet", cwd=tmp_path)
+    about = {"protocol": "preference", "positive_above": 3}
+    Run(open_run(runs / "run.sureness").source, **split.parts, about=about).save(tmp_path / "run.sureness")
+    done = run("list-size", "--model", "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
     assert done.returncode == 0
     assert "cannot be judged" in " ".join(done.stderr.split())
     assert "difference to best fixed k" not in done.stdout
@@ -418,7 +420,7 @@ def test_the_page_has_every_section(runs, split, tmp_path):
     items = pl.DataFrame({"item_id": np.arange(60), "title": [f"Title {number}" for number in range(60)]})
     items.write_csv(tmp_path / "items.csv")
     words = ("--report", "page.html", "--figures", "figures", "--items", "items.csv")
-    result = told("--model", runs / "run", *words, "-o", "lists.parquet", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", *words, "-o", "lists.parquet", cwd=tmp_path)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for section in ("list-sizes", "list-policies", "list-groups", "list-cases"):
         assert f'<section id="{section}">' in page
@@ -440,34 +442,24 @@ def test_the_page_has_every_section(runs, split, tmp_path):
     ],
 )
 def test_bad_options_of_a_model(runs, tmp_path, words, word):
-    done = run("list-size", "--model", runs / "run", *words, "-o", "o.parquet", cwd=tmp_path)
+    done = run("list-size", "--model", runs / "run.sureness", *words, "-o", "o.parquet", cwd=tmp_path)
     refused(done, SurenessError, word)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_word_that_is_no_number_is_wrong_usage(runs, tmp_path):
-    words = ("list-size", "--model", runs / "run", "--expected-relevant", "many", "-o", "o.csv")
+    words = ("list-size", "--model", runs / "run.sureness", "--expected-relevant", "many", "-o", "o.csv")
     assert run(*words, cwd=tmp_path).returncode == 2
 
 
-def test_bad_folders(runs, tmp_path):
-    refused(run("list-size", "--model", "nowhere", "-o", "o.csv", cwd=tmp_path), FileError, "nowhere")
-    refused(run("list-size", "--model", runs / "alone", "-o", "o.csv", cwd=tmp_path), EmptyError, "validation")
-    told("--model", runs / "run", "-o", "a.parquet", "--save", "saved", cwd=tmp_path)
-    manifest = tmp_path / "saved" / "recommender" / "manifest.json"
-    manifest.write_text(manifest.read_text()[:100])
-    refused(run("list-size", "--model", "saved", "-o", "o.csv", cwd=tmp_path), ArtefactError, "saved")
+def test_bad_runs(runs, tmp_path):
+    refused(run("list-size", "--model", "nowhere.sureness", "-o", "o.csv", cwd=tmp_path), FileError, "nowhere")
+    refused(run("list-size", "--model", runs / "alone.sureness", "-o", "o.csv", cwd=tmp_path), EmptyError, "validation")
+    told("--model", runs / "run.sureness", "-o", "a.parquet", "--save", "saved.sureness", cwd=tmp_path)
+    saved = tmp_path / "saved.sureness"
+    saved.write_bytes(saved.read_bytes()[:-100])
+    refused(run("list-size", "--model", "saved.sureness", "-o", "o.csv", cwd=tmp_path), DamagedError, "saved")
     assert not (tmp_path / "o.csv").exists()
-
-
-def test_a_calibrator_of_segments_has_no_lists(runs, tmp_path):
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=400)
-    table = pl.DataFrame({"score": scores, "label": (rng.random(400) < 0.4).astype(int), "domain": ["a", "b"] * 200})
-    table.write_parquet(tmp_path / "pairs.parquet")
-    succeed("fit", "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
-    done = run("list-size", "--model", runs / "run", "--calibrator", "map.json", "-o", "o.csv", cwd=tmp_path)
-    refused(done, SurenessError, "map.json")
 
 
 def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
@@ -477,7 +469,16 @@ def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
     pl.DataFrame({"score": scores, "label": labels}).write_parquet(tmp_path / "pairs.parquet")
     succeed("fit", "pairs.parquet", "-o", "map.json", cwd=tmp_path)
     succeed(
-        "report", "pairs.parquet", "map.json", "--lists", runs / "run", "--utility", "tp", "-o", "p.html", cwd=tmp_path
+        "report",
+        "pairs.parquet",
+        "map.json",
+        "--lists",
+        runs / "run.sureness",
+        "--utility",
+        "tp",
+        "-o",
+        "p.html",
+        cwd=tmp_path,
     )
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.index('<section id="metrics">') < page.index('<section id="list-policies">')

@@ -13,10 +13,10 @@ import pytest
 
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.models.runs import load_run
+from sureness.errors import CheckpointError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
+from sureness.pipeline.runs import Run, open_run
 from sureness.sources.base import FactorSource
-from sureness.sources.saving import save_source
-from tests.cli.runner import COMMAND, run, succeed
+from tests.cli.runner import COMMAND, refused, run, succeed, told
 
 QUICK = ("--set", "epochs=6", "--set", "validate_every=2", "--factors", "8")
 
@@ -30,41 +30,41 @@ def log() -> pl.DataFrame:
 @pytest.fixture
 def trained(log, tmp_path):
     log.write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "run", *QUICK, cwd=tmp_path)
+    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "run.sureness", *QUICK, cwd=tmp_path)
     return tmp_path
 
 
 def test_a_log_becomes_lists_with_probabilities_by_four_commands(trained, log):
-    judged = json.loads(succeed("evaluate", "run", "--metric", "ndcg@10", "--json", cwd=trained))
-    succeed("fit", "run", "--method", "platt", "-o", "platt.json", cwd=trained)
-    succeed("apply", "platt.json", "run", "--top", 5, "-o", "top.parquet", cwd=trained)
+    judged = told("evaluate", "run.sureness", "--metric", "ndcg@10", cwd=trained)
+    succeed("fit", "run.sureness", "--method", "platt", "-o", "platt.json", cwd=trained)
+    succeed("apply", "platt.json", "run.sureness", "--top", 5, "-o", "top.parquet", cwd=trained)
 
     lists = pl.read_parquet(trained / "top.parquet")
     assert 0.05 < judged["ndcg@10"] < 1
     assert lists.columns == ["user_id", "rank", "item_id", "score", "probability"]
     assert lists.group_by("user_id").len()["len"].max() == 5
     assert lists["probability"].is_between(0, 1).all()
-    opened = load_run(trained / "run")
+    opened = open_run(trained / "run.sureness")
     seen = opened.seen().table().select("user_id", "item_id")
     assert lists.join(seen, on=["user_id", "item_id"], how="semi").is_empty()
     assert len(opened.train) + len(opened.validation) + len(opened.test) == log.height
 
 
 def test_the_same_command_gives_the_same_model(trained):
-    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "again", *QUICK, cwd=trained)
-    first, second = (load_run(trained / name).source.score_block(np.arange(3)) for name in ("run", "again"))
+    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "again.sureness", *QUICK, cwd=trained)
+    first, second = (
+        open_run(trained / name).source.score_block(np.arange(3)) for name in ("run.sureness", "again.sureness")
+    )
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("model", ["ubpr", "neumf", "cml", "lightgcn", "cdae"])
 def test_every_model_trains_and_is_judged(log, tmp_path, model):
     log.write_parquet(tmp_path / "log.parquet")
-    told = json.loads(
-        succeed("train", "--data", "log.parquet", "--model", model, "-o", "run", *QUICK, "--json", cwd=tmp_path)
-    )
-    assert told["epochs"] == 6
-    assert 0 < told["test"]["ndcg@50"] <= 1
-    assert told["parameters"] > 0
+    found = told("train", "--data", "log.parquet", "--model", model, "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    assert found["epochs"] == 6
+    assert 0 < found["test"]["ndcg@50"] <= 1
+    assert found["parameters"] > 0
 
 
 def test_an_odd_log_is_cleaned_and_it_is_said_what_went(log, tmp_path):
@@ -76,15 +76,15 @@ def test_an_odd_log_is_cleaned_and_it_is_said_what_went(log, tmp_path):
     nobody = pl.DataFrame({"user_id": [None], "item_id": ["薔薇/1"], "time": [6]}, schema=odd.schema)
     pl.concat([odd, once, nobody, odd.head(40)]).write_csv(tmp_path / "odd.csv")
 
-    told = succeed(
-        "train", "--data", "odd.csv", "-o", "run", "--protocol", "leave-one-out", *QUICK, cwd=tmp_path
+    shown = succeed(
+        "train", "--data", "odd.csv", "-o", "run.sureness", "--protocol", "leave-one-out", *QUICK, cwd=tmp_path
     )  # fmt: skip
 
-    said = " ".join(told.split())
+    said = " ".join(shown.split())
     assert "1 of 555 rows had no user or no item" in said
     assert "40 of 554 rows repeated a pair" in said
     assert "fewer than 3" in said
-    opened = load_run(tmp_path / "run")
+    opened = open_run(tmp_path / "run.sureness")
     assert "single" in opened.source.users.ids.to_list()
     users = opened.test.table()["user_id"]
     assert len(users) == users.n_unique()
@@ -96,7 +96,7 @@ def test_an_odd_log_is_cleaned_and_it_is_said_what_went(log, tmp_path):
 def killed_once_there_is_a_checkpoint(words, folder, output):
     """Start a training, and kill it as soon as it has written down where it is."""
     process = subprocess.Popen([*COMMAND, *words, "-o", output, "--checkpoint-seconds", "0"], cwd=folder)
-    checkpoint = folder / output / "checkpoint"
+    checkpoint = folder / f"{output}.checkpoints" / "model"
     for _ in range(600):
         time.sleep(0.05)
         if checkpoint.exists():
@@ -106,95 +106,102 @@ def killed_once_there_is_a_checkpoint(words, folder, output):
     assert checkpoint.exists()
 
 
-def test_a_killed_training_goes_on_to_the_same_model(log, tmp_path):
+def test_a_killed_training_resumes_to_the_same_model(log, tmp_path):
     log.write_csv(tmp_path / "log.csv")
     words = ["train", "--data", "log.csv", "--model", "cdae", "--factors", "8", "--set", "epochs=150"]
-    succeed(*words, "-o", "whole", cwd=tmp_path)
-    killed_once_there_is_a_checkpoint(words, tmp_path, "killed")
-    told = json.loads(succeed(*words, "-o", "killed", "--json", cwd=tmp_path))
-    whole, killed = (load_run(tmp_path / name).source.score_block(np.arange(5)) for name in ("whole", "killed"))
+    succeed(*words, "-o", "whole.sureness", cwd=tmp_path)
+    killed_once_there_is_a_checkpoint(words, tmp_path, "killed.sureness")
+    assert told(*words, "-o", "killed.sureness", cwd=tmp_path)["resumed"]
+    whole, killed = (
+        open_run(tmp_path / f"{name}.sureness").source.score_block(np.arange(5)) for name in ("whole", "killed")
+    )
     np.testing.assert_array_equal(whole, killed)
-    assert told["resumed"]
-    assert not (tmp_path / "killed" / "checkpoint").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.sureness", "log.csv", "whole.sureness"]
 
 
-def test_tuning_tries_settings_and_remembers_them(log, tmp_path):
+def test_tuning_tries_settings_and_leaves_nothing_beside_the_run(log, tmp_path):
     log.write_csv(tmp_path / "log.csv")
-    words = ("train", "--data", "log.csv", "-o", "run", "--tune", 2, *QUICK, "--json")
-    first, second = (json.loads(succeed(*words, cwd=tmp_path)) for _ in range(2))
+    first, second = (told("train", "--data", "log.csv", "--tune", 2, *QUICK, cwd=tmp_path) for _ in range(2))
     assert len(first["trials"]) == 2
+    for trial in (*first["trials"], *second["trials"]):
+        trial.pop("seconds")
     assert first["trials"] == second["trials"]
     assert first["trials"][0]["metric"] >= first["trials"][1]["metric"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "run.sureness"]
 
 
 def test_a_saved_source_is_judged_and_calibrated(trained):
-    opened = load_run(trained / "run")
-    save_source(
-        FactorSource(
-            opened.source.source_.user_factors, opened.source.source_.item_factors,
-            users=opened.source.users, items=opened.source.items,
-        ),
-        trained / "source",
-    )  # fmt: skip
-    parts = {name: f"run/split/{name}.parquet" for name in ("train", "validation", "test")}
-    own = json.loads(succeed("evaluate", "run", "--metric", "ndcg@10", "--json", cwd=trained))
-    given = json.loads(
-        succeed("evaluate", "source", "--test", parts["test"], "--seen", parts["train"], "--seen", parts["validation"],
-                "--metric", "ndcg@10", "--json", cwd=trained)
+    opened = open_run(trained / "run.sureness")
+    factors = opened.source.source_
+    FactorSource(
+        factors.user_factors, factors.item_factors, users=opened.source.users, items=opened.source.items
+    ).save(trained / "source.sureness")  # fmt: skip
+    parts = {name: f"{name}.parquet" for name in ("train", "validation", "test")}
+    for name, path in parts.items():
+        getattr(opened, name).table().write_parquet(trained / path)
+    own = told("evaluate", "run.sureness", "--metric", "ndcg@10", cwd=trained)
+    given = told(
+        "evaluate", "source.sureness", "--test", parts["test"], "--seen", parts["train"], "--seen",
+        parts["validation"], "--metric", "ndcg@10", cwd=trained,
     )  # fmt: skip
     assert given["ndcg@10"] == own["ndcg@10"]
-    from_run = json.loads(succeed("fit", "run", "-o", "a.json", "--json", cwd=trained))
-    from_source = json.loads(
-        succeed("fit", "source", "--held-out", parts["validation"], "--train", parts["train"], "-o", "b.json", "--json",
-                cwd=trained)
-    )  # fmt: skip
+    logs = ("--held-out", parts["validation"], "--train", parts["train"])
+    from_run = told("fit", "run.sureness", "-o", "a.json", cwd=trained)
+    from_source = told("fit", "source.sureness", *logs, "-o", "b.json", cwd=trained)
     assert from_run["parameters"] == from_source["parameters"]
 
 
+def test_the_source_of_a_run_is_a_part_of_its_file(trained):
+    source = open_run(trained / "run.sureness/source")
+    assert isinstance(source, Run)
+    assert source.test is None
+    whole = open_run(trained / "run.sureness").source
+    np.testing.assert_array_equal(source.source.score_block(np.arange(3)), whole.score_block(np.arange(3)))
+
+
 def test_preference_is_estimated_with_popularity_and_a_base_rate(trained):
-    told = json.loads(
-        succeed("fit", "run", "--popularity-propensity", "--base-rate", 0.12, "-o", "c.json", "--json", cwd=trained)
-    )
-    assert told["estimand"] == "preference"
+    found = told("fit", "run.sureness", "--popularity-propensity", "--base-rate", 0.12, "-o", "c.json", cwd=trained)
+    assert found["estimand"] == "preference"
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "error", "word"),
     [
-        (["train", "--data", "nothing.csv"], "there is no such file"),
-        (["train", "--data", "ml-1n"], "ml-1m"),
-        (["train", "--data", "log.csv", "--set", "speed=3"], "no setting 'speed'"),
-        (["train", "--data", "log.csv", "--set", "epochs=many"], "epochs must be like"),
-        (["train", "--data", "log.csv", "--set", "epochs"], "name=value"),
-        (["train", "--data", "log.csv", "--device", "abacus"], "device must be"),
-        (["train", "--data", "log.csv", "--user-column", "who"], "'who'"),
-        (["evaluate", "nowhere"], "cannot read nowhere"),
-        (["evaluate", "run", "--metric", "luck@5"], "'luck@5'"),
-        (["evaluate", "run/model"], "no test part"),
-        (["fit", "run/model"], "held_out"),
-        (["fit", "run", "--segment-column", "x"], "segments"),
-        (["fit", "log.csv", "--train", "log.csv"], "train"),
-        (["fit", "run", "--sampling-rate", "0.1"], "sampling_rate"),
-        (["train", "--data", "log.csv", "--seed", "-1"], "seed must be a whole number of 0 or more, got -1"),
-        (["train", "--data", "log.csv", "--option", "pair=x"], "belong to a data set that is read by name"),
-        (["train", "--data", "log.csv", "-o", "log.csv"], "it is a file; give the name of a folder"),
-        (["evaluate", "nowhere"], "there is no such folder"),
+        (["train", "--data", "nothing.csv"], FileError, "nothing.csv"),
+        (["train", "--data", "ml-1n"], DataError, "ml-1m"),
+        (["train", "--data", "log.csv", "--set", "speed=3"], SettingError, "speed"),
+        (["train", "--data", "log.csv", "--set", "epochs=many"], SettingError, "epochs"),
+        (["train", "--data", "log.csv", "--set", "epochs"], SettingError, "name=value"),
+        (["train", "--data", "log.csv", "--device", "abacus"], SurenessError, "device"),
+        (["train", "--data", "log.csv", "--user-column", "who"], DataError, "'who'"),
+        (["train", "--data", "log.csv", "--seed", "-1"], DataError, "seed"),
+        (["train", "--data", "log.csv", "--option", "pair=x"], SettingError, "option"),
+        (["train", "--data", "log.csv", "-o", "log.csv"], OutputError, ".sureness"),
+        (["train", "--data", "log.csv", "-o", "folder"], OutputError, "folder"),
+        (["train", "--data", "log.csv", "-o", "log.csv/run.sureness"], OutputError, "log.csv"),
+        (["evaluate", "nowhere.sureness"], FileError, "nowhere.sureness"),
+        (["evaluate", "folder"], FileError, "folder"),
+        (["evaluate", "run.sureness", "--metric", "luck@5"], DataError, "luck@5"),
+        (["evaluate", "run.sureness/source"], EmptyError, "test"),
+        (["fit", "run.sureness/source"], EmptyError, "held_out"),
+        (["fit", "run.sureness", "--segment-column", "x"], SettingError, "segments"),
+        (["fit", "log.csv", "--train", "log.csv"], SettingError, "train"),
+        (["fit", "run.sureness", "--sampling-rate", "0.1"], SettingError, "sampling_rate"),
     ],
 )
-def test_bad_input_gets_one_sentence(trained, words, expected):
-    done = run(*words, cwd=trained)
-    assert done.returncode == 1
-    assert expected in " ".join(done.stderr.split())
-    assert "Traceback" not in done.stderr
+def test_bad_input_gets_one_sentence(trained, words, error, word):
+    (trained / "folder").mkdir()
+    before = sorted(trained.rglob("*"))
+    refused(run(*words, cwd=trained), error, word)
+    assert sorted(trained.rglob("*")) == before
 
 
-def test_a_folder_that_the_model_could_not_go_to_is_refused_before_training(trained):
-    (trained / "busy" / "model").mkdir(parents=True)
-    (trained / "busy" / "model" / "mine.txt").write_text("hello")
-    done = run("train", "--data", "log.csv", "-o", "busy", *QUICK, cwd=trained)
-    assert done.returncode == 1
-    assert "other files (mine.txt)" in done.stderr
-    assert [file.name for file in (trained / "busy").iterdir()] == ["model"]
+def test_a_folder_of_an_earlier_version_is_refused(trained):
+    model = trained / "old" / "model"
+    model.mkdir(parents=True)
+    (model / "manifest.json").write_text(json.dumps({"format": "sureness-model", "schema": 1}))
+    for words in (["evaluate", "old"], ["fit", "old"], ["list-size", "--model", "old", "-o", "lists.csv"]):
+        refused(run(*words, cwd=trained), FileError, "old")
 
 
 @pytest.mark.parametrize("name", ["{}", "u{}"])
@@ -202,14 +209,13 @@ def test_ids_of_a_text_file_take_the_kind_of_the_run(log, tmp_path, name):
     """In a CSV file 7 may be a number or a name: which, the run decides and not the few rows of the other file."""
     named = log.with_columns(user_id=pl.format(name, "user_id"))
     pl.concat([named, named.head(1).with_columns(user_id=pl.lit("7"))]).write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "-o", "run", *QUICK, cwd=tmp_path)
+    succeed("train", "--data", "log.csv", "-o", "run.sureness", *QUICK, cwd=tmp_path)
     items = log["item_id"].head(2).to_list()
     pl.DataFrame({"user_id": ["7", "7"], "item_id": items}).write_csv(tmp_path / "known.csv")
     pl.DataFrame({"user_id": ["7", "007"], "item_id": items}).write_csv(tmp_path / "half.csv")
 
     known, half = (
-        json.loads(succeed("evaluate", "run", "--test", f"{file}.csv", "--json", cwd=tmp_path))
-        for file in ("known", "half")
+        told("evaluate", "run.sureness", "--test", f"{file}.csv", cwd=tmp_path) for file in ("known", "half")
     )
 
     assert known["users"] == half["users"] == 1
@@ -219,33 +225,31 @@ def test_ids_of_a_text_file_take_the_kind_of_the_run(log, tmp_path, name):
 
 def test_what_is_not_known_of_other_logs_is_told(trained):
     pl.DataFrame({"user_id": [0, 99_999], "item_id": [1, 1]}).write_csv(trained / "seen.csv")
-    judged = json.loads(succeed("evaluate", "run", "--seen", "seen.csv", "--json", cwd=trained))
+    judged = told("evaluate", "run.sureness", "--seen", "seen.csv", cwd=trained)
     assert judged["notes"] == ["seen.csv: 1 of 2 pairs had an unknown user or item and were dropped"]
-    succeed("fit", "run", "--method", "platt", "-o", "platt.json", cwd=trained)
-    done = run("apply", "platt.json", "run", "--seen", "seen.csv", "-o", "top.csv", cwd=trained)
+    succeed("fit", "run.sureness", "--method", "platt", "-o", "platt.json", cwd=trained)
+    done = run("apply", "platt.json", "run.sureness", "--seen", "seen.csv", "-o", "top.csv", cwd=trained)
     assert done.returncode == 0
-    assert "1 of 2 pairs had a user or an item that is not known" in " ".join(done.stderr.split())
+    assert "1 of 2 pairs had an unknown user or item" in " ".join(done.stderr.split())
 
 
 def test_domains_are_read_from_their_column_by_every_command(log, tmp_path):
     shops = log.with_columns(shop=pl.when(pl.col("item_id") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
     shops.write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "--domain-column", "shop", "-o", "run", *QUICK, cwd=tmp_path)
-    words = ("evaluate", "run", "--test", "log.csv", "--domain-column", "shop", "--json")
+    succeed("train", "--data", "log.csv", "--domain-column", "shop", "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    words = ("evaluate", "run.sureness", "--test", "log.csv", "--domain-column", "shop", "--json")
     assert json.loads(succeed(*words, cwd=tmp_path))["notes"] == []
 
 
 def test_a_test_item_that_training_never_meets_is_told(tmp_path):
     rows = [(user, item, user * 10 + item) for user in range(8) for item in range(6)] + [(0, 99, 10_000)]
     pl.DataFrame(rows, schema=["user_id", "item_id", "time"], orient="row").write_csv(tmp_path / "log.csv")
-    words = ("train", "--data", "log.csv", "--protocol", "leave-one-out", "-o", "run", "--json", *QUICK)
+    words = ("train", "--data", "log.csv", "--protocol", "leave-one-out", "-o", "run.sureness", "--json", *QUICK)
     notes = json.loads(succeed(*words, cwd=tmp_path))["notes"]
     assert any(note.startswith("2 items of the test have no training pair") for note in notes)
 
 
 def test_a_checkpoint_of_another_run_is_refused(trained):
     words = ["train", "--data", "log.csv", "--model", "neumf", "--set", "epochs=400", "--factors"]
-    killed_once_there_is_a_checkpoint([*words, "8"], trained, "other")
-    done = run(*words, "4", "-o", "other", cwd=trained)
-    assert done.returncode == 1
-    assert "n_factors" in done.stderr
+    killed_once_there_is_a_checkpoint([*words, "8"], trained, "other.sureness")
+    refused(run(*words, "4", "-o", "other.sureness", cwd=trained), CheckpointError, "n_factors")

@@ -10,7 +10,8 @@ from typing import Any
 from sureness.artefacts import _container
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.records import check_heading, read_record
-from sureness.artefacts.saving import is_record
+from sureness.artefacts.saving import is_record, split_path
+from sureness.errors import KindError
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Contents:
 
 
 def inspect(path: str | PathLike[str]) -> Contents:
-    """What a saved file holds, from its header; arrays are neither read nor checked.
+    """What a saved file, or a part of one, holds, from its header; arrays are neither read nor checked.
 
     Examples
     --------
@@ -42,16 +43,19 @@ def inspect(path: str | PathLike[str]) -> Contents:
     >>> inspect(path).kind
     'calibrator/platt'
     """
-    place = Path(path)
+    place, names = split_path(Path(path))
     entries: dict[str, Any] = {}
     if is_record(place):
         tree, n_bytes = read_record(place), place.stat().st_size
     else:
         tree, entries, n_bytes = _container.described(place)
         check_heading(tree, place)
+    package = tree["package"]
+    for name in names:
+        tree, entries, n_bytes = _part(tree, entries, name, place)
     return Contents(
         kind=tree["kind"],
-        package=tree["package"],
+        package=package,
         about=tree.get("about", {}),
         settings=tree.get("settings", {}),
         needs=tuple(tree.get("needs", ())),
@@ -59,6 +63,18 @@ def inspect(path: str | PathLike[str]) -> Contents:
         arrays={name: (entry["dtype"], tuple(entry["shape"])) for name, entry in entries.items()},
         n_bytes=n_bytes,
     )
+
+
+def _part(
+    tree: dict[str, Any], entries: dict[str, Any], name: str, place: Path
+) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """The tree, the arrays and the size of a part."""
+    parts = tree.get("parts", {})
+    if name not in parts:
+        raise KindError(f"{place} has no part {name!r}; it has {', '.join(parts) or 'none'}")
+    own = {path.removeprefix(f"{name}/"): entry for path, entry in entries.items() if path.startswith(f"{name}/")}
+    sizes = (entry["data_offsets"] for entry in own.values())
+    return parts[name], own, sum(stop - start for start, stop in sizes)
 
 
 def _parts(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:

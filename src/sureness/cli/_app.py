@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list-size": ("list_size", "Show each user as many items as are worth showing."),
     "allocate": ("allocate", "Share the slots of a page, or a budget over all users."),
     "inspect": ("inspect", "Say what a saved file holds."),
+    "warm": ("warm", "Compile all numerical kernels now instead of when they are first used."),
     "data list": ("data_list", "List the data sets that have a recipe."),
     "data fetch": ("data_fetch", "Download or copy the files of a data set."),
     "data describe": ("data_describe", "Show the statistics and the split of a data set or a log."),

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import typer
 
-from sureness.data.columns import Columns
 from sureness.workflows.options import OneOf, Usually
 
 T = TypeVar("T")
@@ -49,10 +48,6 @@ def columns(*names: str) -> Spread:
     """The column options of these agreed names, such as --user-column for user_id."""
     named = {name: f"--{name.removesuffix('_id')}-column" for name in names}
     return Spread(names, "Columns", named, _COLUMN_HELP)
-
-
-OfLogs = Annotated[Columns, columns("user_id", "item_id", "rating", "time", "domain")]
-OfPairs = Annotated[Columns, columns("user_id", "item_id", "domain")]
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:

@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
-from sureness.cli._columns import Json
 from sureness.cli._console import err, out, print_json
+from sureness.cli._options import Json
 
 if TYPE_CHECKING:
     from sureness.demo.result import DemoResult

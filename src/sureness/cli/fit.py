@@ -10,7 +10,7 @@ import typer
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
-from sureness.workflows.fitting import FitOptions, FitResult, fit
+from sureness.workflows.fitting import PER_USER, FitOptions, FitResult, fit
 
 _COLUMNS = columns("score", "label", "user_id", "item_id", "domain", "weight", "propensity", "segment")
 
@@ -23,9 +23,10 @@ def _rate(text: str | float) -> float | None:
 def fit_calibrator(
     *,
     data: Annotated[Path, typer.Argument(help="Table with score and label (.parquet, .csv, .tsv), or a saved run.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibrator goes.")] = Path(
-        "calibrator.json"
-    ),
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where the calibrator goes.", show_default="calibrator.json"),
+    ] = None,
     options: Annotated[FitOptions, Spread(parsers={"sampling_rate": _rate})],
     used: Annotated[Columns, _COLUMNS],
     json: Json = False,
@@ -33,10 +34,12 @@ def fit_calibrator(
     """Learn calibrated probabilities from scores and labels.
 
     The table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on
-    users it was not fitted on. With --segment-column, each of its values gets a map of its own.
+    users it was not fitted on. With --segment-column, each of its values gets a map of its own; with a run and
+    --method per-user-platt, each of its users.
     """
     with shown_progress(json) as progress:
-        result = fit(data, options, columns=used, output=output, progress=progress)
+        target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
+        result = fit(data, options, columns=used, output=target, progress=progress)
     present(result, json, _show)
 
 
@@ -45,8 +48,9 @@ def _show(result: FitResult) -> None:
         ("calibrator", repr(result.calibrator)),
         ("probability of", result.calibrator.estimand_),
         ("pairs", result.n_pairs),
-        ("scores", "{:.4g} to {:.4g}".format(*result.calibrator.score_range_)),
     ]
+    if result.score_range is not None:
+        rows.append(("scores", "{:.4g} to {:.4g}".format(*result.score_range)))
     rows += [(f"parameter {name}", value) for name, value in (result.parameters or {}).items()]
     rows += [(f"own share of {name}", value) for name, value in (result.own_shares or {}).items()]
     rows += [(f"{name.upper()} out of fold", str(found)) for name, found in (result.out_of_fold or {}).items()]

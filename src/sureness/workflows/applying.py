@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness._types import Estimand, FloatArray
+from sureness._types import AnyArray, Estimand, FloatArray
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.interactions import union
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError
 from sureness.evaluation.ranking import list_blocks
-from sureness.models.runs import load_run as open_run
-from sureness.workflows.inputs import check_table_name, counter, is_saved, read_columns, refuse_input, warned_log
+from sureness.pipeline.runs import open_run
+from sureness.workflows.inputs import (
+    check_table_name,
+    counter,
+    is_saved,
+    read_columns,
+    refuse_given,
+    refuse_input,
+    warned_log,
+)
 from sureness.workflows.plain import plain
 
 _NO_SEGMENT = ""  # of pairs whose segment nobody gave: the map for all answers
@@ -34,7 +42,7 @@ class ApplyOptions:
     top: Annotated[int, "For a run: how many items each user gets."] = 50
     seen: Annotated[tuple[Path, ...], "For a run: log of items not to show, in place of its own; may repeat."] = ()
     segments: Annotated[
-        Path | None, "For a run and maps of segments: table with user_id, item_id or both, and the segment column."
+        Path | None, "For a run: table with user_id, item_id or both, and the segment column of segment maps."
     ] = None
 
 
@@ -82,38 +90,52 @@ def apply(
     """
     place, target = Path(data), Path(output)
     options, columns = options or ApplyOptions(), columns or Columns()
-    fitted = load(calibrator)
+    fitted = load(calibrator, ProbabilityMap)
     check_table_name(target)
     refuse_input(target, place, Path(calibrator))
-    if columns.segment is None and "segments" in _asks_for(fitted):
+    asked = _Asked.of(fitted)
+    if asked.segments and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
-    if columns.segment is not None and "segments" not in _asks_for(fitted):
+    if columns.segment is not None and not asked.segments:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     work = _list_run if is_saved(place) else _add_to_table
-    n_pairs = work(fitted, place, target, options, columns, progress)
+    n_pairs = work(asked, place, target, options, columns, progress)
     return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_)
 
 
-def _asks_for(fitted: Any) -> tuple[str, ...]:
-    """What a calibrator looks at besides the scores."""
-    return tuple(name for name, learned in (("users", "users_"), ("segments", "shares_")) if hasattr(fitted, learned))
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A map, and what it looks at besides the scores."""
+
+    fitted: ProbabilityMap
+    users: bool
+    segments: bool
+
+    @classmethod
+    def of(cls, fitted: ProbabilityMap) -> _Asked:
+        """See whose maps it has, also those of a chain."""
+        links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
+        whose = {link.answers_for for link in links}
+        return cls(fitted, "user" in whose, "segment" in whose)
+
+    def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
+        """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
+        left = iter(others)
+        users, segments = (next(left) if asked else None for asked in (self.users, self.segments))
+        return self.fitted.probability(scores, users=users, segments=segments)
 
 
 def _add_to_table(
-    fitted: Any, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
+    asked: _Asked, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> int:
-    if options != ApplyOptions(top=options.top):
-        raise SettingError(f"seen and segments belong to a run, got the table {path}; leave them out")
-    names = {"users": columns.user_id, "segments": columns.segment}
-    asked = {name: str(names[name]) for name in _asks_for(fitted)}
-    inputs = [columns.score, *asked.values()]
+    refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
+    inputs = [columns.score, *([columns.user_id] if asked.users else [])]
+    inputs += [str(columns.segment)] if asked.segments else []
     frame = scan_table(path, numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     n_rows = count_rows(frame, path)
-    probability = _asked(fitted, tuple(asked))
-    result, problems = add_column(
-        frame, columns.probability, inputs, probability, counter(progress, "applying", n_rows)
-    )
+    count = counter(progress, "applying", n_rows)
+    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count)
     try:
         write_table(result, output, source=path)
     except (FileError, ValueError):
@@ -123,18 +145,8 @@ def _add_to_table(
     return n_rows
 
 
-def _asked(fitted: Any, asked: tuple[str, ...]) -> Callable[..., FloatArray]:
-    """Probabilities of scores, and of the users or segments that come after them."""
-
-    def probability(scores: Any, *others: Any) -> FloatArray:
-        found: FloatArray = fitted.probability(scores, **dict(zip(asked, others, strict=True)))
-        return found
-
-    return probability
-
-
 def _list_run(
-    fitted: Any, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
+    asked: _Asked, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> int:
     """Write the best unseen items of every user with their probabilities; returns the number of rows."""
     if options.top < 1:
@@ -142,16 +154,15 @@ def _list_run(
     run = open_run(path)
     seen = union([warned_log(run, log, columns) for log in options.seen]) if options.seen else run.seen()
     segments = None if options.segments is None else _segments(options.segments, columns)
-    n_users, done = run.source.n_users, 0
-    probability = _asked(fitted, _asks_for(fitted))
+    n_users = run.source.n_users
+    count = counter(progress, "applying", n_users)
     tables: list[pl.DataFrame] = []
     for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
-        asked = {"users": table["user_id"], "segments": _segments_of(table, segments)}
-        others = [asked[name].to_numpy() for name in _asks_for(fitted)]
-        found = probability(table["score"].to_numpy(), *others) if table.height else np.empty(0)
+        others = [table["user_id"].to_numpy()] if asked.users else []
+        others += [_segments_of(table, segments).to_numpy()] if asked.segments else []
+        found = asked.probability(table["score"].to_numpy(), *others) if table.height else np.empty(0)
         tables.append(table.with_columns(pl.Series(columns.probability, found)))
-        done += n_block
-        progress("applying", done, n_users)
+        count(n_block)
     whole = pl.concat(tables)
     write_table(whole, output)
     return whole.height
@@ -159,11 +170,11 @@ def _list_run(
 
 def _segments(path: Path, columns: Columns) -> pl.DataFrame:
     """The segment of each user, item or pair."""
-    table = read_columns(path, columns, [str(columns.segment)] if columns.segment else [])
+    table = read_columns(path, columns, ["segment"])
     keys = [name for name in ("user_id", "item_id") if name in table.columns]
-    if columns.segment is None or not keys:
-        raise ColumnError(f"{path} must have user_id, item_id or both, and the segment column; it has {table.columns}")
-    return table.select(*keys, segment=pl.col(columns.segment).cast(pl.String)).unique(keys, keep="first")
+    if not keys:
+        raise ColumnError(f"{path} must have user_id, item_id or both; it has {', '.join(table.columns)}")
+    return table.select(*keys, pl.col("segment").cast(pl.String)).unique(keys, keep="first")
 
 
 def _segments_of(table: pl.DataFrame, segments: pl.DataFrame | None) -> pl.Series:

@@ -12,25 +12,29 @@ from typing import Annotated, Any, Literal
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._registry import find, names
 from sureness._types import AnyArray, Estimand, Risk
 from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import choose_calibrator, cross_validate
+from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.columns import Columns
+from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table, stream_pairs
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics.intervals import Interval
-from sureness.models.runs import load_run as open_run
+from sureness.pipeline.runs import Run, open_run
 from sureness.propensity.models import PopularityPropensity
 from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
 from sureness.workflows.options import OneOf
 from sureness.workflows.plain import plain
 
+PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 AUTO = ("platt", "beta", "gaussian", "gamma", "isotonic")
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
@@ -43,7 +47,9 @@ class FitOptions:
     """How a calibrator is fitted, and what is known about the pairs."""
 
     method: Annotated[
-        str, "Calibration method; auto compares several by cross-fitting.", OneOf(("calibrator",), others=("auto",))
+        str,
+        "Calibration method; auto compares several by cross-fitting, per-user fits maps of the users of a run.",
+        OneOf(("calibrator",), others=("auto", *PER_USER)),
     ] = "gaussian"
     risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
     estimand: Annotated[Estimand | None, "What the probability is of; preference if there are propensities."] = None
@@ -75,7 +81,7 @@ class FitResult:
 
     data: Path
     output: Path | None
-    calibrator: Any
+    calibrator: ProbabilityMap
     n_pairs: int
     out_of_fold: Mapping[str, Interval] | None  # None: not judged
     chosen_because: str | None = None  # where methods were compared
@@ -85,6 +91,11 @@ class FitResult:
     def parameters(self) -> dict[str, float] | None:
         """The parameters under the names of the literature; None for a calibrator that has none."""
         return getattr(getattr(self.calibrator, "base_", self.calibrator), "natural_parameters_", None)
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of the pairs; None for maps of users."""
+        return getattr(self.calibrator, "score_range_", None)
 
     @property
     def own_shares(self) -> dict[str, float] | None:
@@ -102,11 +113,10 @@ class FitResult:
                 for name, each in self.out_of_fold.items()
             }
         found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_}
-        found["score_range"] = self.calibrator.score_range_
-        if self.parameters is not None:
-            found["parameters"] = self.parameters
+        found |= {} if self.score_range is None else {"score_range": self.score_range}
+        found |= {} if self.parameters is None else {"parameters": self.parameters}
         if self.own_shares is not None:
-            found |= {"strength": self.calibrator.strength_, "segments": self.own_shares}
+            found |= {"strength": getattr(self.calibrator, "strength_", None), "segments": self.own_shares}
         return plain(found)  # type: ignore[no-any-return]
 
 
@@ -152,11 +162,13 @@ def fit(
     """
     place, target = Path(data), None if output is None else Path(output)
     options, columns = options or FitOptions(), columns or Columns()
-    if options.method == "auto" and columns.segment is not None:
-        raise SettingError("method auto compares maps for all pairs; name a method to fit segments")
+    if columns.segment is not None and options.method in ("auto", *PER_USER):
+        raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
+    if options.method in PER_USER:
+        return _fit_users(place, options, columns, target, progress)
     pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)
     chosen_because = comparison = None
-    calibrator: Any
+    calibrator: ProbabilityMap
     if options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
         choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
@@ -172,6 +184,32 @@ def fit(
         data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
         chosen_because=chosen_because, comparison=comparison,
     )  # fmt: skip
+
+
+def _fit_users(path: Path, options: FitOptions, columns: Columns, output: Path | None, progress: Progress) -> FitResult:
+    """One map per user of a run, fitted to its best candidates."""
+    if not is_saved(path):
+        raise SettingError(f"{options.method} is fitted to a run, got the table {path}; give a run, or another method")
+    usual = FitOptions(method=options.method, held_out=options.held_out, train=options.train)
+    given = [name for name, value in vars(options).items() if value != getattr(usual, name)]
+    if given:
+        raise SettingError(f"{given[0]} has no meaning for {options.method}; leave it out")
+    run, held_out, train = _labelled_run(path, options, columns)
+    fitted: ProbabilityMap = find("map", options.method)()
+    fitted.fit_source(run.source, held_out, seen=train, progress=progress)
+    if output is not None:
+        fitted.save(output)
+    n_pairs = run.source.n_users * run.source.n_items - (0 if train is None else len(train))
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=None)
+
+
+def _labelled_run(path: Path, options: FitOptions, columns: Columns) -> tuple[Run, Interactions, Interactions | None]:
+    """A run, the held-out pairs that label its candidates, and the log it was trained on."""
+    run = open_run(path)
+    held_out = run.validation if options.held_out is None else warned_log(run, options.held_out, columns)
+    if held_out is None:
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+    return run, held_out, run.train if options.train is None else warned_log(run, options.train, columns)
 
 
 def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
@@ -202,11 +240,7 @@ def _pairs_of_run(path: Path, options: FitOptions, columns: Columns, progress: P
     refuse_given(options, _OF_TABLES, f"belongs to a table, got the run {path}")
     if columns.segment is not None:
         raise SettingError("segments are a column of a table; write one with `sureness apply` first")
-    run = open_run(path)
-    held_out = run.validation if options.held_out is None else warned_log(run, options.held_out, columns)
-    train = run.train if options.train is None else warned_log(run, options.train, columns)
-    if held_out is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+    run, held_out, train = _labelled_run(path, options, columns)
     propensity = None
     if options.popularity_propensity:
         if train is None:
@@ -243,9 +277,9 @@ def _anchor(path: Path | None, columns: Columns) -> ScoredPairs | None:
         return pairs_of_table(frame.select("score", "label").collect())
 
 
-def _out_of_fold(calibrator: Any, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+def _out_of_fold(calibrator: ProbabilityMap, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
     """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
-    if pairs.segments is not None or pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
+    if not isinstance(calibrator, Calibrator) or pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
         return None  # with relative propensities, the level is not that of the labels
     metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
     try:

@@ -15,7 +15,7 @@ from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import OutputError, SettingError, SurenessWarning
-from sureness.models.runs import Run
+from sureness.pipeline.runs import Run
 from sureness.sources.base import id_maps
 
 OF_PAIRS = ("user_id", "item_id", "domain")

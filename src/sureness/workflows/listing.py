@@ -20,11 +20,10 @@ from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
-from sureness.models.runs import Run
-from sureness.models.runs import load_run as open_run
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.pipeline.runs import Run, open_run
 from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.inputs import warned_log
 from sureness.workflows.options import Usually

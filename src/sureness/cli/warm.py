@@ -1,0 +1,27 @@
+"""sureness warm: compile all kernels now, for images and first requests."""
+
+from __future__ import annotations
+
+from sureness.cli._console import present, say, shown_progress
+from sureness.cli._options import Json
+from sureness.workflows.warming import WarmResult, warm
+
+
+def warm_kernels(json: Json = False) -> None:
+    """Compile all numerical kernels into the cache, by running every job once on tiny data.
+
+    Do this when an image is built, so that the first real call does not wait for the compiler. NUMBA_CACHE_DIR says
+    where the cache is; it must be the same when the image runs.
+    """
+    with shown_progress(json) as progress:
+        result = warm(progress=progress)
+    present(result, json, _show)
+
+
+def _show(result: WarmResult) -> None:
+    say(f"{result.n_kernels - result.n_cold} of {result.n_kernels} kernels are ready, in {result.seconds:.0f} s")
+    if not result.trained:
+        say("without torch, those of training were left out; install it with: pip install 'sureness[models]'")
+
+
+COMMAND = warm_kernels

@@ -1,0 +1,73 @@
+"""Where training writes: one file at the end, and a folder of checkpoints beside it until then."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sureness.artefacts.files import sweep
+from sureness.artefacts.records import read_record, write_record
+from sureness.artefacts.saving import check_ending
+from sureness.errors import CheckpointError, OutputError
+
+_KIND = "start-of-training"
+_START = "start.json"
+
+
+def check_run_name(path: Path) -> None:
+    """Refuse a name that no run can have, or a place that cannot be written to, before training and not after it."""
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file, such as {path}.sureness")
+    check_ending(path, "file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The folder ``run.sureness.checkpoints`` beside an output; it goes away once the output is there."""
+
+    output: Path
+    names: tuple[str, ...]  # of the files that may be in it
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return self.output.with_name(f"{self.output.name}.checkpoints")
+
+    def path(self, name: str) -> Path:
+        """The file of a checkpoint; its folder is made when it is first written."""
+        assert name in self.names, name
+        return self.folder / name
+
+    def begin(self, start: Mapping[str, Any]) -> bool:
+        """Note what this training starts from; returns whether it resumes one that was interrupted.
+
+        Checkpoints of another start are refused.
+        """
+        place = self.folder / _START
+        if not place.exists():
+            write_record(place, _KIND, {"start": dict(start)})
+            return False
+        if read_record(place, _KIND)["start"] != start:
+            raise CheckpointError(
+                f"{self.folder} belongs to a command with another teacher, student or start; remove it to start over, "
+                "or give another output"
+            )
+        return True
+
+    def clear(self) -> None:
+        """Remove the checkpoints, what killed writers left of them, and the folder if nothing else is in it."""
+        for name in (*self.names, _START):
+            sweep(self.folder / name)
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()

@@ -1,0 +1,118 @@
+"""Judge how well a run ranks: one rule for the metrics, wherever a run is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Annotated
+
+from sureness._progress import Progress, silent
+from sureness.artefacts.packed import JSON
+from sureness.data.columns import Columns
+from sureness.data.filtering import rated_above
+from sureness.data.interactions import union
+from sureness.data.tables import write_table
+from sureness.errors import EmptyError, SettingError
+from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_ranking, evaluate_within
+from sureness.pipeline.runs import Run, open_run
+from sureness.workflows.inputs import check_table_name, known_log
+from sureness.workflows.plain import plain
+
+WITHIN = ("ndcg@1", "ndcg@3", "ndcg@5", "recall@1", "recall@3", "recall@5")
+LEAVE_ONE_OUT = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions:
+    """What a run is judged by."""
+
+    test: Annotated[Path | None, "Log to judge by, in place of the run's own test."] = None
+    seen: Annotated[tuple[Path, ...], "Log of items not shown again, in place of the run's; may repeat."] = ()
+    metric: Annotated[tuple[str, ...], "Such as ndcg@20, hit@10, recall@50; may repeat."] = ()
+    per_user: Annotated[Path | None, "Write the metrics of every user to this table."] = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvaluateResult:
+    """How high the test items of each user are ranked."""
+
+    run: Path
+    quality: RankingQuality
+    notes: tuple[str, ...]
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found = {"run": self.run, "users": self.quality.n_users, "notes": self.notes, **self.quality.means}
+        return plain(found)  # type: ignore[no-any-return]
+
+
+def usual_metrics(run: Run) -> tuple[str, ...]:
+    """The metrics that fit the split of a run.
+
+    Within the shown items where each has a rating; hits and NDCG at 50 and 100 where each user has one test item;
+    otherwise those of `evaluate_ranking`.
+    """
+    if run.about.get("protocol") == "preference":
+        return WITHIN
+    return LEAVE_ONE_OUT if run.test is not None and run.test.user_degree.max() == 1 else METRICS
+
+
+def judge(run: Run, metrics: Sequence[str] = (), *, progress: Progress = silent) -> RankingQuality:
+    """Judge a run by its test part: full ranking, or within the shown items where each of them has a rating.
+
+    Parameters
+    ----------
+    run : Run
+    metrics : sequence of str
+        By default those of `usual_metrics`.
+    progress : Progress
+    """
+    if run.test is None:
+        raise EmptyError("there is no test part to judge by; give a log with test")
+    chosen = tuple(metrics) or usual_metrics(run)
+    if run.about.get("protocol") != "preference":
+        return evaluate_ranking(run.source, run.test, seen=run.seen(), metrics=chosen, progress=progress)
+    threshold = run.about.get("positive_above")
+    if not isinstance(threshold, int | float):
+        raise SettingError("the run does not say above which rating a pair is relevant; train it again")
+    return evaluate_within(run.source, run.test, rated_above(run.test, threshold), metrics=chosen)
+
+
+def evaluate(
+    run: str | PathLike[str],
+    options: EvaluateOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> EvaluateResult:
+    """Rank all unseen items for every user of the test of a saved run, and see how high the right ones come.
+
+    Parameters
+    ----------
+    run : path
+        A run, or a saved model or source with a test log in the options.
+    options : EvaluateOptions, optional
+    columns : Columns, optional
+        Of the logs.
+    progress : Progress
+    """
+    options, columns = options or EvaluateOptions(), columns or Columns()
+    if options.per_user is not None:
+        check_table_name(options.per_user)
+    opened, notes = open_run(run), list[str]()
+    if options.test is not None:
+        test = known_log(opened, options.test, columns)
+        opened = replace(opened, test=test, about={})
+        notes += test.notes
+    if options.seen:
+        if opened.about.get("protocol") == "preference":
+            raise SettingError(f"{run} is judged within the shown items, so seen has no meaning; leave it out")
+        logs = [known_log(opened, path, columns) for path in options.seen]
+        opened = replace(opened, train=union(logs), validation=None)
+        notes += [f"{path}: {note}" for path, log in zip(options.seen, logs, strict=True) for note in log.notes]
+    quality = judge(opened, options.metric, progress=progress)
+    if options.per_user is not None:
+        write_table(quality.per_user, options.per_user)
+    return EvaluateResult(run=Path(run), quality=quality, notes=tuple(notes))

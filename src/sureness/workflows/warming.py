@@ -1,0 +1,136 @@
+"""Compile all numerical kernels into numba's cache, so that later processes start without compiling."""
+
+from __future__ import annotations
+
+import pkgutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import sureness
+from sureness._progress import Progress, silent
+from sureness._registry import names
+from sureness.artefacts.packed import JSON
+from sureness.errors import SurenessWarning
+from sureness.pipeline.runs import Run
+from sureness.sources.svd import svd_source
+from sureness.workflows.allocating import AllocateOptions, allocate
+from sureness.workflows.applying import apply
+from sureness.workflows.cutting import PageOptions, cut_run, cut_table
+from sureness.workflows.fitting import FitOptions, fit
+from sureness.workflows.listing import CalibrationOptions, ListOptions
+from sureness.workflows.logs import LogOptions, split_log
+from sureness.workflows.simulating import WorldOptions, write_world
+
+_KERNELS = "_kernels"  # how the modules of kernels end
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmResult:
+    """What was compiled."""
+
+    n_kernels: int
+    n_cold: int  # kernels that no job has used, which compile when they are first needed
+    seconds: float
+    trained: bool  # False without torch: the kernels of training are not needed then
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        return {"kernels": self.n_kernels, "cold": self.n_cold, "seconds": self.seconds, "trained": self.trained}
+
+
+def warm(*, progress: Progress = silent) -> WarmResult:
+    """Run every job on tiny data once, which compiles its kernels; numba caches them for later processes."""
+    start = time.perf_counter()
+    trained = find_spec("torch") is not None
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SurenessWarning)  # tiny data deserve many a note
+        jobs = _jobs(Path(folder), trained=trained)
+        for done, job in enumerate(jobs, start=1):
+            progress(job, done, _N_JOBS)
+    kernels = list(compiled_kernels())
+    cold = [kernel for kernel in kernels if not _used(kernel)]
+    seconds = time.perf_counter() - start
+    return WarmResult(n_kernels=len(kernels), n_cold=len(cold), seconds=seconds, trained=trained)
+
+
+def compiled_kernels() -> Iterator[Any]:
+    """Every kernel of the package, as numba holds it."""
+    for found in pkgutil.walk_packages(sureness.__path__, "sureness."):
+        if found.name.endswith(_KERNELS):
+            module = import_module(found.name)
+            for value in vars(module).values():
+                if hasattr(value, "py_func") and value.py_func.__module__ == found.name:
+                    yield value
+
+
+def _used(kernel: Any) -> bool:
+    """Whether it was compiled, or loaded from the cache, in this process."""
+    return bool(kernel.signatures)
+
+
+_N_JOBS = 8  # as many as `_jobs` yields
+
+
+def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
+    """Run one job after the other; yields the name of each when it is done."""
+    write_world(folder, WorldOptions(users=60, items=30, domains=2, factors=3))
+    yield "simulate"
+    candidates, lists = folder / "candidates.parquet", folder / "lists.parquet"
+    for method in names("calibrator"):
+        known = FitOptions(method=method, held_out_share=0.1, training_pairs="left_out")
+        fit(candidates, known, output=folder / "map.json")
+    yield "fit"
+    apply(folder / "map.json", candidates, folder / "probabilities.parquet")
+    yield "apply"
+    for utility in names("utility"):
+        cut_table(folder / "probabilities.parquet", lists, ListOptions(utility=utility, max_size=10))
+    yield "list-size"
+    for options in (AllocateOptions(slots=4), AllocateOptions(budget=50.0)):
+        allocate(folder / "probabilities.parquet", lists, options)
+    yield "allocate"
+    log = str(folder / "train.parquet")
+    run = folder / "run.sureness"
+    _save_run(log, run)
+    for map_ in ("per-user-platt", "per-user-gaussian", "per-user-gamma", "platt"):
+        of_run = CalibrationOptions(calibrate=map_)
+        cut_run(run, lists, ListOptions(max_size=10), of_run, PageOptions(save=folder / "saved.sureness"))
+    yield "recommend"
+    if trained:
+        _train(log, folder)
+    yield "train"
+    if trained:
+        _distill(log, folder)
+    yield "distill"
+
+
+def _save_run(log: str, path: Path) -> None:
+    split = split_log(log, LogOptions()).split
+    Run(svd_source(split.train, n_factors=3), **split.parts, about={"protocol": "ratio"}).save(path)
+
+
+def _train(log: str, folder: Path) -> None:
+    from sureness.workflows.training import TrainOptions, train
+
+    for model in names("model"):
+        options = TrainOptions(model=model, factors=4, settings=("epochs=2", "validate_every=1"))
+        train(log, folder / "trained.sureness", options)
+
+
+def _distill(log: str, folder: Path) -> None:
+    from sureness.distillation.methods import METHODS
+    from sureness.workflows.distilling import DistillOptions, distill
+
+    short = ("epochs=2", "validate_every=1")
+    for method in METHODS:
+        options = DistillOptions(
+            teacher="bpr:4", student="bpr:2", method=method, teacher_set=short, student_set=short,
+            settings=("epochs=2",),
+        )  # fmt: skip
+        distill(log, folder / "distilled.sureness", options)

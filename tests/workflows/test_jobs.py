@@ -1,0 +1,191 @@
+"""The jobs called from Python: frozen results, plain forms that are JSON, and nothing printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+from sureness import workflows
+from sureness.artefacts import load
+from sureness.calibration.per_user import PerUserPlatt
+from sureness.data.columns import Columns
+from sureness.data.interactions import Interactions
+from sureness.data.simulator import SimulatorSettings, simulate
+from sureness.data.splitting import by_ratio, leave_one_out
+from sureness.errors import EmptyError, OutputError, SettingError
+from sureness.pipeline.runs import Run
+from sureness.sources.svd import svd_source
+from tests.conftest import draw_pairs
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Tables, a run without torch, and maps of its users."""
+    folder = tmp_path_factory.mktemp("jobs")
+    scores, labels = draw_pairs(2_000)
+    table = {"user_id": np.arange(2_000) // 8, "item_id": np.arange(2_000) % 50, "score": scores, "label": labels}
+    kind = np.where(np.arange(2_000) % 2, "books", "films")
+    pl.DataFrame({**table, "kind": kind}).write_parquet(folder / "pairs.parquet")
+    world = simulate(SimulatorSettings(n_users=120, n_items=40, preference_rate=0.3, seed=3))
+    log = Interactions.from_matrix((world.train + world.held_out).tocsr())
+    log.table().write_csv(folder / "log.csv")
+    split = by_ratio(log, (0.6, 0.2, 0.2), seed=0)
+    source = svd_source(split.train, n_factors=4)
+    Run(source, **split.parts, about={"protocol": "ratio"}).save(folder / "run.sureness")
+    PerUserPlatt().fit(source, split.validation, seen=split.train).save(folder / "maps.sureness")
+    workflows.fit(folder / "pairs.parquet", output=folder / "map.json")
+    workflows.apply(folder / "map.json", folder / "pairs.parquet", folder / "unsorted.parquet")
+    ordered = ["user_id", "probability"]
+    pl.read_parquet(folder / "unsorted.parquet").sort(ordered, descending=[False, True]).write_parquet(
+        folder / "p.parquet"
+    )
+    by_kind = Columns(segment="kind")
+    workflows.fit(folder / "pairs.parquet", columns=by_kind, output=folder / "segments.json")
+    return folder
+
+
+JOBS = {
+    "fit": lambda folder, out: workflows.fit(folder / "pairs.parquet", output=out / "map.json"),
+    "fit auto": lambda folder, out: workflows.fit(folder / "pairs.parquet", workflows.FitOptions(method="auto")),
+    "fit run": lambda folder, out: workflows.fit(folder / "run.sureness", workflows.FitOptions(method="platt")),
+    "apply": lambda folder, out: workflows.apply(folder / "map.json", folder / "pairs.parquet", out / "p.csv"),
+    "apply run": lambda folder, out: workflows.apply(folder / "map.json", folder / "run.sureness", out / "p.csv"),
+    "cut table": lambda folder, out: workflows.cut_table(
+        folder / "p.parquet", out / "lists.csv", workflows.ListOptions(utility="dcg")
+    ),
+    "cut run": lambda folder, out: workflows.cut_run(folder / "run.sureness", out / "lists.csv"),
+    "allocate": lambda folder, out: workflows.allocate(
+        folder / "p.parquet", out / "sizes.csv", workflows.AllocateOptions(budget=float("inf"))
+    ),
+    "evaluate": lambda folder, out: workflows.evaluate(folder / "run.sureness"),
+    "report": lambda folder, out: workflows.report(folder / "pairs.parquet", [folder / "map.json"], out / "page.html"),
+    "simulate": lambda folder, out: workflows.write_world(out, workflows.WorldOptions(users=60, items=30)),
+    "describe": lambda folder, out: workflows.describe(str(folder / "log.csv")),
+    "list": lambda folder, out: workflows.list_datasets(),
+    "train": lambda folder, out: workflows.train(
+        str(folder / "log.csv"), out / "run.sureness", workflows.TrainOptions(factors=2, settings=("epochs=2",))
+    ),
+    "distill": lambda folder, out: workflows.distill(
+        str(folder / "log.csv"),
+        out / "both.sureness",
+        workflows.DistillOptions(
+            teacher="bpr:4", student="bpr:2", teacher_set=("epochs=2",), student_set=("epochs=2",),
+            settings=("epochs=2",),
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_results_are_frozen_and_plain_and_nothing_is_printed(folder, tmp_path, capsys, job):
+    result = JOBS[job](folder, tmp_path)
+    assert capsys.readouterr() == ("", "")
+    content = result.plain()
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    with pytest.raises(FrozenInstanceError):
+        setattr(result, fields(result)[0].name, None)
+
+
+def test_progress_is_reported_to_the_caller(folder, tmp_path):
+    steps = []
+    workflows.fit(folder / "run.sureness", progress=lambda *told: steps.append(told))
+    assert steps[-1][1] == steps[-1][2] > 0
+    workflows.apply(
+        folder / "map.json", folder / "pairs.parquet", tmp_path / "p.csv", progress=lambda *t: steps.append(t)
+    )
+    assert steps[-1] == ("applying", 2_000, 2_000)
+
+
+# --- every map in apply ----------------------------------------------------------------------------------------------
+
+
+def test_maps_of_users_are_applied_to_a_table(folder, tmp_path):
+    table = pl.DataFrame({"who": [3, 3, 7, 99_999], "score": [0.1, 0.9, 0.5, 0.5]})
+    table.write_parquet(tmp_path / "t.parquet")
+    workflows.apply(
+        folder / "maps.sureness", tmp_path / "t.parquet", tmp_path / "o.parquet", columns=Columns(user_id="who")
+    )
+    maps = load(folder / "maps.sureness")
+    expected = maps.probability(table["score"].to_numpy(), users=table["who"].to_numpy())
+    assert_allclose(pl.read_parquet(tmp_path / "o.parquet")["probability"], expected)
+    assert expected[3] == maps.probability([0.5], users=[88_888])[0]  # users it does not know get the map for all
+
+
+def test_maps_of_users_are_applied_to_a_run(folder, tmp_path):
+    options = workflows.ApplyOptions(top=5)
+    result = workflows.apply(folder / "maps.sureness", folder / "run.sureness", tmp_path / "o.parquet", options)
+    lists = pl.read_parquet(tmp_path / "o.parquet")
+    assert result.n_pairs == lists.height > 500
+    maps = load(folder / "maps.sureness")
+    expected = maps.probability(lists["score"].to_numpy(), users=lists["user_id"].to_numpy())
+    assert_allclose(lists["probability"], expected)
+
+
+def test_maps_of_segments_are_applied_to_tables_and_runs(folder, tmp_path):
+    segments, run, kinds = folder / "segments.json", folder / "run.sureness", Columns(segment="kind")
+    pairs = pl.read_parquet(folder / "pairs.parquet")
+    workflows.apply(segments, folder / "pairs.parquet", tmp_path / "t.parquet", columns=kinds)
+    maps = load(segments)
+    expected = maps.probability(pairs["score"].to_numpy(), segments=pairs["kind"].to_numpy())
+    assert_allclose(pl.read_parquet(tmp_path / "t.parquet")["probability"], expected)
+    pl.DataFrame({"item_id": [1, 2, 3], "kind": ["books", "films", "films"]}).write_csv(tmp_path / "items.csv")
+    options = workflows.ApplyOptions(segments=tmp_path / "items.csv")
+    workflows.apply(segments, run, tmp_path / "o.parquet", options, columns=kinds)
+    lists = pl.read_parquet(tmp_path / "o.parquet")
+    named = lists["item_id"].replace_strict({1: "books", 2: "films", 3: "films"}, default="none")
+    assert_allclose(
+        lists["probability"], maps.probability(lists["score"].to_numpy(), segments=named.to_numpy()), rtol=1e-6
+    )
+
+
+def test_a_column_of_segments_and_maps_of_segments_belong_together(folder, tmp_path):
+    for calibrator, columns in (("segments.json", Columns()), ("map.json", Columns(segment="kind"))):
+        with pytest.raises(SettingError):
+            workflows.apply(folder / calibrator, folder / "pairs.parquet", tmp_path / "o.csv", columns=columns)
+
+
+# --- one rule for metrics --------------------------------------------------------------------------------------------
+
+
+def test_the_metrics_follow_the_split():
+    log = Interactions.from_matrix(simulate(SimulatorSettings(n_users=60, n_items=30, exposure_rate=0.4, seed=1)).train)
+    source = svd_source(log, n_factors=2)
+    ratio, last = (Run(source, **split.parts) for split in (by_ratio(log, seed=0), leave_one_out(log, seed=0)))
+    assert workflows.usual_metrics(ratio) == ("hit@50", "ndcg@50", "recall@50")
+    assert workflows.usual_metrics(last) == ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
+    assert tuple(workflows.judge(last).means) == workflows.usual_metrics(last)
+    shown = Run(source, test=ratio.test, about={"protocol": "preference"})
+    assert workflows.usual_metrics(shown)[0] == "ndcg@1"
+    with pytest.raises(SettingError, match="rating"):
+        workflows.judge(shown)
+    with pytest.raises(EmptyError):
+        workflows.judge(Run(source))
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+def test_an_output_that_is_the_input_is_refused(folder):
+    with pytest.raises(OutputError):
+        workflows.apply(folder / "map.json", folder / "pairs.parquet", folder / "pairs.parquet")
+    with pytest.raises(OutputError):
+        workflows.cut_table(folder / "p.parquet", folder / "p.parquet")
+    with pytest.raises(OutputError):
+        workflows.allocate(folder / "p.parquet", folder / "p.parquet", workflows.AllocateOptions(budget=3.0))
+
+
+def test_options_of_runs_and_tables_are_told_apart(folder, tmp_path):
+    for data, options in {
+        "pairs.parquet": workflows.FitOptions(popularity_propensity=True),
+        "run.sureness": workflows.FitOptions(relative_propensity=True),
+    }.items():
+        with pytest.raises(SettingError, match="propensity"):
+            workflows.fit(folder / data, options)
+    with pytest.raises(SettingError, match="segments"):
+        options = workflows.ApplyOptions(segments=tmp_path / "x.csv")
+        workflows.apply(folder / "map.json", folder / "pairs.parquet", tmp_path / "o.csv", options)
