@@ -19,7 +19,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DamagedError, DataError, EmptyError, NotFittedError
 from sureness.models.configured import Configured
 from sureness.models.needs import need_torch
-from sureness.models.settings import Space
+from sureness.models.settings import Setting, Space
 from sureness.models.state import HISTORY, TrainingState
 from sureness.sources.base import ScoreSource
 
@@ -69,13 +69,13 @@ class Recommender(Configured, Savable):
         """The name under which it is registered, such as "bpr"."""
         return name_of("model", type(self)) or type(self).__name__.lower()
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **settings: Setting) -> Self:
         """Change settings; what was learned stays until the next fit. A new `device` moves a fitted network."""
         moved = self._network is not None and settings.get("device", self.device) != self.device
         if moved:
             from sureness.models.networks.network import check_device
 
-            check_device(settings["device"])  # before anything is changed
+            check_device(str(settings["device"]))  # before anything is changed
         super().set_params(**settings)
         if moved:
             self.source_ = self.network_.to(self.device).source(self.users, self.items)

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, Self
 
 from sureness._settings import Configurable
-from sureness.models.settings import Settings, check_names
+from sureness.models.settings import Setting, Settings, check_names
 
 
 class Configured(Configurable, Settings):
@@ -33,7 +33,7 @@ class Configured(Configurable, Settings):
         """Its settings as a frozen object."""
         return self.settings_type()(**self.get_params())
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **settings: Setting) -> Self:
         """Change settings; what was learned stays until the next fit."""
         known = self.get_params()
         check_names(type(self).__name__, list(known), settings)
