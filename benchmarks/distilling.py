@@ -15,9 +15,7 @@ from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
 from sureness.data import Interactions, SimulatorSettings, simulate
-from sureness.distillation.bidirectional import BidirectionalDistillation
-from sureness.distillation.sampling import SCHEMES, weight_table
-from sureness.distillation.settings import DistillationSettings
+from sureness.distillation import SCHEMES, BidirectionalDistillation, DistillationSettings, weight_table
 from sureness.evaluation import blocks_of
 from sureness.models import BPR
 from sureness.numerics import draw_by_ranks, product_ranks

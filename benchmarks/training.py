@@ -15,8 +15,7 @@ from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, Runs, growth, one_thread, per_epoch, python, ratio, take_turns, timed
 from sureness.data import Interactions, Split
 from sureness.evaluation import evaluate_ranking
-from sureness.models import make_recommender
-from sureness.models.networks.training import Trainer
+from sureness.models import Trainer, make_recommender
 
 _N_FACTORS = 64
 _N_EPOCHS = 3  # timed together, where an epoch is short

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,20 @@ def _is_anothers(name: str, package: str) -> bool:
     return any(map(is_private, parts))
 
 
+def deep_imports(file: Path) -> list[str]:
+    """Names that are taken from a module of the library although its package could give them."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("sureness."):
+            package = ".".join(node.module.split(".")[:2])
+            public = set(getattr(import_module(package), "__all__", ()))
+            if package != "sureness.errors":
+                found += [
+                    f"{node.module}.{a.name}" for a in node.names if node.module != package or a.name not in public
+                ]
+    return found
+
+
 def _reached_for(tree: ast.AST, own: set[str]) -> list[str]:
     """Private attributes of objects that nobody in the package defines."""
     return [
@@ -94,6 +109,12 @@ def _names_of(node: ast.AST) -> list[str]:
         case ast.Constant(value=str(name)):  # setattr and __slots__
             return [name]
     return []
+
+
+@pytest.mark.parametrize("package", OUTSIDE)
+def test_those_outside_take_public_names_from_the_packages(package):
+    files = {str(file.relative_to(ROOT)): deep_imports(file) for file in packages()[package]}
+    assert not {file: names for file, names in files.items() if names}, "publish them in their package's __init__.py"
 
 
 @pytest.mark.parametrize("package", packages())

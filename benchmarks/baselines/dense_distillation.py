@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sureness.data import Interactions
-from sureness.distillation.settings import Direction, DistillationSettings
+from sureness.distillation import Direction, DistillationSettings
 
 STAGES = ("scores", "ranks", "draws", "steps")
 

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 import polars as pl
 
-from sureness.distillation.methods import distillation_method
+from sureness.distillation import distillation_method
 from sureness_reproduction.distillation.works import METRICS, ROLES
 
 USERS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sureness.distillation.methods import distillation_method
+from sureness.distillation import distillation_method
 from sureness.models import make_recommender
 from sureness_reproduction.distillation.declared import (
     BASES,

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "factors": ["FactorRecommender"],
         "lightgcn": ["LightGCN", "LightGCNSettings"],
         "needs": ["need_torch"],
+        "networks.training": ["Trainer"],
         "neumf": ["NeuMF", "NeuMFSettings"],
         "recommended": ["recommended"],
         "settings": ["Setting", "Settings", "Space"],

@@ -18,6 +18,7 @@ from sureness.models.factors import FactorRecommender as FactorRecommender
 from sureness.models.lightgcn import LightGCN as LightGCN
 from sureness.models.lightgcn import LightGCNSettings as LightGCNSettings
 from sureness.models.needs import need_torch as need_torch
+from sureness.models.networks.training import Trainer as Trainer
 from sureness.models.neumf import NeuMF as NeuMF
 from sureness.models.neumf import NeuMFSettings as NeuMFSettings
 from sureness.models.recommended import recommended as recommended
@@ -50,6 +51,7 @@ __all__ = [
     "Setting",
     "Settings",
     "Space",
+    "Trainer",
     "TrainingState",
     "Tuning",
     "UBPR",

@@ -9,6 +9,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "base": ["CutPolicy"],
         "mt_cut": ["MtCut"],
         "scaling": ["ScoreScale"],
-        "tuning": ["CutTuning", "GRID", "tune_cut"],
+        "tuning": ["CutTuning", "GRID", "cut_type", "tune_cut"],
     },
 )

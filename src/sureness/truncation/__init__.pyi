@@ -5,6 +5,7 @@ from sureness.truncation.mt_cut import MtCut as MtCut
 from sureness.truncation.scaling import ScoreScale as ScoreScale
 from sureness.truncation.tuning import CutTuning as CutTuning
 from sureness.truncation.tuning import GRID as GRID
+from sureness.truncation.tuning import cut_type as cut_type
 from sureness.truncation.tuning import tune_cut as tune_cut
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "GRID",
     "MtCut",
     "ScoreScale",
+    "cut_type",
     "tune_cut",
 ]

@@ -33,7 +33,7 @@ def models_needed(*, grid: list[Settings], seed: int, **about: Unpack[Told]) -> 
 
 def models_of(bench: Workbench, *, grid: list[Settings], seed: int, **about: Unpack[Told]) -> dict[str, Any]:
     """The models that a method made, by their role."""
-    from sureness.distillation.starts import truncated
+    from sureness.distillation import truncated
 
     method = about["method"]
     if method == "alone":

@@ -112,7 +112,7 @@ def alone_cell(role: str, seed: int, *, data: str, start: str, model: str, bases
 
 def _start_of(role: str, seed: int, *, method: str, **about: Any) -> Cell | None:
     """What one of the two models needs before it is distilled: itself, its settings, or nothing."""
-    from sureness.distillation.methods import distillation_method
+    from sureness.distillation import distillation_method
 
     settings = distillation_method(method)
     fixed = not (settings.teacher_learns if role == "teacher" else settings.student_learns)
@@ -130,8 +130,7 @@ def _starts(*, seed: int, **about: Any) -> Iterable[Cell]:
 
 def _trained(bench: Workbench, seed: int, changes: Settings, **about: Any) -> Any:
     """Both models after a method; from the models alone where the start is strong."""
-    from sureness.distillation.bidirectional import BidirectionalDistillation
-    from sureness.distillation.methods import distillation_method
+    from sureness.distillation import BidirectionalDistillation, distillation_method
 
     method = about["method"]
     settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))

@@ -86,7 +86,7 @@ def cut_sizes(
     trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any],
 ) -> Tables:  # fmt: skip
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
-    from sureness.truncation.tuning import cut_type
+    from sureness.truncation import cut_type
 
     settings = dict(schedule)
     if trials > 1:
