@@ -49,6 +49,10 @@ def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(kind, plac
         contents = [result["content"] for result in results if result["after"] == after]
         renamed = [result["call"] for result in results if result["after"] == after].index("replace") + (not after)
         assert contents == ["old"] * renamed + ["new"] * (len(contents) - renamed)
+    calls = [result["call"] for result in results if not result["after"]]
+    renaming = calls.index("replace")
+    assert "fsync" in calls[:renaming], "the content is on the disk before it gets its name"
+    assert "fsync" in calls[renaming:], "and the name after it"
     assert all(result["left"] <= 1 for result in results)
     assert any(result["left"] == 1 for result in results)
     assert all(result["swept"] for result in results), "the next save removes what a killed one left"
