@@ -1,4 +1,4 @@
-"""Ranks of the same items in two models: exact, fair to ties, block by block, and by id."""
+"""Ranks of the same items by two models: exact, with shared ranks for ties, in blocks, matched by id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scipy.stats import chisquare, rankdata
 import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, EmptyError, SettingError
 from sureness.evaluation import common_ids, rank_comparison
 from sureness.evaluation.inference import inference_table, n_parameters
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
@@ -25,7 +25,7 @@ SEEDS = st.integers(0, 10_000)
 
 
 def case(seed, n_users=6, n_items=9):
-    """Two score tables with many ties, a log that was seen and a disjoint test; someone always has a test item."""
+    """Two score tables with many ties, a seen log and a disjoint, non-empty test."""
     rng = np.random.default_rng(seed)
     teacher, student = rng.integers(-2, 3, (2, n_users, n_items)).astype(float)
     kind = rng.random((n_users, n_items))
@@ -34,7 +34,7 @@ def case(seed, n_users=6, n_items=9):
 
 
 def ranks_by_hand(scores, seen, test):
-    """User by user: rank the unseen items alone, equal scores sharing the mean of their places."""
+    """User by user: rank the unseen items alone; equal scores share the mean of their ranks."""
     found = []
     for user in range(len(scores)):
         unseen = np.setdiff1d(np.arange(scores.shape[1]), [] if seen is None else seen.items_of(user))
@@ -47,7 +47,7 @@ def ranks_by_hand(scores, seen, test):
 
 
 @given(SEEDS, st.booleans(), st.integers(1, 60))
-def test_ranks_are_those_of_a_sort_with_ties_in_the_middle(seed, hide, block):
+def test_ranks_equal_those_of_a_sort_with_mean_ranks_for_ties(seed, hide, block):
     teacher, student, seen, test = case(seed)
     seen = seen if hide else None
     with pytest.MonkeyPatch.context() as patch:
@@ -63,7 +63,7 @@ def test_ranks_are_those_of_a_sort_with_ties_in_the_middle(seed, hide, block):
 
 @given(SEEDS)
 @settings(max_examples=40)
-def test_shares_add_up_and_change_sides_with_the_models(seed):
+def test_shares_add_up_and_swap_when_the_models_are_swapped(seed):
     teacher, student, seen, test = case(seed)
     one = compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=seen)
     other = compare_ranks(MatrixSource(student), MatrixSource(teacher), test, seen=seen)
@@ -72,7 +72,7 @@ def test_shares_add_up_and_change_sides_with_the_models(seed):
     assert_allclose(one.student_better + one.equal + other.student_better, 1.0)
 
 
-def test_the_average_is_the_one_of_the_text():
+def test_the_average_difference_is_that_of_the_dissertation():
     rng = np.random.default_rng(0)
     n, m = 50, 40
     teacher, student = rng.normal(size=(2, n, m))
@@ -84,7 +84,7 @@ def test_the_average_is_the_one_of_the_text():
     assert_allclose(found.student_better, np.mean(by_hand[1] < by_hand[0]))
 
 
-def test_rankings_that_have_nothing_to_do_with_each_other_are_a_third_apart():
+def test_independent_rankings_are_a_third_apart():
     rng = np.random.default_rng(1)
     teacher, student = rng.normal(size=(2, 400, 300))
     test = Interactions.from_matrix(rng.random((400, 300)) < 0.05)
@@ -93,13 +93,13 @@ def test_rankings_that_have_nothing_to_do_with_each_other_are_a_third_apart():
     assert abs(found.student_better - 0.5) < 0.03
 
 
-def test_a_model_beside_itself_is_equal_everywhere():
+def test_a_model_compared_with_itself_is_equal_everywhere():
     teacher, _, seen, test = case(3)
     found = compare_ranks(MatrixSource(teacher), MatrixSource(teacher), test, seen=seen)
     assert (found.student_better, found.equal, found.average_difference) == (0.0, 1.0, 0.0)
 
 
-def test_a_model_that_tells_nothing_apart_gets_the_middle():
+def test_a_model_with_equal_scores_gives_the_middle_rank():
     test = Interactions.from_matrix(np.eye(5, 9))
     rising = MatrixSource(np.tile(np.arange(9.0), (5, 1)))
     found = compare_ranks(rising, MatrixSource(np.zeros((5, 9))), test)
@@ -107,20 +107,20 @@ def test_a_model_that_tells_nothing_apart_gets_the_middle():
     assert_array_equal(found.teacher, 9.0 - np.arange(5))
 
 
-def test_what_was_seen_is_left_out_and_counted():
+def test_seen_interactions_are_left_out_and_counted():
     teacher, student, _, test = case(4)
     seen = test.keep(np.arange(len(test)) < 2)
     found = compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=seen)
     assert found.n_left_out == 2
     rest = test.keep(np.arange(len(test)) >= 2)
     assert_array_equal(found.teacher, ranks_by_hand(teacher, seen, rest))
-    with pytest.raises(DataError, match="no test interaction is left to rank; give interactions that were not seen"):
+    with pytest.raises(EmptyError, match="test"):
         compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=test)
 
 
 @given(SEEDS)
 @settings(max_examples=40)
-def test_what_a_model_does_not_know_shares_its_last_places(seed):
+def test_items_unknown_to_a_model_share_its_last_ranks(seed):
     teacher, student, seen, test = case(seed)
     known = np.random.default_rng(seed).random(teacher.shape) < 0.5
     known[0, 0] = True
@@ -134,7 +134,7 @@ def test_what_a_model_does_not_know_shares_its_last_places(seed):
 
 @given(SEEDS)
 @settings(max_examples=40)
-def test_models_of_other_users_and_items_are_compared_on_what_both_know(seed):
+def test_models_of_different_users_and_items_are_compared_on_the_common_ones(seed):
     teacher, student, seen, test = case(seed)
     rng = np.random.default_rng(seed)
     rows = [np.sort(rng.permutation(6)[:5]) for _ in range(2)]
@@ -147,7 +147,7 @@ def test_models_of_other_users_and_items_are_compared_on_what_both_know(seed):
     common = IdMap(pl.Series(users)), IdMap(pl.Series(items))
     left, hidden = test.aligned(*common), seen.aligned(*common)
     if not len(left):
-        with pytest.raises(DataError, match="no test interaction is left to rank"):
+        with pytest.raises(EmptyError, match="test"):
             compare_ranks(large, small, test, seen=seen)
         return
     found = compare_ranks(large, small, test, seen=seen)
@@ -157,7 +157,7 @@ def test_models_of_other_users_and_items_are_compared_on_what_both_know(seed):
     assert found.ranks["item_id"].to_list() == left.table()["item_id"].to_list()
 
 
-def test_a_model_without_names_takes_those_of_the_other():
+def test_a_model_without_ids_takes_those_of_the_other():
     teacher, student, _, _ = case(5)
     users, items = IdMap.of([f"u{n}" for n in range(6)]), IdMap.of([f"i{n}" for n in range(9)])
     named = MatrixSource(teacher, users=users, items=items)
@@ -173,7 +173,7 @@ def test_blocks_bound_the_memory():
     source = FactorSource(
         rng.normal(size=(n_users, 2)).astype(np.float32), rng.normal(size=(n_items, 2)).astype(np.float32)
     )
-    users = np.repeat(np.arange(0, n_users, 40), 30)  # more test items a user than fit in a block
+    users = np.repeat(np.arange(0, n_users, 40), 30)  # more test items per user than fit in a block
     items = np.concatenate([rng.permutation(n_items)[:30] for _ in range(len(users) // 30)])
     test = Interactions.of(users, items).aligned(IdMap.counting(n_users), IdMap.counting(n_items))
     tracemalloc.start()
@@ -199,57 +199,45 @@ def test_the_curve_rises_and_ends_where_the_differences_end():
     assert_array_equal(found.curve(5_000), np.sort(found.difference) / 1_000)
 
 
-def test_progress_counts_the_users(monkeypatch):
+def test_progress_counts_users(monkeypatch):
     teacher, student, seen, test = case(5)
     monkeypatch.setattr(common_ids, "BLOCK_SCORES", 18)
-    told = []
+    reported = []
     compare_ranks(
-        MatrixSource(teacher), MatrixSource(student), test, seen=seen, progress=lambda *step: told.append(step)
+        MatrixSource(teacher), MatrixSource(student), test, seen=seen, progress=lambda *step: reported.append(step)
     )
     n_users = np.count_nonzero(test.user_degree)
-    assert [done for _, done, _ in told] == [*range(2, n_users, 2), n_users]
-    assert {(text, total) for text, _, total in told} == {("comparing ranks", n_users)}
+    assert [done for _, done, _ in reported] == [*range(2, n_users, 2), n_users]
+    assert {(text, total) for text, _, total in reported} == {("comparing ranks", n_users)}
+
+
+def without_common_users():
+    return (MatrixSource(np.zeros((1, 1)), users=IdMap.of([user]), items=IdMap.of([1])) for user in (1, 2))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "kind", "word"),
     [
-        (
-            lambda t, s, log: compare_ranks(t, MatrixSource(np.zeros((6, 8))), log),
-            "must have the same items, got 9 and 8",
-        ),
-        (lambda t, s, log: compare_ranks(t, s, log.matrix), "test must be Interactions, got csr_matrix"),
-        (
-            lambda t, s, log: compare_ranks(t, s, Interactions.from_matrix(np.eye(2))),
-            r"test must have the shape of the source, \(6, 9\), got \(2, 2\)",
-        ),
-        (
-            lambda t, s, log: compare_ranks(
-                MatrixSource(np.zeros((1, 1)), users=IdMap.of([1]), items=IdMap.of([1])),
-                MatrixSource(np.zeros((1, 1)), users=IdMap.of([2]), items=IdMap.of([1])),
-                log,
-            ),
-            "the two models have no users in common",
-        ),
-        (lambda t, s, log: rank_scatter(t, s, n_points=0), "n_points must be at least 1 and scale above 0, got 0"),
-        (lambda t, s, log: rank_scatter(t, s, scale=0.0), "scale above 0, got 2000 and 0.0"),
-        (
-            lambda t, s, log: rank_scatter(t, s).known_to_other("pupil"),
-            "drawn_by must be teacher or student, got 'pupil'",
-        ),
-        (lambda t, s, log: inference_table({}), "at least one model to measure, got none"),
-        (lambda t, s, log: inference_table({"a": t}, repeats=0), "repeats and length must be at least 1, got 0 and 50"),
+        (lambda t, s, log: compare_ranks(t, MatrixSource(np.zeros((6, 8))), log), DataError, "items"),
+        (lambda t, s, log: compare_ranks(t, s, log.matrix), DataError, "csr_matrix"),
+        (lambda t, s, log: compare_ranks(t, s, Interactions.from_matrix(np.eye(2))), DataError, "shape"),
+        (lambda t, s, log: compare_ranks(*without_common_users(), log), DataError, "users"),
+        (lambda t, s, log: rank_scatter(t, s, n_points=0), SettingError, "n_points"),
+        (lambda t, s, log: rank_scatter(t, s, scale=0.0), SettingError, "scale"),
+        (lambda t, s, log: rank_scatter(t, s).known_to_other("nobody"), SettingError, "drawn_by"),
+        (lambda t, s, log: inference_table({}), DataError, "model"),
+        (lambda t, s, log: inference_table({"a": t}, repeats=0), DataError, "repeats"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(wrong, message):
+def test_what_cannot_be_compared_is_refused(wrong, kind, word):
     teacher, student, _, test = case(5)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(kind, match=word):
         wrong(MatrixSource(teacher), MatrixSource(student), test)
 
 
-def test_named_models_refuse_a_matrix_as_well():
+def test_models_with_ids_refuse_a_matrix_as_seen():
     named = MatrixSource(np.zeros((2, 2)), users=IdMap.of(["a", "b"]), items=IdMap.of([1, 2]))
-    with pytest.raises(DataError, match="seen must be Interactions, got ndarray"):
+    with pytest.raises(DataError, match="seen"):
         compare_ranks(named, named, Interactions.of(["a"], [1]), seen=np.eye(2))
 
 
@@ -271,7 +259,7 @@ def test_points_are_unseen_items_with_their_exact_ranks():
 
 
 @pytest.mark.parametrize("drawn_by", ["teacher", "student"])
-def test_chances_fall_with_the_rank_in_the_model_that_is_drawn_from(drawn_by):
+def test_items_are_drawn_less_often_the_lower_their_rank(drawn_by):
     rng = np.random.default_rng(0)
     teacher, student = rng.normal(size=(2, 30, 40))
     found = rank_scatter(MatrixSource(teacher), MatrixSource(student), n_points=20_000, scale=0.1, seed=1)
@@ -288,7 +276,7 @@ def test_the_same_seed_draws_the_same_points():
     assert not first.equals(other)
 
 
-def test_users_who_have_seen_everything_have_no_points():
+def test_users_who_have_seen_every_item_have_no_points():
     models = [MatrixSource(scores) for scores in np.random.default_rng(0).normal(size=(2, 2, 5))]
     seen = Interactions.from_matrix(np.array([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1]]))
     found = rank_scatter(*models, seen=seen, n_points=200)
@@ -298,7 +286,7 @@ def test_users_who_have_seen_everything_have_no_points():
     assert np.isnan(nothing.known_to_other("teacher"))
 
 
-def test_what_the_other_knows_is_counted_in_its_own_ranking():
+def test_known_to_other_counts_ranks_of_the_other_model():
     points = pl.DataFrame(
         {
             "drawn_by": ["teacher"] * 4 + ["student"],
@@ -315,7 +303,7 @@ def test_what_the_other_knows_is_counted_in_its_own_ranking():
 
 
 class Counted:
-    """A source that remembers for how many users it was asked."""
+    """A source that counts the users it has scored."""
 
     n_users, n_items = 7, 5
 
@@ -337,7 +325,7 @@ def test_costs_are_measured_on_all_users():
     assert table["seconds"][0] > 0
 
 
-def test_parameters_are_those_that_were_learned():
+def test_parameters_count_learned_numbers():
     ones = np.ones((4, 3))
     assert n_parameters(FactorSource(ones, ones[:2])) == 18
     assert n_parameters(FactorSource(ones, ones[:2], np.ones(4), np.ones(2))) == 24

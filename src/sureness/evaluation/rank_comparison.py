@@ -1,24 +1,22 @@
-"""Where two models rank the same items: the test interactions, and the items that either would show."""
+"""Ranks of the same items by two models: of test interactions, and of the items that either model would show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.common_ids import CommonIds
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
 from sureness.sources.base import ScoreSource
 
 _ROLES = ("teacher", "student")
 _BLOCK_PAIRS = 4_000_000  # comparisons made at a time
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +31,9 @@ class RankComparison:
     RankComparison(2 interactions: student better 50.0%, equal 50.0%, average rank difference 0.1000)
     """
 
-    ranks: pl.DataFrame  # user_id, item_id, teacher_rank, student_rank; one row a test interaction
+    ranks: pl.DataFrame  # user_id, item_id, teacher_rank, student_rank; one row per test interaction
     n_items: int  # that both models know
-    n_left_out: int = 0  # test interactions that were seen before, or that one of the models does not know
+    n_left_out: int = 0  # test interactions that were seen, or whose user or item one of the models does not know
 
     def __len__(self) -> int:
         return self.ranks.height
@@ -52,7 +50,7 @@ class RankComparison:
 
     @property
     def difference(self) -> FloatArray:
-        """The teacher's rank less the student's; above 0 where the student is better. Shape (n,)."""
+        """The teacher's rank minus the student's; above 0 where the student ranks higher. Shape (n,)."""
         return np.asarray(self.teacher - self.student)
 
     @property
@@ -62,22 +60,22 @@ class RankComparison:
 
     @property
     def equal(self) -> float:
-        """Share that both rank alike."""
+        """Share of the test interactions with the same rank in both."""
         return float(np.mean(self.difference == 0))
 
     @property
     def average_difference(self) -> float:
         """Mean absolute rank difference, divided by the number of items.
 
-        With one test interaction a user this is the text's 1 / (n m) times the sum over the test set. Rankings that
-        have nothing to do with each other give 1/3.
+        With one test interaction per user this is the dissertation's 1 / (n m) times the sum over the test set.
+        Independent rankings give 1/3.
         """
         return float(np.mean(np.abs(self.difference)) / self.n_items)
 
     def curve(self, n_points: int = 1_000) -> FloatArray:
         """Rank differences in increasing order, divided by the number of items, at evenly spaced shares of them.
 
-        All of them if there are no more than `n_points`.
+        All differences, if there are at most `n_points`.
         """
         rising = np.sort(self.difference) / self.n_items
         if len(rising) <= n_points:
@@ -97,14 +95,13 @@ def compare_ranks(
     test: Interactions,
     *,
     seen: Interactions | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> RankComparison:
     """Rank every test interaction by both models among the items that its user has not seen.
 
-    Ranks are exact: one more than the number of higher scores, and half the number of equal ones, so that a model
-    which cannot tell items apart gets the middle of the places they share. What a model does not know shares its last
-    places. Where the two know different users or items, only the common ones count. Memory is bounded by a block of
-    scores.
+    Ranks are exact: one plus the number of higher scores plus half the number of equal ones, so that items with equal
+    scores share the mean of their ranks. Items that a model does not know share its last ranks. Where the models know
+    different users or items, only the common ones count. Memory is bounded by a block of scores.
 
     Parameters
     ----------
@@ -113,7 +110,7 @@ def compare_ranks(
         What should be ranked high. Interactions that are also in `seen` are left out.
     seen : Interactions, optional
         Items that do not count: the training log, and the validation set when the test is judged.
-    progress : callable, optional
+    progress : Progress
 
     Examples
     --------
@@ -130,7 +127,7 @@ def compare_ranks(
         seen = common.fitted(seen, "seen")
         judged = judged.keep(~_among(judged, seen))
     if not len(judged):
-        raise DataError(
+        raise EmptyError(
             "no test interaction is left to rank; give interactions that were not seen, with ids that both models know"
         )
     ranks = _test_ranks(common, judged, seen, progress)
@@ -147,7 +144,7 @@ def compare_ranks(
 
 @dataclass(frozen=True, eq=False)
 class RankScatter:
-    """Unseen items that one of the models would show, with their ranks in both.
+    """Unseen items that one of the models ranks high, with their ranks in both.
 
     Examples
     --------
@@ -160,10 +157,10 @@ class RankScatter:
     n_items: int
 
     def known_to_other(self, drawn_by: str, top: float = 0.1) -> float:
-        """Share of the items of one model that are in this top share of the other's ranking; NaN if it has none."""
+        """Share of one model's items that are in this top share of the other's ranking; NaN if it has no items."""
         other = {"teacher": "student_rank", "student": "teacher_rank"}.get(drawn_by)
         if other is None:
-            raise DataError(f"drawn_by must be teacher or student, got {drawn_by!r}")
+            raise SettingError(f"drawn_by must be teacher or student, got {drawn_by!r}")
         ranks = self.points.filter(drawn_by=drawn_by)[other].to_numpy()
         return float(np.mean(ranks <= top * self.n_items)) if len(ranks) else float("nan")
 
@@ -203,30 +200,30 @@ def rank_scatter(
     [50, 50]
     """
     if n_points < 1 or not scale > 0:
-        raise DataError(f"n_points must be at least 1 and scale above 0, got {n_points} and {scale}")
+        raise SettingError(f"n_points must be at least 1 and scale above 0, got {n_points} and {scale}")
     common = CommonIds.of(teacher, student)
-    hidden = None if seen is None else common.fitted(seen, "seen")
+    known = None if seen is None else common.fitted(seen, "seen")
     rng = np.random.default_rng(seed)
     n_users, n_items = len(common.users), len(common.items)
     counts = np.bincount(rng.integers(0, n_users, n_points), minlength=n_users)
     table = np.exp(scale * np.minimum(np.arange(-n_items, n_items + 1.0), -1.0))
     parts = []
     for block, *scores in common.blocks(np.flatnonzero(counts)):
-        unseen = {} if hidden is None else {"rows": block, "starts": hidden.row_starts, "seen": hidden.item_rows}
-        ranks = [exact_ranks(part, **unseen) for part in scores]
+        left_out = {} if known is None else {"rows": block, "starts": known.row_starts, "seen": known.item_rows}
+        ranks = [exact_ranks(part, **left_out) for part in scores]
         parts += [_drawn(ranks, guide, table, counts[block], rng) for guide in (0, 1)]
     points = pl.concat(parts)
     return RankScatter(points.sort("drawn_by", descending=True, maintain_order=True), n_items=n_items)
 
 
 def _among(test: Interactions, seen: Interactions) -> BoolArray:
-    """Which pairs of the test are also in `seen`."""
+    """Which test pairs are also in `seen`."""
     keys, known = (log.user_rows * test.n_items + log.item_rows for log in (test, seen))
     return np.asarray(np.isin(keys, known))
 
 
 def _test_ranks(
-    common: CommonIds, test: Interactions, seen: Interactions | None, progress: Progress | None
+    common: CommonIds, test: Interactions, seen: Interactions | None, progress: Progress
 ) -> tuple[FloatArray, FloatArray]:
     users, done = np.flatnonzero(test.user_degree), 0
     ranks = np.empty(len(test)), np.empty(len(test))
@@ -238,13 +235,12 @@ def _test_ranks(
                 scores[_places(seen, block)] = np.nan  # neither higher than anything nor equal to it
             found[pairs] = _middle_ranks(scores, owners, test.item_rows[pairs])
         done += len(block)
-        if progress is not None:
-            progress("comparing ranks", done, len(users))
+        progress("comparing ranks", done, len(users))
     return ranks
 
 
 def _places(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
-    """Row in the block and column of every pair of its users."""
+    """Row in the block and column of every pair of the log that belongs to its users."""
     degree = log.user_degree[block]
     ends = np.cumsum(degree)
     within = np.arange(degree.sum()) - np.repeat(ends - degree, degree)
@@ -252,7 +248,7 @@ def _places(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _middle_ranks(scores: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """1 + the number of higher scores + half that of equal ones, a few rows at a time."""
+    """1 + the number of higher scores + half the number of equal ones, a few rows at a time."""
     ranks = np.empty(len(rows))
     size = max(1, _BLOCK_PAIRS // scores.shape[1])
     for start in range(0, len(rows), size):
