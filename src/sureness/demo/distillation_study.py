@@ -217,7 +217,7 @@ def _alone(model: Recommender) -> str:
 
 def _distilled(
     name: str, teacher: Recommender, student: Recommender, split: Split, seed: int, progress: Progress
-) -> BidirectionalDistillation:
+) -> BidirectionalDistillation[Recommender, Recommender]:
     from sureness.distillation.bidirectional import BidirectionalDistillation
     from sureness.distillation.methods import distillation_method
 

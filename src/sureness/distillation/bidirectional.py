@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import polars as pl
 
@@ -19,18 +19,21 @@ from sureness.sources.base import ScoreSource
 if TYPE_CHECKING:
     from sureness.distillation.joint import JointTraining
 
+T = TypeVar("T", bound=ScoreSource)  # the kind of the teacher
+S = TypeVar("S", bound=ScoreSource)  # the kind of the student
+
 _HISTORY = {"epoch": pl.Int64, "model": pl.String, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class _Pair(DistillationSettings):
+class _Pair(DistillationSettings, Generic[T, S]):
     """The settings with the two models they are for; its fields are the arguments of BidirectionalDistillation."""
 
-    teacher: ScoreSource = field(kw_only=False)
-    student: ScoreSource = field(kw_only=False)
+    teacher: T = field(kw_only=False)
+    student: S = field(kw_only=False)
 
 
-class BidirectionalDistillation(Configurable, _Pair):
+class BidirectionalDistillation(Configurable, _Pair[T, S]):
     """A large and a small recommender train each other on the items they rank most differently.
 
     Each learns with its own loss plus the soft labels of the other on drawn items. A recommender that is fitted already
@@ -87,8 +90,8 @@ class BidirectionalDistillation(Configurable, _Pair):
     (4160, 520)
     """
 
-    teacher_: ScoreSource
-    student_: ScoreSource
+    teacher_: T
+    student_: S
     history_: pl.DataFrame
     warm_up_: int
 
@@ -98,7 +101,7 @@ class BidirectionalDistillation(Configurable, _Pair):
         return self is other  # an estimator, not a value: two with equal settings may have learned different things
 
     @classmethod
-    def from_settings(cls, teacher: ScoreSource, student: ScoreSource, settings: DistillationSettings) -> Self:
+    def from_settings(cls, teacher: T, student: S, settings: DistillationSettings) -> Self:
         """With the settings of a method.
 
         Examples
@@ -165,7 +168,8 @@ class BidirectionalDistillation(Configurable, _Pair):
         joint.run(None if checkpoint is None else checkpoint_file(joint, checkpoint, checkpoint_seconds), progress)
         self.history_ = pl.DataFrame(joint.history, schema=_HISTORY)
         self.warm_up_ = joint.warm_up
-        self.teacher_, self.student_ = (each.result() for each in joint.participants)
+        teacher, student = (each.result() for each in joint.participants)
+        self.teacher_, self.student_ = cast(T, teacher), cast(S, student)
         return self
 
     def check(
