@@ -10,6 +10,7 @@ from scipy.special import logit
 import sureness as sn
 from sureness._settings import clone
 from sureness.calibration.maps import ANSWERS, Segments, Who
+from tests.conftest import draw_pairs
 from tests.pipeline.worlds import shop
 
 USERS, ITEMS = 60, 40
@@ -180,8 +181,8 @@ class TestRefusals:
             sn.MapChain([sn.PlattCalibrator()]).probability([0.1])
 
     def test_a_chain_of_different_estimands_is_refused(self):
-        scores, labels = np.arange(8.0), [0, 1, 0, 0, 1, 0, 1, 1]
-        preference = sn.PlattCalibrator().fit(scores, labels, propensity=np.full(8, 0.9))
+        scores, labels = draw_pairs(500)
+        preference = sn.PlattCalibrator().fit(scores, labels, propensity=np.full(500, 0.9))
         with pytest.raises(sn.errors.SettingError, match="estimate"):
             sn.MapChain.of(preference, sn.PlattCalibrator().fit(scores, labels))
 

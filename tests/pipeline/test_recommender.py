@@ -12,6 +12,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness._settings import clone
+from sureness.calibration.maps import Who
 from sureness.evaluation import ranking
 from sureness.list_size import Oracle, RandomSize
 from sureness.list_size.expectation import expected_utility, shift_log_odds
@@ -43,6 +44,11 @@ def candidates_of(recommender):
     scores = recommender.source.score_block(np.arange(recommender.source.n_users)).astype(np.float64)
     scores[recommender.seen_.user_rows, recommender.seen_.item_rows] = -np.inf
     return -np.sort(-scores, axis=1), np.isfinite(scores).sum(axis=1)
+
+
+def probabilities_of(recommender, scores):
+    """What the map says about scores of all users, before the odds are scaled."""
+    return expit(recommender.map_.log_odds_of(scores, Who(len(scores), np.arange(len(scores)))))
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +150,7 @@ class TestLists:
         recommender = fitted(small, policy=policy)
         assert recommender.recommend()["expected_utility"].null_count() == recommender.recommend().height
         assert recommender.sizes()["expected_utility"].null_count() == 60
-        assert_array_equal(recommender.sizes()["list_size"].to_numpy(), policy.sizes(recommender.lists()))
+        assert_array_equal(recommender.sizes()["list_size"].to_numpy(), recommender.policy_.sizes(recommender.lists()))
 
     def test_a_policy_that_learns_learns_from_lists_that_still_have_the_validation_items(self, small):
         recommender = fitted(small, policy=sn.BestFixedSize(max_size=10))
@@ -168,10 +174,10 @@ class TestSummaries:
     def test_sizes_are_those_of_all_candidates_one_by_one(self, small, calibrator, utility, target):
         recommender = fitted(small, calibrator, sn.ExpectedUtility(utility, max_size=5), expected_relevant=target)
         scores, lengths = candidates_of(recommender)
-        every = expit(recommender.map_.log_odds(scores, np.arange(60)))
+        every = probabilities_of(recommender, scores)
         top = recommender.map_.top or 40
         p = shift_log_odds(every[:, :top], recommender.summaries_.shift)
-        behind = recommender.map_.beyond_ * np.exp(recommender.summaries_.shift)
+        behind = recommender.summaries_.beyond * np.exp(recommender.summaries_.shift)
         assert p[:, 5:].max() < 0.5, "otherwise power sums do not suffice"
         expected = expected_utility(p, utility, max_size=5, lengths=np.minimum(lengths, top), tail=behind[:, None])
         assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=2e-6)
@@ -183,7 +189,7 @@ class TestSummaries:
     def test_many_candidates_are_summed_up_by_a_number(self, monkeypatch):
         world = shop(20, 120, level=-2.0)
         whole = fitted(world, sn.PlattCalibrator())
-        monkeypatch.setattr(summaries, "_SURELY", 60)
+        monkeypatch.setattr(summaries, "_ONE_BY_ONE", 60)
         shorter = fitted(world, sn.PlattCalibrator())
         assert_allclose(shorter.sizes()["expected_relevant"], whole.sizes()["expected_relevant"], rtol=1e-9)
         assert_allclose(shorter.sizes()["expected_utility"], whole.sizes()["expected_utility"], atol=1e-3)
@@ -203,7 +209,7 @@ class TestSummaries:
         world = shop(level=3.0)
         recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=max_size), expected_relevant="fitted")
         scores, lengths = candidates_of(recommender)
-        p = expit(recommender.map_.log_odds(scores, np.arange(60)))
+        p = probabilities_of(recommender, scores)
         assert np.mean(p[:, max_size] > 0.6) > 0.5
         expected = expected_utility(p, "f1", max_size=max_size, lengths=lengths)
         assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.015)
@@ -214,15 +220,14 @@ class TestHowManyAreRelevant:
     @EVERY
     def test_carried_is_as_many_as_in_the_validation_period(self, small, calibrator):
         recommender = fitted(small, calibrator)
-        assert_allclose(recommender.sizes()["expected_relevant"], recommender.map_.expected_relevant_, rtol=1e-9)
+        assert_allclose(recommender.sizes()["expected_relevant"], recommender.summaries_.expected, rtol=1e-9)
 
     @EVERY
     def test_fitted_takes_the_probabilities_as_they_are(self, small, calibrator):
         recommender = fitted(small, calibrator, expected_relevant="fitted")
         assert recommender.summaries_.shift.tolist() == [0.0] * 60
         lists = recommender.lists()
-        expected = expit(recommender.map_.log_odds(lists.scores, lists.users))
-        assert_allclose(lists.probabilities, expected, rtol=1e-12)
+        assert_allclose(lists.probabilities, probabilities_of(recommender, lists.scores), rtol=1e-12)
 
     @EVERY
     def test_a_number_or_one_for_each_user_is_met(self, small, calibrator):
@@ -254,11 +259,11 @@ class TestHowManyAreRelevant:
         known = {"calibrator": sn.IsotonicCalibrator().fit(scores, labels), "policy": sn.ExpectedUtility(max_size=10)}
         carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
         best, _ = candidates_of(carried)
-        n_certain = np.sum(expit(carried.map_.log_odds(best, np.arange(60))) == 1, axis=1)
-        stays = carried.map_.expected_relevant_ <= n_certain
+        n_certain = np.sum(probabilities_of(carried, best) == 1, axis=1)
+        stays = carried.summaries_.expected <= n_certain
         assert 0 < stays.sum() < 60
         assert np.all(carried.summaries_.shift[stays] == 0), "what cannot be met stays as fitted"
-        assert_allclose(carried.summaries_.met[~stays], carried.map_.expected_relevant_[~stays])
+        assert_allclose(carried.summaries_.met[~stays], carried.summaries_.expected[~stays])
         for target in (n_certain, n_certain - 0.5):
             wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
             with pytest.raises(sn.DataError, match=r"cannot be met by the user in row \d+.* between \d+ \(items with"):
@@ -303,20 +308,17 @@ class TestMaps:
         shown = recommender.recommend()
         assert_allclose(shown["probability"], calibrator.probability(shown["score"].to_numpy()))
         recommender.fit(small.train, small.validation)
-        assert calibrator.probability([0.5])[0] != before
+        assert calibrator.probability([0.5])[0] == before
+        assert recommender.map_.probability([0.5])[0] != before
 
     def test_fitted_map_of_users_can_be_kept(self, small):
         maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
         coef = maps.coef_.copy()
         sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
         assert_array_equal(maps.coef_, coef)
-        sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation)
-        assert np.any(maps.coef_ != coef)
-
-    def test_map_that_are_not_fitted_are_fitted_in_any_case(self, small):
-        recommender = sn.ConfidentRecommender(small.source, sn.PerUserPlatt(top=None), sn.ExpectedUtility(max_size=10))
-        recommender.fit(small.train, small.validation, refit=False)
-        assert recommender.recommend().equals(fitted(small).recommend())
+        again = sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation)
+        assert_array_equal(maps.coef_, coef)
+        assert np.any(again.map_.coef_ != coef)
 
     def test_map_of_other_users_cannot_be_kept(self, small):
         other = shop(30, 40)
@@ -324,9 +326,10 @@ class TestMaps:
         with pytest.raises(sn.DataError, match="fitted to other users than the 60 of the source"):
             sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
 
-    def test_a_plain_calibrator_that_is_not_fitted_cannot_be_kept(self, small):
-        with pytest.raises(sn.NotFittedError, match=r"PlattCalibrator\(\) is not fitted yet"):
-            sn.ConfidentRecommender(small.source, sn.PlattCalibrator()).fit(None, small.validation, refit=False)
+    @EVERY
+    def test_a_map_that_is_not_fitted_cannot_be_kept(self, small, calibrator):
+        with pytest.raises(sn.NotFittedError, match=type(calibrator).__name__):
+            sn.ConfidentRecommender(small.source, clone(calibrator)).fit(None, small.validation, refit=False)
 
     def test_what_is_no_map_is_refused(self, small):
         with pytest.raises(sn.errors.SettingError, match="'platt'"):
