@@ -1,4 +1,4 @@
-"""The fits against independent solvers, on the text's own parameters and constraints."""
+"""The fits against independent solvers, on the dissertation's own parameters and constraints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def risk(z, labels):
 
 
 def gaussian_by_slsqp(scores, labels):
-    """a, b, c with 2 a s + b >= 0 at both ends, as the text writes it."""
+    """a, b, c with 2 a s + b >= 0 at both ends, as the dissertation writes it."""
     ends = np.array([scores.min(), scores.max()])
     return slsqp(np.c_[scores**2, scores, np.ones_like(scores)], labels, np.c_[2 * ends, np.ones(2), np.zeros(2)])
 

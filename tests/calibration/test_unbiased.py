@@ -1,4 +1,4 @@
-"""The text's propositions about the unbiased risk, its bias, monotonicity and the desiderata."""
+"""The dissertation's propositions about the unbiased risk, its bias, monotonicity and the desiderata."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _symmetric(calibrator, scores, labels):
     return np.abs(fitted.probability(centre + away) + fitted.probability(centre - away) - 1).max() < 1e-3
 
 
-DESIDERATA = {  # input range, monotonicity, asymmetricity, as the text's table has them
+DESIDERATA = {  # input range, monotonicity, asymmetricity, as the dissertation's table has them
     "histogram": (True, False, True),
     "isotonic": (True, True, True),
     "bbq": (False, False, True),
@@ -124,8 +124,8 @@ def test_the_table_of_desiderata(name):
     assert calibrator.monotone_by_design == monotone
     scores, labels = draw_pairs(20_000, level=0.0, slope=0.6, bend=0.1)
     assert _symmetric(calibrator, scores, labels) == (not asymmetric)
-    # The text counts BBQ and Beta out because they are made for [0, 1]. They squeeze unbounded scores first: BBQ by
-    # the fitted range, Beta by a sigmoid, so here no method refuses a score.
+    # The dissertation excludes BBQ and Beta because they are made for [0, 1]. They squeeze unbounded scores first: BBQ
+    # by the fitted range, Beta by a sigmoid, so here no method refuses a score.
     assert np.all(np.isfinite(calibrator.probability([-1e6, 1e6])))
     if not unbounded:
         assert name in ("bbq", "beta")

@@ -1,4 +1,4 @@
-"""Ranks against sorting, sketched ranks against their bound, and draws against the probabilities of the text."""
+"""Ranks against sorting, sketched ranks against their bound, and draws against the printed probabilities."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ CASES = [
 
 
 def chances(scheme, scale, mine, other):
-    """The text's formulas for one row; what either does not rank has none."""
+    """The dissertation's formulas for one row; what either does not rank has none."""
     there = (mine > 0) & (other > 0)
     gap = np.where(there, mine - other, 0).astype(float)
     weights = there * {

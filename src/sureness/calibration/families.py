@@ -51,7 +51,7 @@ class MonotoneFamily:
 
     name: str
     basis: Callable[[Column, ScoreRange, Operations], list[Column]]  # non-decreasing columns
-    natural: Callable[[float, FloatArray, ScoreRange], dict[str, float]]  # the text's parameters
+    natural: Callable[[float, FloatArray, ScoreRange], dict[str, float]]  # the parameters of the dissertation
     has_intercept: bool = True
 
     def design(self, scores: FloatArray, fitted: ScoreRange) -> FloatArray:
@@ -151,7 +151,7 @@ def _gamma_ends(fitted: ScoreRange) -> tuple[float, float]:
     return fitted.shift, fitted.width + fitted.shift
 
 
-# --- the text's parameters -----------------------------------------------------------------------------------------
+# --- the parameters of the dissertation -----------------------------------------------------------------------------
 
 
 def _natural_temperature(_: float, coef: FloatArray, __: ScoreRange) -> dict[str, float]:
@@ -241,7 +241,7 @@ class SqlText:
 
 
 def sql_number(value: object) -> str:
-    """A number with all its digits as a double-precision literal, or the text of an expression."""
+    """A number with all its digits as a double-precision literal, or an expression as it is."""
     if isinstance(value, SqlText):
         return value.text
     text = repr(float(value))  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     """Offer the fields of every dataclass that a command takes as options of their own.
 
     A parameter ``options: Annotated[FitOptions, Spread()]`` becomes one option per field of `FitOptions`. The type
-    and the default are those of the field, the help is the text in its annotation.
+    and the default are those of the field, the help is the string in its annotation.
     """
     hints = get_type_hints(command, include_extras=True)
     owned: dict[str, tuple[type, dict[str, str]]] = {}  # the class of each such parameter, its fields by option

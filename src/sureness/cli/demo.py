@@ -22,7 +22,7 @@ from sureness.cli._options import Json
 if TYPE_CHECKING:
     from sureness.demo.result import DemoResult
 
-_WIDTH = 38  # of the text beside the bar: the rest fits into 80 columns
+_WIDTH = 38  # of the words beside the bar; the rest fits into 80 columns
 
 
 def demo(

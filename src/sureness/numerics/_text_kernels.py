@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True)
 def _compare(content, start, stop, asked, asked_start, asked_stop):
-    """Negative if the text comes before the asked one, 0 if they are equal, positive if it comes after."""
+    """Negative if this text comes before the asked one, 0 if they are equal, positive if it comes after."""
     length = min(stop - start, asked_stop - asked_start)
     for place in range(length):
         difference = np.int64(content[start + place]) - np.int64(asked[asked_start + place])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-"""Fonts of a page and its figures; single quotes only, so that the text fits in an attribute."""
+"""Fonts of a page and its figures; single quotes only, so that the list fits in an attribute."""
 
 _REFERENCE = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 _NOT_FOR_PAGES = re.compile(  # rules in the style element would apply to the whole page

@@ -25,7 +25,7 @@ def _pairs(plan: Plan, models: Sequence[str] = tuple(MODELS)) -> list[Pair]:
 
 
 def _summaries(pairs: Sequence[Pair], stages: dict[str, str], plan: Plan, find: Finder) -> pl.DataFrame:
-    """One row a pair, stage and seed: how the two rankings differ."""
+    """How the two rankings differ: one row per pair, stage and seed."""
     rows = []
     for each in pairs:
         for stage, method in stages.items():

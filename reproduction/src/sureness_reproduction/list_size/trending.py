@@ -176,7 +176,7 @@ def told(data: str, values: pl.DataFrame) -> list[str]:
 
 
 def _shown(cases: pl.DataFrame) -> pl.DataFrame:
-    """One row a user: the labels of both parts of the page, and how the personal part begins."""
+    """The labels of both parts of the page, and how the personal part begins; one row per user."""
     rows = []
     for (data, user), page in cases.group_by("data", "user", maintain_order=True):
         own, rest = page.filter("personal"), page.filter(~pl.col("personal"))
