@@ -16,7 +16,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "candidates": ["CandidateSource"],
         "function": ["FunctionSource", "PartialFunctionSource"],
         "labelled": ["LabelledSource"],
-        "saving": ["load_source", "save_source"],
         "subset": ["subset_of"],
         "svd": ["svd_source"],
         "tables": ["candidate_table", "score_pairs", "scores_of"],

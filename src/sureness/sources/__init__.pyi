@@ -22,8 +22,6 @@ from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
 from sureness.sources.labelled import LabelledSource as LabelledSource
-from sureness.sources.saving import load_source as load_source
-from sureness.sources.saving import save_source as save_source
 from sureness.sources.subset import subset_of as subset_of
 from sureness.sources.svd import svd_source as svd_source
 from sureness.sources.tables import candidate_table as candidate_table
@@ -54,9 +52,7 @@ __all__ = [
     "from_recbole",
     "from_surprise",
     "id_maps",
-    "load_source",
     "named",
-    "save_source",
     "score_pairs",
     "scores_of",
     "source_of",
