@@ -87,7 +87,7 @@ def test_a_failing_cell_is_named_and_the_others_are_kept(store, jobs):
 def test_what_does_not_need_a_failed_cell_is_computed_all_the_same(store, jobs):
     needing = [works.needing_broken.cell(value=3, step=step) for step in (2, 1, 0)]
     wanted = [*needing, works.broken.cell(value=4), works.number.cell(value=1), works.total.cell(first=2, second=5)]
-    with pytest.raises(CellError, match=r"broken 3: 3 cannot be computed \(and 1 more failed\)"):
+    with pytest.raises(CellError, match=r"broken (3|4): \1 cannot be computed \(and 1 more failed\)"):
         run_cells(wanted, store, jobs=jobs)
     assert store.has(works.number.cell(value=1))
     assert store.has(works.total.cell(first=2, second=5))
