@@ -19,7 +19,7 @@ def warm_kernels(json: Json = False) -> None:
 
 
 def _show(result: WarmResult) -> None:
-    say(f"{result.n_kernels - result.n_cold} of {result.n_kernels} kernels are ready, in {result.seconds:.0f} s")
+    say(f"compiled {result.n_compiled} kernels and found {result.n_loaded} in the cache, in {result.seconds:.0f} s")
     if not result.trained:
         say("without torch, those of training were left out; install it with: pip install 'sureness[models]'")
 

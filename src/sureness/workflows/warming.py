@@ -35,14 +35,16 @@ _KERNELS = "_kernels"  # how the modules of kernels end
 class WarmResult:
     """What was compiled."""
 
-    n_kernels: int
-    n_cold: int  # kernels that no job has used, which compile when they are first needed
+    n_compiled: int  # specialisations of kernels that were compiled now
+    n_loaded: int  # and those that were in the cache already
     seconds: float
     trained: bool  # False without torch: the kernels of training are not needed then
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
-        return {"kernels": self.n_kernels, "cold": self.n_cold, "seconds": self.seconds, "trained": self.trained}
+        return {
+            "compiled": self.n_compiled, "loaded": self.n_loaded, "seconds": self.seconds, "trained": self.trained,
+        }  # fmt: skip
 
 
 def warm(*, progress: Progress = silent) -> WarmResult:
@@ -54,13 +56,16 @@ def warm(*, progress: Progress = silent) -> WarmResult:
         jobs = _jobs(Path(folder), trained=trained)
         for done, job in enumerate(jobs, start=1):
             progress(job, done, _N_JOBS)
-    kernels = list(compiled_kernels())
-    cold = [kernel for kernel in kernels if not _used(kernel)]
+    found = [kernel.stats for kernel in kernels()]
+    n_compiled, n_loaded = (
+        sum(sum(counts.values()) for counts in each)
+        for each in ([stats.cache_misses for stats in found], [stats.cache_hits for stats in found])
+    )
     seconds = time.perf_counter() - start
-    return WarmResult(n_kernels=len(kernels), n_cold=len(cold), seconds=seconds, trained=trained)
+    return WarmResult(n_compiled=n_compiled, n_loaded=n_loaded, seconds=seconds, trained=trained)
 
 
-def compiled_kernels() -> Iterator[Any]:
+def kernels() -> Iterator[Any]:
     """Every kernel of the package, as numba holds it."""
     for found in pkgutil.walk_packages(sureness.__path__, "sureness."):
         if found.name.endswith(_KERNELS):
@@ -68,11 +73,6 @@ def compiled_kernels() -> Iterator[Any]:
             for value in vars(module).values():
                 if hasattr(value, "py_func") and value.py_func.__module__ == found.name:
                     yield value
-
-
-def _used(kernel: Any) -> bool:
-    """Whether it was compiled, or loaded from the cache, in this process."""
-    return bool(kernel.signatures)
 
 
 _N_JOBS = 8  # as many as `_jobs` yields
@@ -92,8 +92,9 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
     for utility in names("utility"):
         cut_table(folder / "probabilities.parquet", lists, ListOptions(utility=utility, max_size=10))
     yield "list-size"
-    for options in (AllocateOptions(slots=4), AllocateOptions(budget=50.0)):
-        allocate(folder / "probabilities.parquet", lists, options)
+    apply(folder / "map.json", folder / "test.parquet", folder / "domains.parquet")
+    allocate(folder / "domains.parquet", lists, AllocateOptions(slots=4))
+    allocate(folder / "probabilities.parquet", lists, AllocateOptions(budget=50.0))
     yield "allocate"
     log = str(folder / "train.parquet")
     run = folder / "run.sureness"
