@@ -39,7 +39,19 @@ def groups() -> dict[str, dict[str, str]]:
     found["errors"] = {name: f"sureness.errors.{name}" for name in _classes_of_errors()}
     found["artefacts"] |= {name: _home(f"sureness.{module}", name) for module, name in BESIDE}
     top = set(sureness.__all__)
-    return {folder: dict(sorted(names.items(), key=lambda each: each[0] not in top)) for folder, names in found.items()}
+    return {
+        folder: {
+            name: names[name] for name in sorted(names, key=lambda each: each not in top)
+            if folder == _page_of(names[name], found)
+        }
+        for folder, names in found.items()
+    }  # fmt: skip
+
+
+def _page_of(where: str, found: dict[str, dict[str, str]]) -> str:
+    """The package on whose page a name stands, if several publish it: the one that is nearest to its definition."""
+    folders = [folder for folder, names in found.items() if where in names.values()]
+    return max(folders, key=lambda folder: len(folder) if where.startswith(f"sureness.{folder}.") else 0)
 
 
 BESIDE = (("_registry", "register"), ("_progress", "Progress"), ("_progress", "silent"))
@@ -48,8 +60,12 @@ BESIDE = (("_registry", "register"), ("_progress", "Progress"), ("_progress", "s
 
 def _published(package: str) -> dict[str, str]:
     """The names that a package publishes, and where each is defined; constants are left out."""
-    names = [name for _, name in _imports(package) if not name.isupper()]
-    return {name: _home(package, name) for name in names}
+    homes = {name: _home(package, name) for _, name in _imports(package)}
+    return {name: where for name, where in homes.items() if not _is_constant(name, where)}
+
+
+def _is_constant(name: str, where: str) -> bool:
+    return name.isupper() and bool(_package()[where.removeprefix("sureness.")].is_attribute)
 
 
 def _home(module: str, name: str) -> str:
