@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "chain": ["MapChain"],
         "choosing": ["Choice", "choose_calibrator", "cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
-        "maps": ["ANSWERS", "Horizon", "ProbabilityMap", "Segments", "Who"],
+        "maps": ["ANSWERS", "Horizon", "Observed", "ProbabilityMap", "Segments", "Who"],
         "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
         "parametric": [
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",

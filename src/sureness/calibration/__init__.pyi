@@ -12,6 +12,7 @@ from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
 from sureness.calibration.maps import ANSWERS as ANSWERS
 from sureness.calibration.maps import Horizon as Horizon
+from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
 from sureness.calibration.maps import Who as Who
@@ -53,6 +54,7 @@ __all__ = [
     "MinMaxCalibrator",
     "MonotoneFamily",
     "NUMPY",
+    "Observed",
     "ParametricCalibrator",
     "PerUserCalibrator",
     "PerUserGamma",

@@ -10,19 +10,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._progress import Progress, silent
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
-from sureness.calibration.maps import Horizon, ProbabilityMap, Segments, Who
-from sureness.data.interactions import Interactions
+from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.errors import DataError
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
-from sureness.sources.base import ScoreSource
 
 
 class Calibrator(ProbabilityMap):
@@ -97,18 +94,9 @@ class Calibrator(ProbabilityMap):
         self._learn(points, estimand, data.horizon)
         return self._corrected(self._level(points, data) if level is None else level)
 
-    def fit_source(
-        self,
-        source: ScoreSource,
-        held_out: Interactions,
-        *,
-        seen: Interactions | None = None,
-        segments: Segments | None = None,
-        progress: Progress = silent,
-    ) -> Self:
-        """Learn from all candidates of a recommender; see `ProbabilityMap.fit_source`."""
-        share = Horizon.of_split(held_out, seen).held_out_share or 1.0
-        return self.fit_set(CalibrationSet.from_source(source, held_out, seen=seen, held_out_share=share))
+    def _fit_observed(self, observed: Observed) -> Self:
+        """Learn from all candidates."""
+        return self.fit_set(CalibrationSet.of_observed(observed))
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._probability, 0.0)

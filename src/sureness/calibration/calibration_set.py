@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
-from sureness.calibration.maps import Horizon
+from sureness.calibration.maps import Horizon, Observed
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import pairs_of_table
@@ -220,6 +220,14 @@ class CalibrationSet:
         """
         labelled = LabelledSource.of(source, held_out, seen)
         return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
+
+    @classmethod
+    def of_observed(cls, observed: Observed, *, sampling_rate: float = 1.0) -> Self:
+        """The candidates of a recommender, labelled by what was held out; see `from_source`."""
+        return cls.from_source(
+            observed.source, observed.held_out, seen=observed.seen, sampling_rate=sampling_rate,
+            held_out_share=observed.horizon.held_out_share or 1.0,
+        )  # fmt: skip
 
     @classmethod
     def _from_labelled(

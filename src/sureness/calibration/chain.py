@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._progress import Progress, part_of, silent
+from sureness._progress import part_of
 from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
-from sureness.calibration.maps import ProbabilityMap, Segments, Who, check_map, wide
+from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
 from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
 from sureness.errors import NotFittedError, SettingError
-from sureness.sources.base import ScoreSource
 
 
 class MapChain(ProbabilityMap):
@@ -55,24 +54,14 @@ class MapChain(ProbabilityMap):
         chain = cls(fitted)
         return chain._linked(fitted)
 
-    def fit_source(
-        self,
-        source: ScoreSource,
-        held_out: Interactions,
-        *,
-        seen: Interactions | None = None,
-        segments: Segments | None = None,
-        progress: Progress = silent,
-    ) -> Self:
+    def _fit_observed(self, observed: Observed) -> Self:
         """Fit a copy of every link to the candidates of a recommender."""
-        fitted = [
-            clone(check_map(link)).fit_source(
-                source, held_out, seen=seen, segments=segments,
-                progress=part_of(progress, number, len(self.links), link.answers_for),
-            )
-            for number, link in enumerate(self.links)
-        ]  # fmt: skip
-        return self._linked(fitted)
+        count = len(self.links)
+        parts = [part_of(observed.progress, number, count, link.answers_for) for number, link in enumerate(self.links)]
+        return self._linked([
+            clone(check_map(link))._fit_observed(replace(observed, progress=part))
+            for link, part in zip(self.links, parts, strict=True)
+        ])  # fmt: skip
 
     def _linked(self, fitted: Sequence[ProbabilityMap]) -> Self:
         if not fitted:

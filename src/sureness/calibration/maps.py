@@ -85,6 +85,22 @@ class Segments:
         return np.asarray(self.names)[user_rows if self.of == "users" else item_rows]
 
 
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A recommender and what became of its candidates: what maps are fitted to."""
+
+    source: ScoreSource
+    held_out: Interactions
+    seen: Interactions | None = None
+    segments: Segments | None = None
+    progress: Progress = silent
+
+    @property
+    def horizon(self) -> Horizon:
+        """The period that was held out."""
+        return Horizon.of_split(self.held_out, self.seen)
+
+
 class ProbabilityMap(Configurable, Savable):
     """Turns scores into probabilities, for any users and segments.
 
@@ -169,7 +185,6 @@ class ProbabilityMap(Configurable, Savable):
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def fit_source(
         self,
         source: ScoreSource,
@@ -192,6 +207,11 @@ class ProbabilityMap(Configurable, Savable):
             Needed by maps that differ between segments.
         progress : Progress
         """
+        return self._fit_observed(Observed(source, held_out, seen, segments, progress))
+
+    @abstractmethod
+    def _fit_observed(self, observed: Observed) -> Self:
+        """Learn from what was observed of a recommender's candidates."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted map to one file; `sureness.load` opens it again."""

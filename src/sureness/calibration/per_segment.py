@@ -8,21 +8,19 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._progress import Progress, silent
 from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.maps import Horizon, ProbabilityMap, Segments, Who, wide
+from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SettingError
 from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import fold_of_groups, group_codes
-from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.base import id_maps
 
 _MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
 
@@ -111,23 +109,13 @@ class SegmentCalibrator(ProbabilityMap):
             )
         return self._fit_pairs(scores, lambda pairs: check_ids(segments, len(pairs), "segments"))
 
-    def fit_source(
-        self,
-        source: ScoreSource,
-        held_out: Interactions,
-        *,
-        seen: Interactions | None = None,
-        segments: Segments | None = None,
-        progress: Progress = silent,
-    ) -> Self:
+    def _fit_observed(self, observed: Observed) -> Self:
         """Learn from the candidates of a recommender, or from a known share of them where they are many."""
+        segments, source = observed.segments, observed.source
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
         n_pairs = source.n_users * source.n_items
-        share = Horizon.of_split(held_out, seen).held_out_share or 1.0
-        data = CalibrationSet.from_source(
-            source, held_out, seen=seen, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs), held_out_share=share
-        )
+        data = CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))
         users, items = id_maps(source)
 
         def names_of(pairs: ScoredPairs) -> AnyArray:

@@ -13,7 +13,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of, revived_settings, settings_of
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.families import NUMPY, ScoreRange
-from sureness.calibration.maps import Horizon, ProbabilityMap, Segments, Who
+from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.calibration.parametric import (
     GammaCalibrator,
     GaussianCalibrator,
@@ -149,17 +149,8 @@ class PerUserCalibrator(ProbabilityMap):
         self.estimand_ = "interaction"
         return self
 
-    def fit_source(
-        self,
-        source: ScoreSource,
-        held_out: Interactions,
-        *,
-        seen: Interactions | None = None,
-        segments: Segments | None = None,
-        progress: Progress = silent,
-    ) -> Self:
-        """The same as `fit`, as every map has it."""
-        return self.fit(source, held_out, seen=seen, progress=progress)
+    def _fit_observed(self, observed: Observed) -> Self:
+        return self.fit(observed.source, observed.held_out, seen=observed.seen, progress=observed.progress)
 
     def _learn_prior(self, candidates: Candidates) -> None:
         """The global map, the units of the features and the prior, from a sample of the users."""
