@@ -65,7 +65,10 @@ def _published(package: str) -> dict[str, str]:
 
 
 def _is_constant(name: str, where: str) -> bool:
-    return name.isupper() and bool(_package()[where.removeprefix("sureness.")].is_attribute)
+    """Whether a name in capitals is no class, as BPR is."""
+    module, _, _ = where.removeprefix("sureness.").rpartition(".")
+    member = _package()[module].members.get(name)  # several constants of one line are unknown
+    return name.isupper() and (member is None or member.is_attribute)
 
 
 def _home(module: str, name: str) -> str:
