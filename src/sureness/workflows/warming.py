@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import sureness
 from sureness._progress import Progress, silent
 from sureness._registry import names
@@ -80,7 +82,7 @@ _N_JOBS = 8  # as many as `_jobs` yields
 
 def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
     """Run one job after the other; yields the name of each when it is done."""
-    write_world(folder, WorldOptions(users=60, items=30, domains=2, factors=3))
+    write_world(folder, WorldOptions(users=700, items=120, domains=2, factors=3))  # enough that threads are used
     yield "simulate"
     candidates, lists = folder / "candidates.parquet", folder / "lists.parquet"
     for method in names("calibrator"):
@@ -94,7 +96,7 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
     yield "list-size"
     apply(folder / "map.json", folder / "test.parquet", folder / "domains.parquet")
     allocate(folder / "domains.parquet", lists, AllocateOptions(slots=4))
-    allocate(folder / "probabilities.parquet", lists, AllocateOptions(budget=50.0))
+    allocate(folder / "probabilities.parquet", lists, AllocateOptions(budget=500.0, max_size=100))
     yield "allocate"
     log = str(folder / "train.parquet")
     run = folder / "run.sureness"
@@ -112,7 +114,10 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
 
 
 def _save_run(log: str, path: Path) -> None:
-    split = split_log(log, LogOptions()).split
+    """A run whose users have names, since ids that are numbers are found without a kernel."""
+    named = path.with_name("named.parquet")
+    pl.read_parquet(log).with_columns(pl.col("user_id").cast(pl.String)).write_parquet(named)
+    split = split_log(str(named), LogOptions()).split
     Run(svd_source(split.train, n_factors=3), **split.parts, about={"protocol": "ratio"}).save(path)
 
 
