@@ -9,8 +9,8 @@ import pytest
 from reproduction.tests.calibration.made_up import judgements
 from sureness_reproduction.calibration import confidence, diagrams
 from sureness_reproduction.calibration.contests import (
-    decrease_in_text,
-    improvement_in_text,
+    published_decrease,
+    published_improvement,
     is_proposed,
     lowest,
     proposal_table,
@@ -120,11 +120,11 @@ def test_what_the_text_says_of_yahoo_is_not_decided_by_coat():
 
 
 def test_the_improvement_of_the_text_follows_from_its_table():
-    assert improvement_in_text("coat", "bpr") == pytest.approx(
+    assert published_improvement("coat", "bpr") == pytest.approx(
         5.11, abs=0.01
     )  # the dissertation prints 5.21, from more digits
-    assert decrease_in_text("coat", "bpr", "platt") == pytest.approx(6.80, abs=0.01)
-    assert improvement_in_text("simulated", "bpr") is None
+    assert published_decrease("coat", "bpr", "platt") == pytest.approx(6.80, abs=0.01)
+    assert published_improvement("simulated", "bpr") is None
 
 
 def test_sentences_hold_the_numbers():
@@ -132,7 +132,7 @@ def test_sentences_hold_the_numbers():
     said = proposal_sentences(proposal_table(rows), AS_LOGGED)[0]
     assert said.startswith("Coat, as many")
     assert "as the dissertation claims? Yes for bpr, cml. " in said
-    assert "falls by 75.00% (text: " in said
+    assert "falls by 75.00% (dissertation: " in said
     assert "beyond chance better for 2 and worse for 0 of 2 decided models" in said
     assert "lower than the best proposed method for 2 of 2 decided models" in gaming_sentences(rows, AS_LOGGED)[0]
     level = level_sentences(judgements({}), AS_LOGGED)[0]

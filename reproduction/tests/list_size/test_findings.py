@@ -62,7 +62,7 @@ def test_the_gain_over_mtcut_stands_beside_the_texts():
     numbers = {"MtCut": 0.1, "PerK as published": 0.2}
     values = pl.concat([utilities(numbers, metric=metric) for metric in ("ndcg", "pdcg", "f1", "tp")])
     (sentence,) = told_improvement("citeulike-a", "bpr", values)
-    assert "NDCG +83.3% (text +6.1%)" in sentence
+    assert "NDCG +83.3% (dissertation: +6.1%)" in sentence
     assert "PDCG" not in sentence
     assert not told_improvement("ml-1m", "bpr", values)
 
@@ -132,7 +132,7 @@ def test_time_is_compared_round_by_round():
                           "milliseconds": [1.0, 1.2, 10.0, 12.0, 1.0, 9.0]})  # fmt: skip
     parameters = pl.DataFrame({"method": ["Top-k", "PerK"], "parameters": [1_000, 1_010]})
     sentence = serving.told("ml-1m", "bpr", times, parameters)
-    assert "+20% time (text: about 10%) and +1.0% parameters" in sentence
+    assert "+20% time (dissertation: about 10%) and +1.0% parameters" in sentence
     assert serving.verdict([0.08, 0.12]).holds
     assert not serving.verdict([0.2, 0.3]).holds
 

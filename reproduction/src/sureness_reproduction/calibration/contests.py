@@ -59,7 +59,7 @@ def _proposal(data: str, model: str, rows: pl.DataFrame, metric: str) -> dict[st
     proposed, baseline, competitor = (
         lowest(rows, allowed, metric) for allowed in (is_proposed, is_baseline, is_competitor)
     )
-    printed = improvement_in_text(data, model, metric)
+    printed = published_improvement(data, model, metric)
     if proposed is None or baseline is None or competitor is None:
         missing = ("-", None, "-", None, "-", "-", None, "-", "-", None, printed, f"not decided: {NO_MAP}")
         return found | dict(zip(_PROPOSAL, missing, strict=True))
@@ -74,7 +74,7 @@ def _proposal(data: str, model: str, rows: pl.DataFrame, metric: str) -> dict[st
 
 _PROPOSAL = (
     "best_proposed", "error", "best_other", "error_of_other", "difference", "best_competitor", "error_of_competitor",
-    "difference_to_competitor", "against_competitor", "improvement_percent", "improvement_in_text", "verdict",
+    "difference_to_competitor", "against_competitor", "improvement_percent", "published_improvement", "verdict",
 )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def risk_table(rows: pl.DataFrame, metric: str = "ece") -> pl.DataFrame:
 def _risk(data: str, model: str, method: str, rows: pl.DataFrame, metric: str) -> dict[str, object]:
     found = {"data": data, "model": model, "method": method}
     naive, unbiased = (rows.filter(method=method, risk=risk) for risk in ("naive", "unbiased"))
-    printed = decrease_in_text(data, model, method, metric)
+    printed = published_decrease(data, model, method, metric)
     common = sorted(set(naive["seed"]) & set(unbiased["seed"]))
     if not common:
         missing = (_mean(naive[metric]), _mean(unbiased[metric]), None, printed, "-", f"not decided: {NO_MAP}")
@@ -107,7 +107,7 @@ def _risk(data: str, model: str, method: str, rows: pl.DataFrame, metric: str) -
     return found | dict(zip(_RISK, values, strict=True))
 
 
-_RISK = ("naive", "unbiased", "decrease_percent", "decrease_in_text", "difference", "unbiased_is")
+_RISK = ("naive", "unbiased", "decrease_percent", "published_decrease", "difference", "unbiased_is")
 
 
 def _mean(values: pl.Series) -> float | None:
@@ -124,12 +124,12 @@ def _printed(data: str, model: str, method: str, risk: str, metric: str) -> floa
     return float(found.item()) if len(found) else None
 
 
-def improvement_in_text(data: str, model: str, metric: str = "ece") -> float | None:
+def published_improvement(data: str, model: str, metric: str = "ece") -> float | None:
     """One less the ratio of the best proposed and the best competitor, in percent, from the printed errors.
 
     Examples
     --------
-    >>> round(improvement_in_text("coat", "neumf"), 2)
+    >>> round(published_improvement("coat", "neumf"), 2)
     18.67
     """
     best = [
@@ -141,7 +141,7 @@ def improvement_in_text(data: str, model: str, metric: str = "ece") -> float | N
     return 100 * (1 - ours / theirs)
 
 
-def decrease_in_text(data: str, model: str, method: str, metric: str = "ece") -> float | None:
+def published_decrease(data: str, model: str, method: str, metric: str = "ece") -> float | None:
     """How much the unbiased risk lowers the printed error, in percent."""
     naive, unbiased = (_printed(data, model, method, risk, metric) for risk in ("naive", "unbiased"))
     return None if naive is None or unbiased is None else 100 * (1 - unbiased / naive)

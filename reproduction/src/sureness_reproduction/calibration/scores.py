@@ -76,7 +76,7 @@ def _score_findings(moments: pl.DataFrame) -> list[str]:
             f"{mean['deviation negative']:.3f}, of positives by {mean['deviation positive']:.3f}; negatives spread "
             f"more on {wider} of {rows.height} seeds (the dissertation finds so on Yahoo!R3). Skewness "
             f"{mean['skewness negative']:+.2f} and {mean['skewness positive']:+.2f}; both tails are longer on the left "
-            f"on {left} of {rows.height} seeds (text: always)."
+            f"on {left} of {rows.height} seeds (dissertation: always)."
         )
     return findings
 

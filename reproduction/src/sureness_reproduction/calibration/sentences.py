@@ -12,8 +12,8 @@ from sureness_reproduction.calibration.summing import mean_of
 from sureness_reproduction.experiment import Verdict
 from sureness_reproduction.published import TITLES
 
-_IMPROVEMENTS = {"ece": " (text: falls by 5.21 to 25.85%)"}
-_DECREASES = {"ece": " (text: falls by 7.40 to 76.52%)"}
+_IMPROVEMENTS = {"ece": " (dissertation: falls by 5.21 to 25.85%)"}
+_DECREASES = {"ece": " (dissertation: falls by 7.40 to 76.52%)"}
 _ANSWERS = {
     "holds": "yes", "lowest, but within chance": "yes, but within chance,", "does not hold": "no",
     "not lowest, within chance": "no, but within chance,",

@@ -144,7 +144,7 @@ def told(data: str, model: str, times: pl.DataFrame, parameters: pl.DataFrame) -
     added = size[_PERK] / size[_TOP_K] - 1
     text = published("claims").filter(fact="increase of inference time")["value"].item()
     return (
-        f"{title(data)}, {MODEL_NAMES[model]}: personal sizes take {increase(times):+.0%} time (text: about "
+        f"{title(data)}, {MODEL_NAMES[model]}: personal sizes take {increase(times):+.0%} time (dissertation: about "
         f"{text:.0f}%) and {added:+.1%} parameters."
     )
 

@@ -103,7 +103,7 @@ def told(data: str, table: pl.DataFrame) -> str:
     gaps = ", ".join(f"{NAMES[metric]} {_gap(value[last, metric], value[EXACT, metric])}" for metric in _UTILITIES)
     text = published("claims").filter(fact="sufficient summation bound M")["value"].item()
     return (
-        f"{title(data)}: from M = {sufficient(table):,} on the utility changes by less than {_ENOUGH} (text: "
+        f"{title(data)}: from M = {sufficient(table):,} on the utility changes by less than {_ENOUGH} (dissertation: "
         f"{text:,.0f} is enough); the dissertation's form with M = {int(last):,} against the exact utility, all its "
         f"approximations together: {gaps}."
     )

@@ -148,7 +148,7 @@ def told_improvement(data: str, model: str, values: pl.DataFrame) -> list[str]:
             _value(table, form, metric) / _value(table, "MtCut", metric) - 1
             for table, form in ((ours, PUBLISHED), (theirs, "PerK"))
         )
-        told.append(f"{NAMES[metric]} {own:+.1%} (text {text:+.1%})")
+        told.append(f"{NAMES[metric]} {own:+.1%} (dissertation: {text:+.1%})")
     return [f"{title(data)}: {PUBLISHED} over MtCut: {', '.join(told)}."]
 
 
