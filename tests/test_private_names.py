@@ -8,7 +8,6 @@ of other libraries are not our concern.
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -22,9 +21,6 @@ OUTSIDE = {
     "examples": ROOT / "examples",
 }
 OF_OTHERS = {"_asdict", "_fields", "_make", "_replace", "_exit", "_indices", "_values"}  # namedtuple, os, torch
-
-KNOWN: dict[str, int] = {}
-"""Offenders that are about to go: how many there are in a file. It only shrinks."""
 
 
 def is_private(name: str) -> bool:
@@ -120,15 +116,9 @@ def test_those_outside_take_public_names_from_the_packages(package):
 @pytest.mark.parametrize("package", packages())
 def test_private_names_stay_in_their_package(package):
     files = {str(file.relative_to(ROOT)): offences(file, package) for file in packages()[package]}
-    wrong = {file: names for file, names in files.items() if len(names) > KNOWN.get(file, 0)}
-    assert not wrong, "publish these names in their package's __init__.py, or do without them"
-
-
-def test_the_list_of_known_offenders_only_shrinks():
-    now = Counter(
-        {str(file.relative_to(ROOT)): len(offences(file, name)) for name, files in packages().items() for file in files}
+    assert not {file: names for file, names in files.items() if names}, (
+        "publish these names in their package's __init__.py, or do without them"
     )
-    assert {file: now[file] for file in KNOWN} == KNOWN, "fewer offenders than listed: shorten the list"
 
 
 @pytest.mark.parametrize(
