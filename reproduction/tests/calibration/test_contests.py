@@ -9,11 +9,11 @@ import pytest
 from reproduction.tests.calibration.made_up import judgements
 from sureness_reproduction.calibration import confidence, diagrams
 from sureness_reproduction.calibration.contests import (
-    published_decrease,
-    published_improvement,
     is_proposed,
     lowest,
     proposal_table,
+    published_decrease,
+    published_improvement,
     risk_table,
 )
 from sureness_reproduction.calibration.grid import why_absent

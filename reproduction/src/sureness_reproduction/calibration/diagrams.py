@@ -150,10 +150,9 @@ def _reliability_finding(bins: pl.DataFrame) -> str:
     gaps = {risk: _gap_above_half(bins.filter(risk=risk)) for risk in ("naive", "unbiased")}
     return (
         f"the highest bin of a non-parametric method ends at {counted} (dissertation, on Yahoo!R3: nothing over 0.6), "
-        f"of an unbiased parametric one at {unbiased} (dissertation: nothing over 0.9). The mean gap of Platt, Gaussian "
-        f"and Gamma above 0.5 is {gaps['naive']} with the naive risk and {gaps['unbiased']} with the unbiased one; the "
-        "dissertation "
-        "finds the latter much smaller."
+        f"of an unbiased parametric one at {unbiased} (dissertation: nothing over 0.9). The mean gap of Platt, "
+        f"Gaussian and Gamma above 0.5 is {gaps['naive']} with the naive risk and {gaps['unbiased']} with the unbiased "
+        "one; the dissertation finds the latter much smaller."
     )
 
 
