@@ -82,6 +82,7 @@ _TABLE: dict[Family, dict[str, object]] = {
     "saved": {  # what else can be saved and opened
         "ids": "sureness.data.ids:IdMap",
         "interactions": "sureness.data.interactions:Interactions",
+        "segments": "sureness.calibration.maps:Segments",
         "run": "sureness.pipeline.runs:Run",
         "distilled": "sureness.pipeline.runs:DistilledRuns",
         "recommender": "sureness.pipeline.recommender:ConfidentRecommender",

@@ -92,6 +92,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     **{f"source/{name}": partial(source, name) for name in names("source")},
     "saved/ids": lambda: sn.IdMap.of(["zoë", "ann", ""]),
     "saved/interactions": lambda: world().train,
+    "saved/segments": lambda: sn.Segments(np.array(["films", "songs", "films"])),
     "saved/run": run,
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,

@@ -168,6 +168,13 @@ class TestRefusals:
         with pytest.raises(sn.errors.SettingError, match="segments="):
             sn.ConfidentRecommender(world.source, sn.SegmentCalibrator()).fit(world.train, world.validation)
 
+    def test_a_fitted_map_of_segments_needs_segments_in_a_recommender_too(self, world, segments):
+        """Without them the global map would answer for everything, without a word."""
+        fitted = fitted_to(sn.SegmentCalibrator(), world, segments)
+        recommender = sn.ConfidentRecommender(world.source, fitted)
+        with pytest.raises(sn.errors.SettingError, match="segments="):
+            recommender.fit(world.train, world.validation, refit=False)
+
     def test_segments_must_fit_the_source(self, world):
         with pytest.raises(sn.errors.SettingError, match="40"):
             sn.ConfidentRecommender(world.source, sn.PlattCalibrator(), segments=Segments(np.array(["a"]))).fit(

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Savable
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import NotFittedError, SettingError
@@ -67,7 +67,7 @@ class Horizon:
 
 
 @dataclass(frozen=True, eq=False)
-class Segments:
+class Segments(Savable):
     """The segment of every user, or of every item, of a source."""
 
     names: AnyArray  # (n_users,) or (n_items,) text
@@ -83,6 +83,17 @@ class Segments:
     def of_pairs(self, user_rows: IntArray, item_rows: IntArray) -> AnyArray:
         """The segment of each pair, given as rows of the source."""
         return np.asarray(self.names)[user_rows if self.of == "users" else item_rows]
+
+    def pack(self) -> Packed:
+        names = np.asarray(self.names).astype(str)
+        known = IdMap.of(names)
+        arrays, parts = {"numbers": known.rows(names)}, {"names": known.pack()}
+        return Packed(kind=kind_of("saved", type(self)), state={"of": self.of}, arrays=arrays, parts=parts)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        names = parts["names"].at(packed.arrays["numbers"]).to_numpy()
+        return cls(names, cast(Literal["users", "items"], packed.state["of"]))
 
 
 @dataclass(frozen=True, eq=False)

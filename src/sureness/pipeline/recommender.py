@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self, cast
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, plain, revived
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions, union
@@ -164,6 +164,10 @@ class ConfidentRecommender(Configurable, Savable):
         if refit:
             return clone(given).fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
         given.check_fitted()
+        if given.answers_for == "segment" and segments is None:
+            raise SettingError(
+                "the calibrator has one map per segment; give segments=, that of every item or user"
+            )
         users, _ = id_maps(self.source)
         if not given.fits(users):
             raise IdError(
@@ -269,15 +273,19 @@ class ConfidentRecommender(Configurable, Savable):
         own |= {"source": self.source} if isinstance(self.source, Savable) else {"users": users, "items": items}
         parts = {name: part.pack() for name, part in own.items()}
         parts["seen"] = self.seen_.pack(with_ids=False)
-        segments = self.mapped_.segments
-        state: dict[str, JSON] = {"shape": [self.source.n_users, self.source.n_items]}
-        if segments is not None:
-            state["segments"] = {"names": plain(segments.names), "of": segments.of}
+        if self.mapped_.segments is not None:
+            parts["segments"] = self.mapped_.segments.pack()
+        settings: dict[str, JSON] = {}
+        arrays = self.summaries_.arrays()
+        if isinstance(self.expected_relevant, str):
+            settings["expected_relevant"] = self.expected_relevant
+        else:
+            arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
         return Packed(
             kind=kind_of("saved", type(self)),
-            settings={"expected_relevant": plain(self.expected_relevant)},
-            state=state,
-            arrays=self.summaries_.arrays(),
+            settings=settings,
+            state={"shape": [self.source.n_users, self.source.n_items]},
+            arrays=arrays,
             parts=parts,
             about={"estimand": self.map_.estimand_, "horizon": self.map_.horizon_.plain()},
         )
@@ -289,20 +297,20 @@ class ConfidentRecommender(Configurable, Savable):
                 "it was saved without its source, which cannot be saved; give it with "
                 "load(path, parts={'source': model})"
             )
-        source, state = parts["source"], cast(dict[str, Any], packed.state)
+        source = parts["source"]
         if parts.given("source"):
             check_given_source(source, packed)
         users, items = id_maps(source)
-        target = revived(packed.settings["expected_relevant"])
-        named = state.get("segments")
-        segments = None if named is None else Segments(np.array(named["names"], dtype=object), named["of"])
+        segments = parts.get("segments")
+        arrays = dict(packed.arrays)
+        given = arrays.pop("expected_relevant", None)
         opened = cls(
             source, parts["map"], parts["policy"], segments=segments,
-            expected_relevant=np.asarray(target) if isinstance(target, list) else target,
+            expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
         )  # fmt: skip
         opened.map_, opened.policy_ = parts["map"], parts["policy"]
         opened.mapped_ = MappedSource.of(source, opened.map_, segments)
-        opened.summaries_ = Summaries(**packed.arrays)
+        opened.summaries_ = Summaries(**arrays)
         opened.seen_ = parts.open("seen", users=users, items=items)
         return opened
 
