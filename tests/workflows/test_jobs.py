@@ -179,6 +179,41 @@ def test_an_output_that_is_the_input_is_refused(folder):
         workflows.allocate(folder / "p.parquet", folder / "p.parquet", workflows.AllocateOptions(budget=3.0))
 
 
+def test_a_run_is_not_replaced_by_what_is_made_from_it(folder, tmp_path):
+    run = tmp_path / "run.sureness"
+    run.write_bytes((folder / "run.sureness").read_bytes())
+    before = run.read_bytes()
+    with pytest.raises(OutputError):
+        workflows.fit(run, workflows.FitOptions(method="per-user-platt"), output=run)
+    with pytest.raises(OutputError):
+        workflows.cut_run(run, tmp_path / "lists.csv", page=workflows.PageOptions(save=run))
+    assert run.read_bytes() == before
+
+
+def test_a_log_is_not_replaced_by_lists(folder, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_bytes((folder / "log.csv").read_bytes())
+    with pytest.raises(OutputError):
+        workflows.apply(folder / "map.json", folder / "run.sureness", log, workflows.ApplyOptions(seen=(log,)))
+    with pytest.raises(OutputError):
+        workflows.cut_run(folder / "run.sureness", log, calibration=workflows.CalibrationOptions(test=log))
+    assert log.read_bytes() == (folder / "log.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("method", "name"), [("platt", "m.sureness"), ("per-user-platt", "m.json"), ("platt", "folder")]
+)
+def test_a_name_that_cannot_be_written_is_refused_before_the_fit(folder, tmp_path, method, name):
+    (tmp_path / "folder").mkdir()
+    steps = []
+    with pytest.raises(OutputError):
+        workflows.fit(
+            folder / "run.sureness", workflows.FitOptions(method=method), output=tmp_path / name,
+            progress=lambda *step: steps.append(step),
+        )  # fmt: skip
+    assert not steps
+
+
 def test_options_of_runs_and_tables_are_told_apart(folder, tmp_path):
     for data, options in {
         "pairs.parquet": workflows.FitOptions(popularity_propensity=True),

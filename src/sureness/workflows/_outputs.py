@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sureness.artefacts.files import sweep
+from sureness.artefacts.packed import Form
 from sureness.artefacts.records import read_record, write_record
 from sureness.artefacts.saving import check_ending
 from sureness.errors import CheckpointError, OutputError
@@ -18,11 +19,11 @@ _KIND = "start-of-training"
 _START = "start.json"
 
 
-def check_run_name(path: Path) -> None:
-    """Refuse a name that no run can have, or a place that cannot be written to, before training and not after it."""
+def check_saved_name(path: Path, form: Form = "file") -> None:
+    """Refuse a name that nothing saved can have, or a place that cannot be written to, before the work is done."""
     if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file, such as {path}.sureness")
-    check_ending(path, "file")
+        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
+    check_ending(path, form)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):

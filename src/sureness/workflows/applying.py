@@ -92,7 +92,7 @@ def apply(
     options, columns = options or ApplyOptions(), columns or Columns()
     fitted = load(calibrator, ProbabilityMap)
     check_table_name(target)
-    refuse_input(target, place, Path(calibrator))
+    refuse_input(target, place, Path(calibrator), options.segments, *options.seen)
     asked = _Asked.of(fitted)
     if asked.segments and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")

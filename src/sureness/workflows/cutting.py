@@ -22,6 +22,7 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
 from sureness.report.page import require_report
 from sureness.workflows._deciding import Tally, decide_block
+from sureness.workflows._outputs import check_saved_name
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
 from sureness.workflows.inputs import check_table_name, counter, read_columns, refuse_input
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
@@ -177,7 +178,12 @@ def cut_run(
     path, target = Path(run), Path(output)
     options, page, columns = options or ListOptions(), page or PageOptions(), columns or Columns()
     named_utility(options.utility or "f1")
+    calibration = calibration or CalibrationOptions()
     check_table_name(target)
+    refuse_input(target, page.items, *calibration.logs.values())
+    if page.save is not None:
+        check_saved_name(page.save)
+        refuse_input(page.save, path, calibration.calibrator)
     if page.report is not None:
         require_report()
     titles = None if page.items is None else read_columns(page.items, columns, ["item_id", "title"])

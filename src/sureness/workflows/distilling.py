@@ -30,7 +30,7 @@ from sureness.models.needs import need_torch
 from sureness.pipeline.runs import DistilledRuns, open_run
 from sureness.report.page import require_report
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.workflows._outputs import Checkpoints, check_run_name
+from sureness.workflows._outputs import Checkpoints, check_saved_name
 from sureness.workflows.inputs import is_saved, refuse_input
 from sureness.workflows.judging import judge
 from sureness.workflows.logs import LogOptions, SplitLog, split_log
@@ -141,7 +141,7 @@ def distill(
     need_torch("distillation")
     if options.report is not None:
         require_report()
-    check_run_name(target)
+    check_saved_name(target)
     settings = options.method_settings(log.seed)
     starts = [_start(role, options, target) for role in ROLES]
     found = split_log(data, log, columns=columns, progress=progress)
@@ -205,7 +205,7 @@ def _start(role: Role, options: DistillOptions, output: Path) -> _Start:
         )
     if words:
         raise SettingError(f"{role}_set belongs to a {role} such as bpr:50, got the saved {text}; leave it out")
-    refuse_input(output, split_path(Path(text))[0])
+    refuse_input(output, Path(text))
     return _Start(role, text, None, {})
 
 

@@ -30,7 +30,8 @@ from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics.intervals import Interval
 from sureness.pipeline.runs import Run, open_run
 from sureness.propensity.models import PopularityPropensity
-from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
+from sureness.workflows._outputs import check_saved_name
+from sureness.workflows.inputs import counter, is_saved, refuse_given, refuse_input, warned_log
 from sureness.workflows.options import OneOf
 from sureness.workflows.plain import plain
 
@@ -164,6 +165,9 @@ def fit(
     options, columns = options or FitOptions(), columns or Columns()
     if columns.segment is not None and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
+    if target is not None:
+        check_saved_name(target, find("map", options.method).saved_as if options.method in PER_USER else "json")
+        refuse_input(target, place)
     if options.method in PER_USER:
         return _fit_users(place, options, columns, target, progress)
     pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)

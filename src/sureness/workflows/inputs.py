@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from sureness._progress import Progress
-from sureness.artefacts.saving import ENDINGS
+from sureness.artefacts.saving import ENDINGS, split_path
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.tables import readable, require_columns, scan_table
@@ -49,7 +49,7 @@ def check_table_name(path: Path) -> None:
 def refuse_input(output: Path, *inputs: Path | None) -> None:
     """Refuse an output that would replace what it is made from."""
     for path in inputs:
-        if path is not None and output.resolve() == path.resolve():
+        if path is not None and output.resolve() == split_path(path)[0].resolve():
             raise OutputError(f"the output must be another file than the input {path}")
 
 
