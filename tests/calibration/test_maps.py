@@ -187,6 +187,32 @@ class TestRefusals:
         with pytest.raises(sn.NotFittedError):
             sn.MapChain([sn.PlattCalibrator()]).probability([0.1])
 
+    def test_a_chain_with_two_links_of_one_kind_is_refused(self, world):
+        scores, labels = draw_pairs(600)
+        kinds = [
+            sn.SegmentCalibrator().fit(scores, labels, segments=np.tile(pair, 300)) for pair in (["a", "b"], ["b", "c"])
+        ]
+        with pytest.raises(sn.errors.SettingError, match="segment"):
+            sn.MapChain.of(*kinds, sn.PlattCalibrator().fit(scores, labels))
+        users = sn.PerUserPlatt(top=None)
+        with pytest.raises(sn.errors.SettingError, match="user"):
+            sn.MapChain([users, users]).fit_source(world.source, world.validation, seen=world.train)
+
+    def test_a_chain_within_a_chain_answers_like_its_links(self):
+        scores, labels = draw_pairs(600)
+        names = np.tile(["a", "b"], 300)
+        own, overall = sn.SegmentCalibrator(strength=0.0), sn.PlattCalibrator().fit(scores, labels)
+        own.fit(scores, labels & (names == "a"), segments=names)
+        flat = sn.MapChain.of(own, overall)
+        for nested in (sn.MapChain.of(flat), sn.MapChain.of(flat, overall)):
+            found = nested.probability([0.0, 0.0, 0.0], segments=["a", "b", "c"])
+            assert_array_equal(found, flat.probability([0.0, 0.0, 0.0], segments=["a", "b", "c"]))
+
+    def test_a_fitted_chain_with_segments_is_not_kept_without_them(self, world, segments):
+        chain = fitted_to(sn.MapChain([sn.SegmentCalibrator(), sn.PlattCalibrator()]), world, segments)
+        with pytest.raises(sn.errors.SettingError, match="segments="):
+            sn.ConfidentRecommender(world.source, chain).fit(world.train, world.validation, refit=False)
+
     def test_a_chain_of_different_estimands_is_refused(self):
         scores, labels = draw_pairs(500)
         preference = sn.PlattCalibrator().fit(scores, labels, propensity=np.full(500, 0.9))

@@ -68,6 +68,8 @@ class MapChain(ProbabilityMap):
             raise SettingError("a chain needs at least one map, got none")
         for link in fitted:
             check_map(link).check_fitted()
+        fitted = [part for link in fitted for part in getattr(link, "links_", (link,))]  # also those of inner chains
+        self._refuse_twice(fitted)
         if len({link.estimand_ for link in fitted}) > 1:
             known = ", ".join(f"{link!r}: {link.estimand_}" for link in fitted)
             raise SettingError(f"all maps of a chain must estimate the same, got {known}")
@@ -75,6 +77,16 @@ class MapChain(ProbabilityMap):
         self.top = fitted[0].top
         self.estimand_, self.horizon_ = fitted[0].estimand_, fitted[0].horizon_
         return self
+
+    @staticmethod
+    def _refuse_twice(fitted: Sequence[ProbabilityMap]) -> None:
+        """Rows of users and numbers of segments are those of one link, so a second one would answer for others."""
+        whose: list[str] = [link.answers_for for link in fitted]
+        twice = next((each for each in ("user", "segment") if whose.count(each) > 1), None)
+        if twice is not None:
+            raise SettingError(
+                f"a chain can have only one link with a map per {twice}, got {whose.count(twice)}; leave the others out"
+            )
 
     def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
         found = [(link.answers_for, link.who(n, users, segments)) for link in self._fitted()]

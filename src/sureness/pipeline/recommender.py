@@ -164,7 +164,7 @@ class ConfidentRecommender(Configurable, Savable):
         if refit:
             return clone(given).fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
         given.check_fitted()
-        if given.answers_for == "segment" and segments is None:
+        if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
         users, _ = id_maps(self.source)
         if not given.fits(users):
