@@ -362,3 +362,9 @@ def test_a_log_read_again_from_its_table_resumes(tmp_path):
     whole = joined(*pair(), eight()).fit(train, validation, checkpoint=path)
     read_again = Interactions.from_table(train.table(), users=train.users, items=train.items)
     same(joined(*pair(), eight()).fit(read_again, validation, checkpoint=path), whole)
+
+
+def test_fewer_epochs_than_are_done_are_refused(tmp_path):
+    joined(*pair(), eight(epochs=4)).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
+    with pytest.raises(CheckpointError):
+        joined(*pair(), eight(epochs=1)).fit(*parts(), checkpoint=tmp_path / "run.ckpt")

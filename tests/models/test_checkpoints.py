@@ -120,6 +120,14 @@ def test_progress_resumes_where_it_was(tmp_path, monkeypatch):
     assert list(done) == [*range(totals[0] // 2 + 1, totals[0] + 1), totals[0]]
 
 
+def test_fewer_epochs_than_are_done_are_refused(tmp_path):
+    quick(epochs=4).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
+    before = (tmp_path / "run.ckpt").read_bytes()
+    with pytest.raises(CheckpointError, match="4"):
+        quick(epochs=2).fit(*parts(), checkpoint=tmp_path / "run.ckpt")
+    assert (tmp_path / "run.ckpt").read_bytes() == before
+
+
 def test_more_epochs_continue_from_the_end(checkpoint):
     longer = quick(epochs=8).fit(*parts(), checkpoint=checkpoint)
     assert longer.history_.height == 8

@@ -36,7 +36,7 @@ def train_recommender(
 
 
 def _show(result: TrainResult) -> None:
-    print_notes(result.log.notes)
+    print_notes([*result.log.notes, *(["resumed from the checkpoint of an interrupted run"] if result.resumed else [])])
     for trial in [] if result.trials is None else result.trials.to_dicts():
         say(f"trial {trial['trial']}: {trial['metric']:.4f} with {trial['settings']}")
     model = result.recommender

@@ -54,6 +54,7 @@ def resume(training: JointTraining, checkpoint: CheckpointFile) -> bool:
     if found is None:
         return False
     tensors, body = found
+    checkpoint.refuse_longer(body["number"], training.warm_up + training.settings.epochs)
     training.number, training.history = body["number"], body["history"]
     if body["refreshed"]:
         for each in training.learning:

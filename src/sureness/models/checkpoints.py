@@ -81,6 +81,14 @@ class CheckpointFile:
             found[part] = {name: torch.tensor(array) for name, array in held.arrays.items()}
         return found, body
 
+    def refuse_longer(self, done: int, asked: int) -> None:
+        """Refuse to go on from more epochs than the whole training is to have."""
+        if done > asked:
+            raise CheckpointError(
+                f"the checkpoint {self.path} has {done:,} epochs already, more than the {asked:,} asked for; remove it "
+                "to start anew, or ask for more epochs"
+            )
+
     def _refuse_others(self, found: dict[str, Any]) -> None:
         for what in {**self.identity, **found}:
             mine: Any = self.identity.get(what)

@@ -111,6 +111,7 @@ def train_network(
     state, best = TrainingState(), copied(network)
     if checkpoint is not None and (found := checkpoint.load(network, trainer.optimiser)) is not None:
         best, state = found
+        checkpoint.file.refuse_longer(state.epoch, settings.epochs)
         logger.info("resumed at epoch %d from %s", state.epoch, checkpoint.file.path)
     judged = None if validation is None else judged_users(validation, settings.validation_users, settings.seed)
     shown = _Shown(progress, trainer.batches.n_batches, settings.epochs, settings.metric if validation else None)
