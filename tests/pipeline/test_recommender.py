@@ -320,6 +320,21 @@ class TestMaps:
         assert_array_equal(maps.coef_, coef)
         assert np.any(again.map_.coef_ != coef)
 
+    def test_a_kept_map_does_not_change_with_the_given_one(self, small):
+        maps = sn.PerUserPlatt(top=None).fit(small.source, small.validation, seen=small.train)
+        recommender = sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
+        before = recommender.recommend()
+        maps.fit(small.source, small.test, seen=small.train)
+        assert recommender.recommend().equals(before)
+
+    def test_a_fit_that_fails_leaves_what_was_learned(self, small):
+        recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
+        before = recommender.recommend()
+        recommender.expected_relevant = 1e5  # more than there are items
+        with pytest.raises(sn.errors.SettingError):
+            recommender.fit(small.train, small.test)
+        assert recommender.recommend().equals(before)
+
     def test_map_of_other_users_cannot_be_kept(self, small):
         other = shop(30, 40)
         maps = sn.PerUserPlatt().fit(other.source, other.validation)

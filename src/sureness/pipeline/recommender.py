@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -119,6 +120,12 @@ class ConfidentRecommender(Configurable, Savable):
             False keeps a calibrator that is fitted already.
         progress : Progress
         """
+        learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
+        learner._learn(train, validation, refit, progress)
+        vars(self).update(vars(learner))
+        return self
+
+    def _learn(self, train: Interactions | None, validation: Interactions, refit: bool, progress: Progress) -> None:
         train = None if train is None else fitted_to(self.source, train, "train")
         validation = fitted_to(self.source, validation, "validation")
         policy = self._unfitted_policy()
@@ -133,7 +140,6 @@ class ConfidentRecommender(Configurable, Savable):
         self.policy_ = policy
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(self._joined(validation, train))
-        return self
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -172,7 +178,7 @@ class ConfidentRecommender(Configurable, Savable):
                 f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
                 "this source, or leave refit as it is"
             )
-        return given
+        return copy.copy(given)  # so that fitting the given one again does not change this recommender
 
     # --- using ------------------------------------------------------------------------------------------------------
 
