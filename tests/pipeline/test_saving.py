@@ -162,6 +162,11 @@ class TestGivenSources:
         with pytest.raises(IdError):
             sn.load(tmp_path / "it.sureness", parts={"source": shop(names=True).source})
 
+    @pytest.mark.parametrize("name", ["sorce", "seen"])
+    def test_what_takes_the_place_of_nothing_is_refused(self, named, file, name):
+        with pytest.raises(sn.errors.SettingError, match=name):
+            sn.load(file, parts={name: named.train})
+
     def test_another_source_may_take_its_place_if_it_has_the_same_users_and_items(self, named, recommender, file):
         higher = sn.MatrixSource(named.source.matrix + 1.0, named.source.users, named.source.items)
         opened = sn.load(file, parts={"source": higher})

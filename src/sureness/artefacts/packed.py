@@ -78,8 +78,10 @@ class Parts(Mapping[str, Any]):
 
     def __init__(self, packed: Mapping[str, Packed], given: Mapping[str, object] | None = None) -> None:
         self._packed, self._given, self._opened = packed, frozenset(given or ()), dict(given or {})
+        self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
+        self._asked.add(name)
         if name not in self._opened:
             self._opened[name] = self.open(name)
         return self._opened[name]
@@ -93,6 +95,11 @@ class Parts(Mapping[str, Any]):
     def given(self, name: str) -> bool:
         """Whether an object was given in the place of a part."""
         return name in self._given
+
+    def refuse_unused(self, kind: str) -> None:
+        """Refuse objects that took the place of nothing; a misspelt name would go unnoticed."""
+        if unused := sorted(self._given - self._asked):
+            raise SettingError(f"the {kind} has no part {unused[0]!r} that can be given; leave it out of parts")
 
     def __contains__(self, name: object) -> bool:
         return name in self._packed or name in self._opened
@@ -112,7 +119,10 @@ def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
     kind = class_of(packed.kind)
     try:
         whole = replace(packed, **{name: revived(getattr(packed, name)) for name in ("settings", "state", "about")})
-        return kind.unpack(whole, Parts(packed.parts, given))
+        opener = Parts(packed.parts, given)
+        unpacked = kind.unpack(whole, opener)
+        opener.refuse_unused(packed.kind)
+        return unpacked
     except _MissingPartError as error:
         name = error.args[0]
         raise KindError(
