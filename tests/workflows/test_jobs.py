@@ -143,6 +143,24 @@ def test_maps_of_segments_are_applied_to_tables_and_runs(folder, tmp_path):
     )
 
 
+def test_segments_of_items_that_a_run_does_not_know_are_left_out(folder, tmp_path):
+    kinds, run = Columns(segment="kind"), folder / "run.sureness"
+    written = []
+    for name, extra in (("a", ""), ("b", "unheard of,films\n01,films\n")):
+        (tmp_path / f"{name}.csv").write_text(f"item_id,kind\n{extra}1,books\n2,films\n")
+        options = workflows.ApplyOptions(segments=tmp_path / f"{name}.csv")
+        workflows.apply(folder / "segments.json", run, tmp_path / f"{name}.parquet", options, columns=kinds)
+        written.append(pl.read_parquet(tmp_path / f"{name}.parquet"))
+    assert written[0].equals(written[1])
+
+
+def test_maps_of_segments_are_not_applied_to_a_run_without_segments(folder, tmp_path):
+    with pytest.raises(SettingError, match="segments"):
+        workflows.apply(
+            folder / "segments.json", folder / "run.sureness", tmp_path / "o.csv", columns=Columns(segment="kind")
+        )
+
+
 def test_a_column_of_segments_and_maps_of_segments_belong_together(folder, tmp_path):
     for calibrator, columns in (("segments.json", Columns()), ("map.json", Columns(segment="kind"))):
         with pytest.raises(SettingError):

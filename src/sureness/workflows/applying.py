@@ -21,6 +21,7 @@ from sureness.data.tables import add_column, count_rows, require_columns, scan_t
 from sureness.errors import ColumnError, DataError, FileError, SettingError
 from sureness.evaluation.ranking import list_blocks
 from sureness.pipeline.runs import open_run
+from sureness.sources.base import ScoreSource, id_maps
 from sureness.workflows.inputs import (
     check_table_name,
     counter,
@@ -153,13 +154,15 @@ def _list_run(
         raise SettingError(f"top must be a whole number of at least 1, got {options.top}")
     run = open_run(path)
     seen = union([warned_log(run, log, columns) for log in options.seen]) if options.seen else run.seen()
-    segments = None if options.segments is None else _segments(options.segments, columns)
+    segments = None if options.segments is None else _segments(options.segments, columns, run.source)
+    if asked.segments and segments is None:
+        raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
     n_users = run.source.n_users
     count = counter(progress, "applying", n_users)
     tables: list[pl.DataFrame] = []
     for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
         others = [table["user_id"].to_numpy()] if asked.users else []
-        others += [_segments_of(table, segments).to_numpy()] if asked.segments else []
+        others += [_segments_of(table, segments).to_numpy()] if asked.segments and segments is not None else []
         found = asked.probability(table["score"].to_numpy(), *others) if table.height else np.empty(0)
         tables.append(table.with_columns(pl.Series(columns.probability, found)))
         count(n_block)
@@ -168,19 +171,20 @@ def _list_run(
     return whole.height
 
 
-def _segments(path: Path, columns: Columns) -> pl.DataFrame:
-    """The segment of each user, item or pair."""
+def _segments(path: Path, columns: Columns, source: ScoreSource) -> pl.DataFrame:
+    """The segment of each user, item or pair that the source knows, by its ids."""
     table = read_columns(path, columns, ["segment"])
-    keys = [name for name in ("user_id", "item_id") if name in table.columns]
+    sides = zip(("user_id", "item_id"), id_maps(source), strict=True)
+    keys = {name: ids for name, ids in sides if name in table.columns}
     if not keys:
         raise ColumnError(f"{path} must have user_id, item_id or both; it has {', '.join(table.columns)}")
-    return table.select(*keys, pl.col("segment").cast(pl.String)).unique(keys, keep="first")
+    for name, ids in keys.items():
+        rows = ids.rows(table[name], of_text=path.suffix.lower() != ".parquet")
+        table = table.filter(pl.Series(rows >= 0)).with_columns(ids.at(rows[rows >= 0]).alias(name))
+    return table.select(*keys, pl.col("segment").cast(pl.String)).unique(list(keys), keep="first")
 
 
-def _segments_of(table: pl.DataFrame, segments: pl.DataFrame | None) -> pl.Series:
-    if segments is None:
-        return pl.Series([_NO_SEGMENT]).new_from_index(0, table.height)
+def _segments_of(table: pl.DataFrame, segments: pl.DataFrame) -> pl.Series:
     keys = [name for name in segments.columns if name != "segment"]
-    kinds = {name: table.schema[name] for name in keys}
-    joined = table.join(segments.cast(kinds), on=keys, how="left", maintain_order="left")  # type: ignore[arg-type]
+    joined = table.join(segments, on=keys, how="left", maintain_order="left")
     return joined["segment"].fill_null(_NO_SEGMENT)
