@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,9 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness._registry import names
+from sureness.cli import _console
 from sureness.errors import SettingError
-from tests.cli.runner import refused, run, succeed, told
+from tests.cli.runner import consoles, refused, run, succeed, told
 from tests.conftest import draw_pairs
 
 
@@ -133,3 +135,11 @@ def test_help_and_version(tmp_path):
     assert "sureness 0." in succeed("--version", cwd=tmp_path)
     for command in ("demo", "fit", "apply", "report", "list-size", "allocate", "data simulate"):
         assert "Usage" in succeed(*command.split(), "--help", cwd=tmp_path)
+
+
+def test_names_with_brackets_and_blanks_are_shown_as_they_are(folder, tmp_path, capsys):
+    assert "wrote my [a].json" in succeed("fit", folder / "pairs.parquet", "-o", "my [a].json", cwd=tmp_path)
+    assert "my [a].json" in succeed("inspect", "my [a].json", cwd=tmp_path)
+    with consoles(sys.stdout, sys.stderr):
+        _console.print_next("it", "a run.sureness")
+    assert "sureness fit 'a run.sureness' -o" in capsys.readouterr().out

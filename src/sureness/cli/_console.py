@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TypeVar
 from rich import progress as bars
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from sureness._progress import Progress
 from sureness.workflows.plain import Result
@@ -76,22 +78,23 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def print_next(written: str, run: object) -> None:
     """Say what was written, and what can be done with a run."""
+    quoted = shlex.quote(str(run))
     say(
-        f"wrote {written}; next:", f"  sureness fit {run} -o calibrator.json",
-        f"  sureness apply calibrator.json {run} -o top.parquet",
-        f"  sureness list-size --model {run} -o lists.parquet",
+        f"wrote {written}; next:", f"  sureness fit {quoted} -o calibrator.json",
+        f"  sureness apply calibrator.json {quoted} -o top.parquet",
+        f"  sureness list-size --model {quoted} -o lists.parquet",
     )  # fmt: skip
 
 
 def print_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None
 ) -> None:
-    """A table for people: text to the left, numbers to the right."""
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left", title_style="bold")
+    """A table for people, as it is (no markup): text to the left, numbers to the right."""
+    table = Table(title=Text(title, style="bold"), caption=caption, title_justify="left", caption_justify="left")
     for place, name in enumerate(header):
         table.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(Text(shown(value)) for value in row))
     out.print(table)
 
 
