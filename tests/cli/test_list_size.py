@@ -354,6 +354,12 @@ def test_users_without_candidates_get_no_list(runs, split, tmp_path):
     assert lost.select("list_size", "unsure").row(0) == (0, True)
 
 
+def test_it_says_what_was_written(runs, tmp_path):
+    words = ("--max-size", "5", "--save", "saved.sureness")
+    done = run("list-size", "--model", runs / "run.sureness", *words, "-o", "a.csv", cwd=tmp_path)
+    assert done.stdout.splitlines()[-2:] == ["wrote a.csv", "wrote saved.sureness"]
+
+
 def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
     words = ("--utility", "tp", "--max-size", "9", "--calibrate", "per-user-gamma", "--save", "saved.sureness")
     told("--model", runs / "run.sureness", *words, "-o", "a.parquet", cwd=tmp_path)

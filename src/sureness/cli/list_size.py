@@ -82,6 +82,7 @@ def _show(result: CutResult) -> None:
     how = {None: "", True: " (read in batches: the rows are sorted by user)",
            False: " (read into memory: the rows are not sorted by user)"}  # fmt: skip
     say(f"wrote {result.output}{how[result.in_batches]}")
+    say(*(f"wrote {path}" for path in (result.saved, result.report) if path is not None))
 
 
 def _show_comparison(compared: PolicyComparison) -> None:

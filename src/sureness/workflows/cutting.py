@@ -59,6 +59,7 @@ class CutResult:
     comparison: PolicyComparison | None = None
     report: Path | None = None
     headline: str | None = None  # of the report
+    saved: Path | None = None  # the recommender
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -75,6 +76,8 @@ class CutResult:
             found["headline"] = self.headline
         if self.comparison is not None:
             found["comparison"] = self.comparison.table
+        if self.saved is not None:
+            found["saved"] = self.saved
         return plain(found | {"report": self.report})  # type: ignore[no-any-return]
 
 
@@ -200,6 +203,7 @@ def cut_run(
         input=path, output=target, utility=named_utility(getattr(recommender.policy_, "utility", "f1")).name,
         calibrator=repr(recommender.calibrator), policy=repr(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
+        saved=page.save,
         **tally.summary(),
     )  # fmt: skip
 
