@@ -60,7 +60,7 @@ def test_users_are_not_split_between_fit_and_judgement():
     labels = rng.random(6_000) < expit(scores + rng.normal(size=300)[users])
     choice = sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(scores, labels, users=users), by="ece@5")
     assert choice.by == "ece@5"
-    with pytest.raises(sn.DataError, match="needs to know the users"):
+    with pytest.raises(sn.errors.SettingError, match="users"):
         sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(scores, labels), by="ece@5")
 
 
