@@ -10,7 +10,7 @@ import pytest
 
 import sureness as sn
 from sureness.data.columns import Columns
-from sureness.errors import SettingError
+from sureness.errors import KindError, OutputError, SettingError
 from sureness.workflows.reporting import ReportOptions, report
 
 
@@ -46,3 +46,17 @@ def test_a_map_per_segment_without_a_segment_column_is_refused(folder):
     with pytest.raises(SettingError, match="segment"):
         report(folder / "pairs.parquet", [folder / "shops.json"], folder / "page.html")
     assert not (folder / "page.html").exists()
+
+
+@pytest.mark.parametrize("name", ["pairs.parquet", "all.json"])
+def test_a_page_does_not_replace_what_it_is_made_from(folder, name):
+    before = (folder / name).read_bytes()
+    with pytest.raises(OutputError):
+        report(folder / "pairs.parquet", [folder / "all.json"], folder / name)
+    assert (folder / name).read_bytes() == before
+
+
+def test_what_is_no_calibrator_is_refused(folder):
+    sn.MatrixSource(np.zeros((2, 2))).save(folder / "source.sureness")
+    with pytest.raises(KindError):
+        report(folder / "pairs.parquet", [folder / "source.sureness"], folder / "page.html")

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import ColumnError, SettingError
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
-from sureness.workflows.inputs import read_columns
+from sureness.workflows.inputs import read_columns, refuse_input
 from sureness.workflows.listing import ListOptions, open_listing
 from sureness.workflows.options import Usually
 from sureness.workflows.plain import plain
@@ -85,6 +86,7 @@ def report(
     options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
     if options.utility is not None and options.lists is None:
         raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
+    refuse_input(target, Path(table), *map(Path, calibrators), options.items, options.train, options.candidates)
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
     group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
@@ -108,11 +110,11 @@ def report(
     return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
 
 
-def _load_all(paths: list[Path]) -> dict[str, Any]:
-    fitted: dict[str, Any] = {}
+def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
+    fitted: dict[str, ProbabilityMap] = {}
     for path in paths:
         name = path.stem if path.stem not in fitted else str(path)
-        fitted[name] = load(path)
+        fitted[name] = load(path, ProbabilityMap)
     return fitted
 
 
