@@ -181,6 +181,16 @@ class TestRefusals:
                 world.train, world.validation
             )
 
+    @pytest.mark.parametrize("names", [["a", "b"], ["a", "b"] * ITEMS], ids=["too few", "too many"])
+    def test_a_map_is_not_fitted_to_segments_of_another_source(self, world, names):
+        for unfitted in (sn.SegmentCalibrator(), MAPS["chain"]):
+            with pytest.raises(sn.errors.SettingError, match="40"):
+                fitted_to(unfitted, world, Segments(np.array(names)))
+
+    def test_segments_of_anything_else_are_refused(self):
+        with pytest.raises(sn.errors.SettingError, match="'user'"):
+            Segments(np.array(["a", "b"]), "user")
+
     def test_a_chain_of_nothing_and_an_unfitted_chain_are_refused(self):
         with pytest.raises(sn.errors.SettingError):
             sn.MapChain.of()

@@ -73,6 +73,19 @@ class Segments(Savable):
     names: AnyArray  # (n_users,) or (n_items,) text
     of: Literal["users", "items"] = "items"
 
+    def __post_init__(self) -> None:
+        if self.of not in ("users", "items"):
+            raise SettingError(f"segments are those of 'users' or of 'items', got {self.of!r}")
+
+    def check(self, source: ScoreSource) -> None:
+        """Refuse segments of more or fewer users or items than a source has."""
+        wanted = source.n_users if self.of == "users" else source.n_items
+        if len(self.names) != wanted:
+            raise SettingError(
+                f"segments must name the segment of each of the {wanted:,} {self.of} of the source, "
+                f"got {len(self.names):,}"
+            )
+
     @classmethod
     def of_domains(cls, log: Interactions) -> Self:
         """The domain of every item of a log."""

@@ -114,6 +114,7 @@ class SegmentCalibrator(ProbabilityMap):
         segments, source = observed.segments, observed.source
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+        segments.check(source)
         n_pairs = source.n_users * source.n_items
         data = CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))
         users, items = id_maps(source)

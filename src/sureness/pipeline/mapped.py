@@ -8,7 +8,6 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
-from sureness.errors import SettingError
 from sureness.sources.base import ScoreSource
 
 
@@ -26,12 +25,7 @@ class MappedSource:
         """Look up the segments once, for all users or items."""
         if segments is None:
             return cls(source, fitted)
-        wanted = source.n_users if segments.of == "users" else source.n_items
-        if len(segments.names) != wanted:
-            raise SettingError(
-                f"segments must name the segment of each of the {wanted:,} {segments.of} of the source, "
-                f"got {len(segments.names):,}"
-            )
+        segments.check(source)
         return cls(source, fitted, segments, fitted.segment_numbers(np.asarray(segments.names)))
 
     def who(self, users: IntArray, items: IntArray | None = None) -> Who:
