@@ -14,11 +14,13 @@ from sureness import workflows
 from sureness.artefacts import load
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.columns import Columns
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio, leave_one_out
 from sureness.errors import EmptyError, OutputError, SettingError
 from sureness.pipeline.runs import Run
+from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
 from tests.conftest import draw_pairs
 
@@ -124,6 +126,21 @@ def test_maps_of_users_are_applied_to_a_run(folder, tmp_path):
     maps = load(folder / "maps.sureness")
     expected = maps.probability(lists["score"].to_numpy(), users=lists["user_id"].to_numpy())
     assert_allclose(lists["probability"], expected)
+
+
+@pytest.mark.parametrize("names", [["7", "8", "x"], [7, 8, 9]], ids=["text", "numbers"])
+def test_the_users_of_a_text_file_are_read_as_those_of_the_maps(tmp_path, names):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(3, 30))
+    source = MatrixSource(scores, users=IdMap.of(names))
+    held_out = Interactions.from_matrix(rng.random((3, 30)) < 1 / (1 + np.exp(-scores)), users=source.users)
+    maps = PerUserPlatt(top=None).fit(source, held_out)
+    maps.save(tmp_path / "maps.sureness")
+    expected = maps.probability([0.5, 0.5], users=names[:2])
+    for others in ("", "unheard of,0.5\n"):  # makes the column one of text
+        (tmp_path / "pairs.csv").write_text(f"user_id,score\n7,0.5\n8,0.5\n{others}")
+        workflows.apply(tmp_path / "maps.sureness", tmp_path / "pairs.csv", tmp_path / "o.parquet")
+        assert_allclose(pl.read_parquet(tmp_path / "o.parquet")["probability"][:2], expected)
 
 
 def test_maps_of_segments_are_applied_to_tables_and_runs(folder, tmp_path):

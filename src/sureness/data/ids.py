@@ -77,10 +77,8 @@ class IdMap(Savable):
         >>> names.rows([7], of_text=True).tolist(), numbers.rows(["007", "7"], of_text=True).tolist()
         ([1], [-1, 0])
         """
-        asked = id_series(values)
+        asked = self.read_from_text(values) if of_text else id_series(values)
         is_text = self._sorted.what == _TEXT
-        if (asked.dtype == pl.String) != is_text and of_text:
-            asked = _of_other_kind(asked)
         if (asked.dtype == pl.String) != is_text:
             known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)
             raise IdError(
@@ -89,6 +87,19 @@ class IdMap(Savable):
             )
         places = self._sorted.find(asked)
         return places if self._rows is None else np.where(places < 0, -1, self._rows[places])
+
+    def read_from_text(self, values: ArrayLike | pl.Series) -> pl.Series:
+        """The words of a text file as ids of the known kind; missing where they cannot be any of these.
+
+        Examples
+        --------
+        >>> IdMap.of(["7", "ann"]).read_from_text([7, 8]).to_list()
+        ['7', '8']
+        >>> IdMap.of([7]).read_from_text(["7", "ann"]).to_list()
+        [7, None]
+        """
+        words = id_series(values)
+        return words if (words.dtype == pl.String) == (self._sorted.what == _TEXT) else _of_other_kind(words)
 
     def known_rows(self, values: ArrayLike | pl.Series, name: str) -> IntArray:
         """The row of each value; unknown ones are refused, `name` says what they are."""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._types import AnyArray, Estimand, FloatArray
@@ -16,6 +17,7 @@ from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
+from sureness.data.ids import IdMap
 from sureness.data.interactions import union
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError
@@ -94,7 +96,7 @@ def apply(
     fitted = load(calibrator, ProbabilityMap)
     check_table_name(target)
     refuse_input(target, place, Path(calibrator), options.segments, *options.seen)
-    asked = _Asked.of(fitted)
+    asked = _Asked.of(fitted, place)
     if asked.segments and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
     if columns.segment is not None and not asked.segments:
@@ -111,18 +113,24 @@ class _Asked:
     fitted: ProbabilityMap
     users: bool
     segments: bool
+    of_text: IdMap | None = None  # the ids that the users of a text file are read as
 
     @classmethod
-    def of(cls, fitted: ProbabilityMap) -> _Asked:
+    def of(cls, fitted: ProbabilityMap, data: Path) -> _Asked:
         """See whose maps it has, also those of a chain."""
         links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
         whose = {link.answers_for for link in links}
-        return cls(fitted, "user" in whose, "segment" in whose)
+        known = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
+        is_text = not is_saved(data) and data.suffix.lower() != ".parquet"
+        return cls(fitted, "user" in whose, "segment" in whose, known if is_text else None)
 
     def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
         """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
         left = iter(others)
-        users, segments = (next(left) if asked else None for asked in (self.users, self.segments))
+        users: ArrayLike | None = next(left) if self.users else None
+        segments = next(left) if self.segments else None
+        if users is not None and self.of_text is not None:
+            users = self.of_text.read_from_text(users)
         return self.fitted.probability(scores, users=users, segments=segments)
 
 
