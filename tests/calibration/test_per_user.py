@@ -645,3 +645,18 @@ class TestSaving:
         newer = fit(sn.PerUserGaussian(top=20), *small)
         newer.save(tmp_path / "maps.sureness")
         assert_array_equal(sn.load(tmp_path / "maps.sureness").coef_, newer.coef_)
+
+
+def test_a_fit_that_is_stopped_leaves_what_was_learned():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(40, 30))
+    held_out = sn.Interactions.from_matrix(rng.random((40, 30)) < 1 / (1 + np.exp(1 - scores)))
+    maps = sn.PerUserPlatt(top=None).fit(sn.MatrixSource(scores), held_out)
+    before = maps.probability(np.zeros(40), users=np.arange(40))
+
+    def stop(*step):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        maps.fit(sn.MatrixSource(scores[::-1] * 9 + 4), held_out, progress=stop)
+    np.testing.assert_array_equal(maps.probability(np.zeros(40), users=np.arange(40)), before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -89,6 +90,7 @@ class PerUserCalibrator(ProbabilityMap):
     }  # fmt: skip
     """What is learned about each user, and what it is called in files and tables."""
 
+    users_: IdMap
     location_: FloatArray
     scale_: FloatArray
     intercept_: FloatArray
@@ -142,11 +144,13 @@ class PerUserCalibrator(ProbabilityMap):
         if not len(known):
             raise EmptyError("held_out must hold at least one positive that the source knows, got none")
         candidates = Candidates(source, known, before, self.top, self.n_bins)
-        self.users_, _ = id_maps(source)
-        self.horizon_ = Horizon.of_split(known, before)
-        self._learn_prior(candidates)
-        self._learn_users(candidates, progress)
-        self.estimand_ = "interaction"
+        learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
+        learner.users_, _ = id_maps(source)
+        learner.horizon_ = Horizon.of_split(known, before)
+        learner._learn_prior(candidates)
+        learner._learn_users(candidates, progress)
+        learner.estimand_ = "interaction"
+        vars(self).update(vars(learner))
         return self
 
     def _fit_observed(self, observed: Observed) -> Self:
