@@ -68,7 +68,7 @@ def test_a_fixed_number_of_negatives_either_knows_its_rate_or_is_taken_for_the_p
 
 
 def test_unknown_sampling_rates_are_refused_without_a_base_rate():
-    with pytest.raises(sn.DataError, match="share of negatives that was kept must be known"):
+    with pytest.raises(sn.errors.SettingError, match="negatives"):
         CalibrationSet.from_pairs([0.0, 1.0], [0, 1], sampling_rate=None)
 
 
@@ -85,7 +85,7 @@ def test_a_base_rate_restores_negatives_of_unknown_rate(kind):
 
 def test_an_impossible_base_rate_is_refused():
     data = CalibrationSet.from_pairs([0.0, 1.0, 2.0], [1, 1, 1], sampling_rate=None, base_rate=0.5)
-    with pytest.raises(sn.DataError, match="base_rate=0.5 cannot be met: the targets of the positives alone"):
+    with pytest.raises(sn.errors.SettingError, match="base_rate"):
         sn.PlattCalibrator().fit(data)
 
 
@@ -102,20 +102,20 @@ def test_tables_bring_their_own_users_weights_and_propensities():
     found = CalibrationSet.from_table(table)
     assert found.estimand == "preference"
     assert_array_equal(found.gather().users, ["a", "b"])
-    with pytest.raises(sn.DataError, match="missing label; it has user_id, item_id, score"):
+    with pytest.raises(sn.errors.ColumnError, match="user_id"):
         CalibrationSet.from_table(table.drop("label"))
-    with pytest.raises(sn.DataError, match="column score has 1 empty values"):
+    with pytest.raises(sn.errors.ColumnError, match="column"):
         CalibrationSet.from_table(table.with_columns(score=pl.Series([None, 1.0])))
 
 
 def test_iterators_that_end_after_one_pass_are_refused():
-    with pytest.raises(sn.DataError, match="readable more than once"):
+    with pytest.raises(sn.errors.SettingError, match="readable"):
         CalibrationSet.from_chunks(iter([sn.ScoredPairs.of([0.0, 1.0], [0, 1])]))
 
 
 def test_chunks_must_agree_on_their_columns():
     parts = [sn.ScoredPairs.of([0.0], [0], users=["a"]), sn.ScoredPairs.of([1.0], [1])]
-    with pytest.raises(sn.DataError, match="users must be given for all chunks or for none"):
+    with pytest.raises(sn.DataError, match="chunks"):
         CalibrationSet.from_chunks(parts).gather()
 
 
@@ -137,28 +137,28 @@ def test_wrong_settings_are_named(settings, message):
 
 
 def test_a_risk_that_needs_propensities_says_so():
-    with pytest.raises(sn.DataError, match="risk='unbiased' estimates preference, but the calibration set estimates"):
+    with pytest.raises(sn.errors.SettingError, match="unbiased"):
         sn.PlattCalibrator(risk="unbiased").fit([0.0, 1.0, 0.5, 0.7], [0, 1, 1, 0])
-    with pytest.raises(sn.DataError, match="risk must be one of naive, unbiased, weighted, got 'fair'"):
+    with pytest.raises(sn.errors.SettingError, match="fair"):
         sn.PlattCalibrator(risk="fair").fit([0.0, 1.0, 0.5, 0.7], [0, 1, 1, 0])
 
 
 def test_an_object_that_holds_labels_takes_no_others():
     data = CalibrationSet.from_pairs([0.0, 1.0], [0, 1])
-    with pytest.raises(sn.DataError, match="already holds labels"):
+    with pytest.raises(sn.DataError, match="labels"):
         sn.PlattCalibrator().fit(data, [0, 1])
 
 
 def test_matrices_of_the_wrong_shape_are_refused(small_world):
     _world, source = small_world
-    with pytest.raises(sn.DataError, match=r"held_out must have the shape of the source, \(120, 50\), got \(3, 4\)"):
+    with pytest.raises(sn.errors.IdError, match="held_out"):
         CalibrationSet.from_source(source, csr_matrix((3, 4)))
 
 
 def test_an_empty_hold_out_is_refused(small_world):
     _, source = small_world
     for builder, more in (("from_source", {}), ("from_sampled_negatives", {"negatives_per_positive": 3})):
-        with pytest.raises(sn.DataError, match="held_out must hold at least one positive, got none"):
+        with pytest.raises(sn.errors.EmptyError, match="held_out"):
             getattr(CalibrationSet, builder)(source, csr_matrix((120, 50)), **more)
 
 
@@ -167,7 +167,7 @@ def test_scores_that_are_not_finite_are_named(small_world):
     matrix = np.zeros((120, 50))
     matrix[3, 4] = np.nan
     data = CalibrationSet.from_source(sn.MatrixSource(matrix), world.held_out)
-    with pytest.raises(sn.DataError, match="scores of the source must be finite numbers, got 1"):
+    with pytest.raises(sn.DataError, match="numbers"):
         data.gather()
 
 
@@ -219,7 +219,7 @@ def test_a_source_of_the_wrong_width_is_named(small_world):
         def score_block(self, users):
             return np.zeros((len(users), 3))
 
-    with pytest.raises(sn.DataError, match=r"score_block must return .*\(120, 50\), got \(120, 3\)"):
+    with pytest.raises(sn.DataError, match="score_block"):
         CalibrationSet.from_source(Narrow(), world.held_out).gather()
 
 

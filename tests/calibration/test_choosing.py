@@ -71,18 +71,18 @@ def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
     data = CalibrationSet.from_pairs(scores, labels, propensity=np.where(labels, 0.2, 1.0))
     choice = sn.choose_calibrator([sn.IsotonicCalibrator(), sn.PlattCalibrator()], data, simple=sn.IsotonicCalibrator())
     assert "no minimum" in choice.table.filter(calibrator="PlattCalibrator()")["problem"].item()
-    with pytest.raises(sn.DataError, match="the simple calibrator PlattCalibrator.. cannot be fitted"):
+    with pytest.raises(sn.DataError, match="PlattCalibrator"):
         sn.choose_calibrator([sn.PlattCalibrator()], data)
 
 
 def test_wrong_questions_are_named():
-    with pytest.raises(sn.DataError, match="at least one calibrator"):
+    with pytest.raises(sn.errors.SettingError, match="calibrator"):
         sn.choose_calibrator([], drawn(100))
-    with pytest.raises(sn.DataError, match="metric must be one of .* or one of them @N, got 'auc'"):
+    with pytest.raises(sn.errors.SettingError, match="auc"):
         sn.choose_calibrator(CANDIDATES, drawn(100), by="auc")
-    with pytest.raises(sn.DataError, match="needs a whole number"):
+    with pytest.raises(sn.errors.SettingError, match="number"):
         sn.choose_calibrator(CANDIDATES, drawn(100), by="ece@all")
-    with pytest.raises(sn.DataError, match="5 folds need at least as many users, got 2"):
+    with pytest.raises(sn.errors.SettingError, match="folds"):
         sn.choose_calibrator(CANDIDATES, CalibrationSet.from_pairs(*draw_pairs(100), users=np.arange(100) % 2))
 
 
@@ -120,5 +120,5 @@ def test_the_brier_score_of_targets_stays_a_brier_score():
 def test_what_is_no_calibrator_is_named():
     with pytest.raises(sn.DataError, match="platt"):
         sn.choose_calibrator(["platt"], drawn(100))
-    with pytest.raises(sn.DataError, match="n_folds must be at least 2, got 1"):
+    with pytest.raises(sn.errors.SettingError, match="n_folds"):
         sn.choose_calibrator(CANDIDATES, drawn(100), n_folds=1)

@@ -94,5 +94,5 @@ def test_targets_above_one_still_give_probabilities(kind):
 
 
 def test_bins_must_be_counted_from_one():
-    with pytest.raises(sn.DataError, match="n_bins must be a whole number of at least 1, got 0"):
+    with pytest.raises(sn.errors.SettingError, match="n_bins"):
         sn.HistogramCalibrator(n_bins=0).fit([0.0, 1.0], [0, 1])

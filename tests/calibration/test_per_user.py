@@ -460,7 +460,7 @@ class TestIds:
     def test_one_id_is_needed_for_each_score(self, small):
         fitted = fit(sn.PerUserPlatt(top=25), *small)
         assert fitted.probability([], users=[]).shape == (0,)
-        with pytest.raises(sn.DataError, match="one id for each of the 2 scores, got 1"):
+        with pytest.raises(sn.errors.IdError, match="scores"):
             fitted.probability([0.1, 0.2], users=[3])
 
 
@@ -581,7 +581,7 @@ class TestManners:
             lambda: kind().table(),
             lambda: kind().save(tmp_path / "maps.sureness"),
         ):
-            with pytest.raises(sn.NotFittedError, match="is not fitted yet; call fit"):
+            with pytest.raises(sn.NotFittedError, match="fitted"):
                 use()
 
     @pytest.mark.parametrize(
@@ -603,14 +603,14 @@ class TestManners:
 
     def test_data_without_anything_to_learn_is_refused_with_the_reason(self, small):
         scores, held_out = small
-        with pytest.raises(sn.DataError, match="held_out must hold at least one positive"):
+        with pytest.raises(sn.errors.EmptyError, match="held_out"):
             fit(sn.PerUserPlatt(), scores, np.zeros_like(held_out))
         last = np.arange(60) == 59 + np.zeros((40, 1))
-        with pytest.raises(sn.DataError, match="no held-out item is among the top 5 candidates of any user"):
+        with pytest.raises(sn.errors.EmptyError, match="candidates"):
             fit(sn.PerUserPlatt(top=5), scores, last)
-        with pytest.raises(sn.DataError, match="every user has the same score for all candidates"):
+        with pytest.raises(sn.errors.EmptyError, match="candidates"):
             fit(sn.PerUserPlatt(), np.ones_like(scores), held_out)
-        with pytest.raises(sn.DataError, match="held_out must have the shape of the source"):
+        with pytest.raises(sn.errors.IdError, match="held_out"):
             fit(sn.PerUserPlatt(), scores, held_out[:, :5])
 
     def test_the_table_has_everything_that_was_learned(self, small):

@@ -142,7 +142,7 @@ def impossible():
 @pytest.mark.parametrize("kind", [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, KanoulasCalibrator])
 def test_a_risk_without_minimum_is_explained_not_returned(kind):
     scores, labels, omega = impossible()
-    with pytest.raises(sn.errors.NoMinimumError, match=r"from the score .* a mean of .* clip the propensities higher"):
+    with pytest.raises(sn.errors.NoMinimumError, match="propensities"):
         kind().fit(scores, labels, propensity=omega)
 
 

@@ -16,7 +16,7 @@ from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, reviv
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
@@ -79,7 +79,7 @@ class Calibrator(ProbabilityMap):
             _refuse_extra(labels, sample_weight, propensity, users)
             return self.fit_set(scores)
         if labels is None:
-            raise DataError("fit needs labels beside the scores, got none; give labels of 0 and 1")
+            raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
         return self.fit_set(
             CalibrationSet.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
         )
@@ -110,7 +110,7 @@ class Calibrator(ProbabilityMap):
     def expression(self, kind: Literal["sql"], column: str = ...) -> str: ...
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> pl.Expr | str:
         """The map as one polars or SQL expression of a column of scores; closed-form maps only."""
-        raise DataError(
+        raise SettingError(
             f"{type(self).__name__} has no closed form, so it has no {kind} expression; "
             "use probability(), or a parametric calibrator"
         )
@@ -212,4 +212,6 @@ class Calibrator(ProbabilityMap):
 
 def _refuse_extra(*extra: object) -> None:
     if any(value is not None for value in extra):
-        raise DataError("a calibration set or histogram already holds labels, weights and propensities; give it alone")
+        raise SettingError(
+            "a calibration set or histogram holds labels, weights and propensities already; give it alone"
+        )

@@ -16,7 +16,7 @@ from sureness.calibration.maps import Horizon, Observed
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import pairs_of_table
-from sureness.errors import DataError, SurenessWarning
+from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.propensity.base import PropensityModel
@@ -105,14 +105,16 @@ class CalibrationSet:
         if self.sampling_rate is not None:
             check_share(self.sampling_rate, "sampling_rate")
         elif self.base_rate is None and self.anchor is None:
-            raise DataError(
+            raise SettingError(
                 "the share of negatives that was kept must be known, got sampling_rate=None; "
                 "give sampling_rate=, or base_rate= (the share of positives among all pairs), or an anchor"
             )
         if self.anchor is not None and not isinstance(self.anchor, ScoredPairs):
-            raise DataError(f"an anchor must be ScoredPairs, got {type(self.anchor).__name__}; use ScoredPairs.of(...)")
+            raise SettingError(
+                f"an anchor must be ScoredPairs, got {type(self.anchor).__name__}; use ScoredPairs.of(...)"
+            )
         if self.anchor is not None and not 0 < self.anchor.n_positive < len(self.anchor):
-            raise DataError(
+            raise EmptyError(
                 f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} "
                 "pairs; take a larger sample"
             )
@@ -160,7 +162,7 @@ class CalibrationSet:
         """
         if not callable(chunks):
             if isinstance(chunks, Iterator):
-                raise DataError(
+                raise SettingError(
                     "chunks must be readable more than once, got an iterator; give a list, or a function that "
                     "returns a new iterator"
                 )
@@ -310,7 +312,7 @@ class CalibrationSet:
             return "unbiased" if self.estimand == "preference" else "naive"
         check_choice(risk, "risk", RISKS)
         if risk != "naive" and self.estimand == "interaction":
-            raise DataError(
+            raise SettingError(
                 f"risk={risk!r} estimates preference, but the calibration set estimates interaction; "
                 "give propensities, or estimand='preference' with a held-out share"
             )
@@ -381,7 +383,7 @@ class CalibrationSet:
                 histogram = histogram + ScoreHistogram.of_checked(*part)
             return histogram.points()
         if not held:
-            raise DataError("expected at least one pair, got none; check the filter or the file")
+            raise EmptyError("expected at least one pair, got none; check the filter or the file")
         scores, targets_, weights = zip(*held, strict=True)
         lengths = [len(part) for part in scores]
         filled = [np.ones(n) if w is None else w for n, w in zip(lengths, weights, strict=True)]
@@ -430,7 +432,7 @@ class CalibrationSet:
             negative_weight += float(weight[~pairs.labels].sum())
         needed = positive_target / base_rate - positive_weight
         if needed <= 0 or negative_weight == 0:
-            raise DataError(
+            raise SettingError(
                 f"base_rate={base_rate} cannot be met: the targets of the positives alone have the mean "
                 f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
             )

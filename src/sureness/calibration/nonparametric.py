@@ -9,7 +9,7 @@ import numpy as np
 from sureness._types import FloatArray, IntArray, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.level import UNCHANGED, Level
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.histogram import WeightedScores
 
 
@@ -60,7 +60,7 @@ class HistogramCalibrator(_StepCalibrator):
 
     def _fit_points(self, points: WeightedScores) -> None:
         if not isinstance(self.n_bins, int | np.integer) or self.n_bins < 1:
-            raise DataError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
+            raise SettingError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
         self.edges_ = np.linspace(points.minimum, points.maximum, self.n_bins + 1)
         place = _bin_of(points.scores, self.edges_)
         weight = np.bincount(place, points.weight, self.n_bins)

@@ -14,7 +14,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import MonotoneFamily, Operations, ScoreRange, expression_of, sigmoid_of
 from sureness.calibration.level import Level
-from sureness.errors import DataError, NoMinimumError, SettingError
+from sureness.errors import EmptyError, NoMinimumError, SettingError
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
@@ -69,7 +69,7 @@ class ParametricCalibrator(Calibrator):
         features = self.family.design(scores, self.fitted_range_)
         n_parameters = features.shape[1]
         if n_parameters > 2 and len(np.unique(points.scores)) < n_parameters:
-            raise DataError(
+            raise EmptyError(
                 f"{self.family.name} calibration has {n_parameters} parameters and needs as many different scores, "
                 f"got {len(np.unique(points.scores))}; use PlattCalibrator"
             )
@@ -217,7 +217,7 @@ class BetaCalibrator(ParametricCalibrator):
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
         """The map as an expression; only for unbounded scores."""
         if self.scores_are == "probabilities":
-            raise DataError("a Beta map of probabilities has no expression; give it log-odds as unbounded scores")
+            raise SettingError("a Beta map of probabilities has no expression; give it log-odds as unbounded scores")
         return super().expression(kind, column)
 
 

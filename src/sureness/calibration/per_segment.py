@@ -103,7 +103,7 @@ class SegmentCalibrator(ProbabilityMap):
         """
         if not isinstance(scores, CalibrationSet):
             if labels is None:
-                raise DataError("fit needs labels beside the scores, got none; give labels of 0 and 1")
+                raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
             scores = CalibrationSet.from_pairs(
                 scores, labels, sample_weight=sample_weight, propensity=propensity, users=users
             )

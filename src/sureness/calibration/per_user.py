@@ -23,7 +23,7 @@ from sureness.calibration.parametric import (
 )
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError, EmptyError, SettingError
+from sureness.errors import EmptyError, IdError, SettingError
 from sureness.evaluation.ranking import fitted_to
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.row_logistic import Prior, Rows, estimate_prior, fit_rows
@@ -170,8 +170,7 @@ class PerUserCalibrator(ProbabilityMap):
             )
         known = sample.standardised[sample.weight > 0]
         if known.min() == known.max():
-            raise DataError("every user has the same score for all candidates, so nothing tells items apart; check the "
-                            "recommender")  # fmt: skip
+            raise EmptyError("every user has the same score for all candidates; check the recommender")
         self.range_ = self.base().range_of(float(known.min()), float(known.max()))
         columns, total = self._basis(sample.standardised), sample.weight.sum()
         self._centre = np.array([(sample.weight * column).sum() / total for column in columns])
@@ -220,7 +219,7 @@ class PerUserCalibrator(ProbabilityMap):
             raise SettingError(f"{type(self).__name__} has one map for each user; give users=, one id for each score")
         rows = self.users_.rows(users) if n else np.empty(0, dtype=np.int64)
         if len(rows) != n:
-            raise DataError(f"users must be one id for each of the {n:,} scores, got {len(rows):,}")
+            raise IdError(f"users must be one id for each of the {n:,} scores, got {len(rows):,}")
         return Who(n, users=rows)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:

@@ -13,7 +13,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import GaussianCalibrator
-from sureness.errors import DataError
+from sureness.errors import SettingError
 from sureness.numerics.checks import check_rate
 from sureness.numerics.grouping import top_n
 from sureness.numerics.histogram import WeightedScores
@@ -61,7 +61,7 @@ class TopNCalibrator(Calibrator):
         base: Calibrator = clone(self.base) if self.base is not None else GaussianCalibrator()
         pairs = data.gather(data.resolve_risk(base.risk))
         if pairs.users is None:
-            raise DataError("the top n of each user needs users, got none; give users=")
+            raise SettingError("the top n of each user needs users, got none; give users=")
         top = top_n(pairs.users, pairs.scores, self.n)
         weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight.astype(np.float64)
         top_weight, rest_weight = float(weight[top].sum()), float(weight[~top].sum())
@@ -78,7 +78,7 @@ class TopNCalibrator(Calibrator):
         return self.base_.expression(kind, column)
 
     def _fit_points(self, points: WeightedScores) -> None:
-        raise DataError("the top n of each user needs users, which a histogram does not keep; fit on pairs")
+        raise SettingError("the top n of each user needs users, which a histogram does not keep; fit on pairs")
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return self.base_.probability(scores)
