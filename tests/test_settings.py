@@ -41,5 +41,5 @@ def test_nested_settings_can_be_read_and_set():
 
 
 def test_unknown_settings_are_refused():
-    with pytest.raises(ValueError, match="PlattCalibrator has no setting 'speed'; it has monotone, risk"):
+    with pytest.raises(sn.errors.SettingError, match="PlattCalibrator has no setting 'speed'; it has monotone, risk"):
         sn.PlattCalibrator().set_params(speed=3)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self, TypeVar
 
+from sureness.errors import SettingError
+
 T = TypeVar("T", bound="Configurable")
 
 
@@ -30,7 +32,7 @@ class Configurable:
             outer, _, inner = name.partition("__")
             if outer not in _names_of(type(self)):
                 known = ", ".join(_names_of(type(self)))
-                raise ValueError(f"{type(self).__name__} has no setting {outer!r}; it has {known}")
+                raise SettingError(f"{type(self).__name__} has no setting {outer!r}; it has {known}")
             if inner:
                 getattr(self, outer).set_params(**{inner: value})
             else:
