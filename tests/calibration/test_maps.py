@@ -187,6 +187,11 @@ class TestRefusals:
             with pytest.raises(sn.errors.SettingError, match="40"):
                 fitted_to(unfitted, world, Segments(np.array(names)))
 
+    def test_a_misspelt_name_for_the_domains_is_refused(self, world):
+        for given in ("domian", np.array(["a"] * ITEMS)):
+            with pytest.raises(sn.errors.SettingError, match="'domain'"):
+                sn.ConfidentRecommender(world.source, segments=given).fit(world.train, world.validation)
+
     def test_segments_of_anything_else_are_refused(self):
         with pytest.raises(sn.errors.SettingError, match="'user'"):
             Segments(np.array(["a", "b"]), "user")

@@ -160,7 +160,10 @@ class ConfidentRecommender(Configurable, Savable):
         return clone(policy)
 
     def _segments_of(self, log: Interactions) -> Segments | None:
-        return Segments.of_domains(log) if isinstance(self.segments, str) else self.segments
+        given = self.segments
+        if not (given is None or isinstance(given, Segments) or (isinstance(given, str) and given == "domain")):
+            raise SettingError(f"segments must be Segments, 'domain' or None, got {given!r:.60}")
+        return Segments.of_domains(log) if isinstance(given, str) else given
 
     def _fitted_map(
         self, train: Interactions | None, validation: Interactions, segments: Segments | None, refit: bool,
