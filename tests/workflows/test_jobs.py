@@ -214,6 +214,11 @@ def test_an_output_that_is_the_input_is_refused(folder):
         workflows.allocate(folder / "p.parquet", folder / "p.parquet", workflows.AllocateOptions(budget=3.0))
 
 
+def test_a_run_may_have_capitals_in_its_ending(folder, tmp_path):
+    load(folder / "run.sureness").save(tmp_path / "RUN.SURENESS")
+    assert workflows.fit(tmp_path / "RUN.SURENESS", workflows.FitOptions(method="platt")).n_pairs > 0
+
+
 def test_a_run_is_not_replaced_by_what_is_made_from_it(folder, tmp_path):
     run = tmp_path / "run.sureness"
     run.write_bytes((folder / "run.sureness").read_bytes())

@@ -23,7 +23,7 @@ OF_PAIRS = ("user_id", "item_id", "domain")
 
 def is_saved(path: Path) -> bool:
     """Whether a path leads to something saved rather than to a table: a .sureness file, or a part inside one."""
-    return path.is_dir() or any(each.suffix == ENDINGS["file"] for each in (path, *path.parents))
+    return path.is_dir() or any(each.suffix.lower() == ENDINGS["file"] for each in (path, *path.parents))
 
 
 def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
