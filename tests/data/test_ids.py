@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import sureness as sn
 from sureness.artefacts.packed import Parts, arrays_of, packed_of, tree_of
 from sureness.data import ids as ids_module
+from sureness.data.interactions import Interactions, union
 from sureness.errors import IdError
 from sureness.numerics.sorted_texts import SortedTexts
 
@@ -189,3 +190,24 @@ def test_opening_and_asking_builds_no_column_of_all_ids(values):
         found.rows(values[:1])
         found.known_rows(values[1:], "ids")
         assert "ids" not in found.__dict__
+
+
+def test_many_texts_at_once_are_found_as_one_by_one():
+    """Large questions are answered by a join, small ones by binary search."""
+    known = [f"user {number:05d}" for number in range(5_000)]
+    asked = [*known[::3], *(f"nobody {number}" for number in range(1_000)), "", *known[:50]]
+    ids = sn.IdMap.of(known)
+    expected = [known.index(text) if text.startswith("user") else -1 for text in asked]
+    assert ids.rows(asked).tolist() == expected
+    one_by_one = np.concatenate([ids.rows(asked[start : start + 40]) for start in range(0, len(asked), 40)])
+    assert one_by_one.tolist() == expected
+
+
+def test_ids_of_another_width_are_the_same_ids():
+    narrow, wide = sn.IdMap.of(np.array([3, 7], dtype=np.int32)), sn.IdMap.of(np.array([3, 7], dtype=np.int64))
+    assert narrow.same_as(wide)
+    assert wide.same_as(narrow)
+    assert not narrow.same_as(sn.IdMap.of(["3", "7"]))
+    assert not narrow.same_as(sn.IdMap.of([3, 8]))
+    log = Interactions.of(np.array([3, 7], dtype=np.int32), [1, 1])
+    assert len(union([log, Interactions.of(np.array([3, 7], dtype=np.int64), [1, 1])])) == 2

@@ -121,7 +121,11 @@ class IdMap(Savable):
 
     def same_as(self, other: IdMap) -> bool:
         """Whether both name the same rows."""
-        return self is other or (self.ids.dtype == other.ids.dtype and self.ids.equals(other.ids))
+        if self is other:
+            return True
+        if self._sorted.what != other._sorted.what or len(self) != len(other):
+            return False
+        return bool((self.ids == other.ids).all())  # numbers of another width are the same ids
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
@@ -147,6 +151,7 @@ class IdMap(Savable):
 # --- sorted ids of each kind ----------------------------------------------------------------------------------------
 
 _TEXT, _NUMBERS, _COUNTED = "text", "whole numbers", "counted"
+_MANY = 1_000  # texts asked for at once, at least, before a join is worth it
 
 
 class _SortedIds(Protocol):
@@ -176,7 +181,14 @@ class _Texts:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        return pl.DataFrame({"id": self.every(), "row": np.arange(len(self))})
+
     def find(self, values: pl.Series) -> IntArray:
+        if len(values) > max(_MANY, len(self) // 20):  # then one pass over all known ids costs less than the searches
+            rows = pl.DataFrame({"id": values}).join(self._table, on="id", how="left", maintain_order="left")["row"]
+            return rows.fill_null(-1).to_numpy().astype(np.int64)
         if not values.null_count():
             return self.texts.find(values.to_list())
         found = self.texts.find(values.fill_null("").to_list())

@@ -15,7 +15,7 @@ from sureness._progress import Progress, silent
 from sureness._types import AnyArray, Estimand, FloatArray
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.maps import ProbabilityMap
+from sureness.calibration.maps import ANSWERS, ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import union
@@ -126,12 +126,23 @@ class _Asked:
 
     def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
         """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
+        users, segments = self._who(others)
+        return self.fitted.probability(scores, users=users, segments=segments)
+
+    def answered_by(self, n_scores: int, *others: AnyArray) -> list[str]:
+        """Whose map answers for each score: "user", "segment" or "all"."""
+        if not n_scores:
+            return []
+        who = self.fitted.who(n_scores, *self._who(others))
+        return [ANSWERS[place] for place in self.fitted.answered_by(who)]
+
+    def _who(self, others: tuple[AnyArray, ...]) -> tuple[ArrayLike | None, AnyArray | None]:
         left = iter(others)
         users: ArrayLike | None = next(left) if self.users else None
         segments = next(left) if self.segments else None
         if users is not None and self.of_text is not None:
             users = self.of_text.read_from_text(users)
-        return self.fitted.probability(scores, users=users, segments=segments)
+        return users, segments
 
 
 def _add_to_table(
@@ -172,7 +183,8 @@ def _list_run(
         others = [table["user_id"].to_numpy()] if asked.users else []
         others += [_segments_of(table, segments).to_numpy()] if asked.segments and segments is not None else []
         found = asked.probability(table["score"].to_numpy(), *others) if table.height else np.empty(0)
-        tables.append(table.with_columns(pl.Series(columns.probability, found)))
+        answered = pl.Series("map", asked.answered_by(table.height, *others), dtype=pl.String)
+        tables.append(table.with_columns(pl.Series(columns.probability, found), answered))
         count(n_block)
     whole = pl.concat(tables)
     write_table(whole, output)
