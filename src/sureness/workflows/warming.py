@@ -13,14 +13,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import sureness
 from sureness._progress import Progress, silent
 from sureness._registry import names
 from sureness.artefacts.packed import JSON
+from sureness.calibration.per_user import PerUserPlatt
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
 from sureness.errors import SurenessWarning
+from sureness.list_size.allocation import allocate_budget, allocate_domains
+from sureness.list_size.pages import fill_with_trending
+from sureness.metrics.calibration import expected_calibration_error
+from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
+from sureness.numerics.row_ranks import product_ranks, sketched_ranks
 from sureness.pipeline.runs import Run
+from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
 from sureness.workflows.allocating import AllocateOptions, allocate
 from sureness.workflows.applying import apply
@@ -77,7 +87,7 @@ def kernels() -> Iterator[Any]:
                     yield value
 
 
-_N_JOBS = 8  # as many as `_jobs` yields
+_N_JOBS = 9  # as many as `_jobs` yields
 
 
 def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
@@ -105,12 +115,41 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
         of_run = CalibrationOptions(calibrate=map_)
         cut_run(run, lists, ListOptions(max_size=10), of_run, PageOptions(save=folder / "saved.sureness"))
     yield "recommend"
+    _numbers()
+    yield "metrics"
     if trained:
         _train(log, folder)
     yield "train"
     if trained:
         _distill(log, folder)
     yield "distill"
+
+
+def _numbers() -> None:
+    """Functions on arrays that no job above calls in this form: large pages and budgets, metrics, counts."""
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    probabilities, labels = rng.random(2_000), rng.random(2_000) < 0.5
+    for truth in (labels, labels.astype(np.int64), labels.astype(np.float64)):
+        for weight in (None, rng.random(2_000)):
+            expected_calibration_error(truth, probabilities, sample_weight=weight)
+    methods: tuple[Method, ...] = ("exact", "recursion", "refined_normal")
+    for method in methods:
+        poisson_binomial_pmf(probabilities.reshape(20, 100), method=method)
+        poisson_binomial_cdf(probabilities.reshape(20, 100), method=method)
+    worth = np.sort(rng.random((60_000, 2, 10)), axis=2)  # enough that threads share the work
+    allocate_domains(worth, slots=6)
+    allocate_budget(worth.reshape(-1, 10), budget=90_000.0)
+    allocate_budget(worth[:50, 0], budget=40.0, cost=rng.random((50, 10)))
+    fill_with_trending(rng.permuted(np.tile(np.arange(9), (4, 1)), axis=1), [1, 2, 3, 4], np.arange(9), slots=6)
+    IdMap.of([f"user {number}" for number in range(3_000)]).rows([f"user {number}" for number in range(200)])
+    left, right = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(4, 10_000)).astype(np.float32)
+    product_ranks(left, right, 100)
+    sketched_ranks(left @ right, 100)
+    scores = rng.normal(size=(30, 100))
+    taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
+    PerUserPlatt(top=None, n_bins=8).fit(MatrixSource(scores), taken)  # so few bins that there are any
 
 
 def _save_run(log: str, path: Path) -> None:
