@@ -14,6 +14,7 @@ from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.families import Formula, expression_of
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.errors import SettingError
@@ -109,11 +110,32 @@ class Calibrator(ProbabilityMap):
     @overload
     def expression(self, kind: Literal["sql"], column: str = ...) -> str: ...
     def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> pl.Expr | str:
-        """The map as one polars or SQL expression of a column of scores; closed-form maps only."""
-        raise SettingError(
-            f"{type(self).__name__} has no closed form, so it has no {kind} expression; "
-            "use probability(), or a parametric calibrator"
-        )
+        """The map as one polars or SQL expression of a column of scores; closed-form maps only.
+
+        Parameters
+        ----------
+        kind : {"polars", "sql"}
+        column : str
+            Name of the column; in SQL it is put in double quotes.
+
+        Examples
+        --------
+        >>> from sureness.calibration.parametric import PlattCalibrator
+        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        >>> frame = pl.DataFrame({"score": [0.5, 2.5]})
+        >>> np.allclose(frame.select(calibrator.expression("polars")).to_series(), calibrator.probability([0.5, 2.5]))
+        True
+        >>> calibrator.expression("sql").startswith('CASE WHEN "score" IS NOT NULL')
+        True
+        """
+        self.check_fitted()
+        formula = self._formula()
+        if formula is None:
+            raise SettingError(
+                f"{type(self).__name__} has no closed form, so it has no {kind} expression; "
+                "use probability(), or a parametric calibrator"
+            )
+        return expression_of(formula, kind, column)
 
     def pack(self) -> Packed:
         if not hasattr(self, "estimand_"):
@@ -150,6 +172,10 @@ class Calibrator(ProbabilityMap):
     def _log_odds(self, scores: FloatArray) -> FloatArray:
         """Log-odds of checked float64 scores."""
         return logit(self._probability(scores))
+
+    def _formula(self) -> Formula | None:
+        """The map as a formula of a column of scores, which runs on numpy, polars and SQL; None: it has none."""
+        return None
 
     def _adjust(self, level: Level) -> None:
         """Take over a correction of level and slope; references that are not calibrated ignore it."""

@@ -263,10 +263,15 @@ SQL = Operations(
 )
 
 
-def expression_of(formula: Callable[[Column, Operations], Column], kind: str, column: str) -> Any:
+Formula = Callable[[Column, Operations], Column]
+"""A formula of a column of scores, written once for numpy, polars and SQL."""
+
+
+def expression_of(formula: Formula, kind: str, column: str) -> pl.Expr | str:
     """A formula of a column of scores as a polars expression or as SQL text; a missing score stays missing."""
     check_choice(kind, "kind", ("polars", "sql"))
     if kind == "polars":
-        return formula(pl.col(column).cast(pl.Float64), POLARS).alias("probability")
+        found: pl.Expr = formula(pl.col(column).cast(pl.Float64), POLARS).alias("probability")
+        return found
     quoted = '"' + column.replace('"', '""') + '"'
     return f"CASE WHEN {quoted} IS NOT NULL THEN {formula(SqlText(quoted), SQL).text} END"

@@ -12,7 +12,7 @@ from sureness._types import FloatArray, Risk
 from sureness.calibration import families
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.families import MonotoneFamily, Operations, ScoreRange, expression_of, sigmoid_of
+from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange, sigmoid_of
 from sureness.calibration.level import Level
 from sureness.errors import EmptyError, NoMinimumError, SettingError
 from sureness.numerics.checks import check_choice, check_probabilities
@@ -41,27 +41,8 @@ class ParametricCalibrator(Calibrator):
         self.check_fitted()
         return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
 
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
-        """The map as one polars or SQL expression of a column of scores.
-
-        Parameters
-        ----------
-        kind : {"polars", "sql"}
-        column : str
-            Name of the column; in SQL it is put in double quotes.
-
-        Examples
-        --------
-        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
-        >>> import polars as pl
-        >>> frame = pl.DataFrame({"score": [0.5, 2.5]})
-        >>> np.allclose(frame.select(calibrator.expression("polars")).to_series(), calibrator.probability([0.5, 2.5]))
-        True
-        >>> calibrator.expression("sql").startswith('CASE WHEN "score" IS NOT NULL')
-        True
-        """
-        self.check_fitted()
-        return expression_of(lambda s, ops: sigmoid_of(self._logit_of(s, ops), ops), kind, column)
+    def _formula(self) -> Formula | None:
+        return lambda scores, operations: sigmoid_of(self._logit_of(scores, operations), operations)
 
     def _fit_points(self, points: WeightedScores) -> None:
         self.fitted_range_ = self.range_of(points.minimum, points.maximum)
@@ -214,11 +195,10 @@ class BetaCalibrator(ParametricCalibrator):
     def _as_fitted(self, scores: FloatArray) -> FloatArray:
         return _logits_of(scores) if self.scores_are == "probabilities" else scores
 
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
-        """The map as an expression; only for unbounded scores."""
+    def _formula(self) -> Formula | None:
         if self.scores_are == "probabilities":
             raise SettingError("a Beta map of probabilities has no expression; give it log-odds as unbounded scores")
-        return super().expression(kind, column)
+        return super()._formula()
 
 
 class GaussianCalibrator(ParametricCalibrator):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
-from sureness.calibration.families import expression_of, sigmoid_of
+from sureness.calibration.families import Formula, sigmoid_of
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import sigmoid
 
@@ -28,11 +28,9 @@ class MinMaxCalibrator(Calibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(np.clip((scores - self.low_) / (self.high_ - self.low_), 0.0, 1.0))
 
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
-        """The map as one polars or SQL expression of a column of scores."""
-        self.check_fitted()
+    def _formula(self) -> Formula | None:
         scale = 1.0 / (self.high_ - self.low_)
-        return expression_of(lambda s, ops: ops.clip((s - self.low_) * scale, 0.0, 1.0), kind, column)
+        return lambda scores, operations: operations.clip((scores - self.low_) * scale, 0.0, 1.0)
 
     def _state(self) -> dict[str, Any]:
         return {"low": self.low_, "high": self.high_}
@@ -56,9 +54,8 @@ class SigmoidCalibrator(Calibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return sigmoid(scores)
 
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
-        """The map as one polars or SQL expression of a column of scores."""
-        return expression_of(sigmoid_of, kind, column)
+    def _formula(self) -> Formula | None:
+        return sigmoid_of
 
     def _state(self) -> dict[str, Any]:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sureness._settings import clone
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.families import Formula
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import GaussianCalibrator
 from sureness.errors import SettingError
@@ -72,10 +73,8 @@ class TopNCalibrator(Calibrator):
         self.applied_level_ = base.applied_level_
         return self._learned(base.estimand_, base.horizon_, base.n_pairs_, base.score_range_)
 
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> Any:
-        """The map as one polars or SQL expression of a column of scores."""
-        self.check_fitted()
-        return self.base_.expression(kind, column)
+    def _formula(self) -> Formula | None:
+        return self.base_._formula()
 
     def _fit_points(self, points: WeightedScores) -> None:
         raise SettingError("the top n of each user needs users, which a histogram does not keep; fit on pairs")
