@@ -134,6 +134,13 @@ class TestWhoAnswers:
         assert set(lists.filter(lists["item_id"].is_in(new))["map"]) == {"all"}
         assert set(lists.filter(~lists["item_id"].is_in(new))["map"]) == {"segment"}
 
+    def test_users_without_held_out_items_are_answered_by_the_global_map(self, world):
+        kept = world.validation.keep(np.flatnonzero(world.validation.user_rows != 0))
+        fitted = sn.PerUserPlatt(top=None).fit(world.source, kept, seen=world.train)
+        who = fitted.who(3, users=[*world.source.users.at([0, 1]), "nobody"])
+        assert [ANSWERS[place] for place in fitted.answered_by(who)] == ["all", "user", "all"]
+        assert fitted.knows(who).tolist() == [False, True, False]
+
     def test_segments_of_users_work_too(self, world):
         names = np.where(np.arange(USERS) % 2 == 0, "even", "odd")
         recommender = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments=Segments(names, "users"))
