@@ -43,3 +43,11 @@ def test_nested_settings_can_be_read_and_set():
 def test_unknown_settings_are_refused():
     with pytest.raises(sn.errors.SettingError, match="PlattCalibrator has no setting 'speed'; it has monotone, risk"):
         sn.PlattCalibrator().set_params(speed=3)
+
+
+def test_a_clone_shares_no_part_with_its_original():
+    original = sn.MapChain([sn.TopNCalibrator(sn.PlattCalibrator()), sn.PlattCalibrator()])
+    copied = clone(original)
+    assert repr(copied) == repr(original)
+    assert copied.links[0] is not original.links[0]
+    assert copied.links[0].base is not original.links[0].base
