@@ -8,7 +8,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "columns": ["Columns"],
         "fetching": ["cache_folder", "fetch", "pins"],
         "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
-        "ids": ["IdMap", "id_series"],
+        "id_values": ["id_series"],
+        "ids": ["IdMap"],
         "interactions": ["Interactions", "union"],
         "recipes": [
             "RECIPES", "Address", "Dataset", "Recipe", "common_pairs", "copy_dataset", "fetch_dataset", "load_dataset",

@@ -7,8 +7,8 @@ from sureness.data.filtering import at_least as at_least
 from sureness.data.filtering import k_core as k_core
 from sureness.data.filtering import rated_above as rated_above
 from sureness.data.filtering import rating_above as rating_above
+from sureness.data.id_values import id_series as id_series
 from sureness.data.ids import IdMap as IdMap
-from sureness.data.ids import id_series as id_series
 from sureness.data.interactions import Interactions as Interactions
 from sureness.data.interactions import union as union
 from sureness.data.recipes import RECIPES as RECIPES

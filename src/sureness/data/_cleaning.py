@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from sureness.data.ids import IdMap, id_series
+from sureness.data.id_values import id_series
+from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
 
 ID_COLUMNS = ("user_id", "item_id")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
+from sureness.data.id_values import first_of, id_series, kind_of_ids, of_other_kind
 from sureness.errors import IdError
 from sureness.numerics.sorted_texts import SortedTexts
 
@@ -29,6 +30,7 @@ class IdMap(Savable):
     """
 
     def __init__(self, ids: pl.Series) -> None:
+        ids = id_series(ids)
         ordered = ids.sort()
         self._sorted = _sorted_ids(ordered)
         self._rows: IntArray | None = None if ids.equals(ordered) else ids.arg_sort().to_numpy().astype(np.int64)
@@ -82,8 +84,8 @@ class IdMap(Savable):
         if (asked.dtype == pl.String) != is_text:
             known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)
             raise IdError(
-                f"ids must be of the kind that is known, {self._sorted.what} such as {_first(known)}, "
-                f"got {_kind(asked)} such as {_first(asked)}; convert one of them"
+                f"ids must be of the kind that is known, {self._sorted.what} such as {first_of(known)}, "
+                f"got {kind_of_ids(asked)} such as {first_of(asked)}; convert one of them"
             )
         places = self._sorted.find(asked)
         return places if self._rows is None else np.where(places < 0, -1, self._rows[places])
@@ -99,7 +101,7 @@ class IdMap(Savable):
         [7, None]
         """
         words = id_series(values)
-        return words if (words.dtype == pl.String) == (self._sorted.what == _TEXT) else _of_other_kind(words)
+        return words if (words.dtype == pl.String) == (self._sorted.what == _TEXT) else of_other_kind(words)
 
     def known_rows(self, values: ArrayLike | pl.Series, name: str) -> IntArray:
         """The row of each value; unknown ones are refused, `name` says what they are."""
@@ -255,47 +257,3 @@ class _Counted:
 
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
         return {"of": _COUNTED, "n": self.n}, {}
-
-
-def id_series(values: ArrayLike | pl.Series) -> pl.Series:
-    """Ids as whole numbers or text: categories become text, floats without a fraction whole numbers."""
-    series = as_series(values)
-    if series.dtype.is_integer() or series.dtype == pl.String:
-        return series
-    if series.dtype in (pl.Categorical, pl.Enum):
-        return series.cast(pl.String)
-    if series.dtype == pl.Null or not len(series):
-        return series.cast(pl.Int64)
-    if series.dtype.is_float():
-        whole = series.fill_nan(None)
-        if whole.drop_nulls().is_finite().all() and (whole.drop_nulls() % 1 == 0).all():
-            return whole.cast(pl.Int64)
-    raise IdError(f"ids must be whole numbers or text, got {series.dtype} such as {_first(series)}; convert them first")
-
-
-def as_series(values: ArrayLike | pl.Series) -> pl.Series:
-    """A polars series of anything that is a column: a list, an array, a series of another library, or one value."""
-    if isinstance(values, pl.Series):
-        return values
-    if isinstance(values, str):  # which polars would take for the name of an empty series
-        return pl.Series([values])
-    try:
-        return pl.Series(values)  # type: ignore[arg-type]  # what polars does not take becomes an array below
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        return pl.Series(np.asarray(values))
-
-
-def _of_other_kind(series: pl.Series) -> pl.Series:
-    """Numbers as text, or text as numbers where it is how a number is written; missing elsewhere (007 is not 7)."""
-    if series.dtype != pl.String:
-        return series.cast(pl.String)
-    numbers = series.cast(pl.Int64, strict=False)
-    return numbers.set(numbers.cast(pl.String) != series, None)
-
-
-def _kind(series: pl.Series) -> str:
-    return "text" if series.dtype == pl.String else "whole numbers"
-
-
-def _first(series: pl.Series) -> str:
-    return repr(series[0]) if len(series) else "nothing"

@@ -16,7 +16,8 @@ from sureness._types import AnyArray, BoolArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.columns import Columns
-from sureness.data.ids import IdMap, as_series, id_series
+from sureness.data.id_values import as_series, id_series
+from sureness.data.ids import IdMap
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 
@@ -342,6 +343,6 @@ def _features(table: pl.DataFrame, key: str, ids: IdMap) -> pl.DataFrame:
     """One row per id, in the order of the ids; nulls for ids that the table lacks."""
     if key not in table.columns:
         raise ColumnError(f"features must have the column {key}, got {', '.join(table.columns)}; rename one")
-    keyed = table.with_columns(id_series(table[key]).alias(key))
-    keyed = keyed.with_columns(pl.col(key).cast(ids.ids.dtype, strict=False)).unique(key, keep="first")
+    keyed = table.with_columns(ids.read_from_text(table[key]).cast(ids.ids.dtype, strict=False).alias(key))
+    keyed = keyed.unique(key, keep="first")
     return pl.DataFrame({key: ids.ids}).join(keyed, on=key, how="left", maintain_order="left")

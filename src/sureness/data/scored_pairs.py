@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError, EmptyError
+from sureness.errors import DataError, EmptyError, IdError
 from sureness.numerics.checks import check_ids, check_labels, check_propensity, check_scores, check_weight, same_length
 
 
@@ -87,5 +87,17 @@ def concatenate(parts: list[ScoredPairs]) -> ScoredPairs:
         if 0 < missing < len(values):
             raise DataError(f"{field.name} must be given for all chunks or for none, got it for {len(values) - missing}"
                             f" of {len(values)}")  # fmt: skip
-        columns[field.name] = None if missing else np.concatenate(values)
+        join = _joined_ids if field.name in ("users", "items") else np.concatenate
+        columns[field.name] = None if missing else join(values)
     return ScoredPairs(**columns)  # type: ignore[arg-type]
+
+
+def _joined_ids(parts: list[AnyArray]) -> AnyArray:
+    """Ids of all parts; refused where numpy would turn numbers into text, or whole numbers into rounded ones."""
+    kinds = {part.dtype.kind for part in parts}
+    joined = np.concatenate(parts)
+    if len(kinds) == 1 and kinds != {"O"}:
+        return joined
+    if len(kinds) > 1 and joined.dtype.kind == "U":
+        raise IdError("ids must be of one kind in all chunks, got text in some and numbers in others; convert one")
+    return check_ids(joined, len(joined), "ids")

@@ -126,13 +126,76 @@ def check_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
 
 
 def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
-    """Ids (numbers or strings), one for each pair, none missing."""
+    """Ids (numbers or strings), one for each pair, none missing; refused where an array would make two of them one."""
+    refuse_mixed(ids, name)
     array = one_dimension(ids, name)
     same_length(array, n_pairs, name)
-    missing = any(v is None or v != v for v in array) if array.dtype == object else (array != array).any()
-    if missing:  # NaN and NaT differ from themselves
+    missing = any(is_missing(value) for value in array) if array.dtype == object else (array != array).any()
+    masked = isinstance(ids, np.ndarray) and np.any(getattr(ids, "mask", False))
+    if missing or masked:  # NaN and NaT differ from themselves
         raise IdError(f"{name} must not be missing; drop the pairs without an id, or give them one")
+    if array.dtype.kind == "f":
+        _check_exact(array, name)
     return array
+
+
+def refuse_mixed(values: object, name: str) -> None:
+    """Refuse a list, a tuple or an array of objects that holds several kinds of ids; other arrays hold one.
+
+    Whoever makes a column of 1 and "1" gets "1" twice, so this has to be seen before.
+
+    Examples
+    --------
+    >>> refuse_mixed([1, 2.0, None], "users")
+    >>> refuse_mixed([1, 2, "1"], "users")
+    Traceback (most recent call last):
+    ...
+    sureness.errors.IdError: users must be of one kind, got numbers such as 1 and text such as '1'; convert them to one
+    """
+    if not isinstance(values, list | tuple):
+        if getattr(values, "dtype", None) != np.dtype(object):
+            return
+        values = np.asarray(values)
+    kinds = {kind for each in set(map(type, values)) if (kind := _kind_of(each)) is not None}
+    if len(kinds) < 2:
+        return
+    first: dict[str | None, object] = {}
+    for value in values:
+        if not is_missing(value):  # NaN among text is a missing value
+            first.setdefault(_kind_of(type(value)), value)
+    if len(first) > 1:
+        found = " and ".join(f"{kind} such as {value!r}" for kind, value in first.items())
+        raise IdError(f"{name} must be of one kind, got {found}; convert them to one")
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value stands for a missing one: None, NaN, NaT, or NA of pandas."""
+    return value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
+
+
+_MISSING = ("NoneType", "NAType", "NaTType")
+_KINDS: dict[str, tuple[type, ...]] = {  # in this order, because a bool is an int
+    "true or false": (bool, np.bool_),
+    "numbers": (int, float, np.integer, np.floating),
+    "text": (str,),
+}
+
+
+def _kind_of(kind: type) -> str | None:
+    if kind.__name__ in _MISSING:
+        return None
+    return next((name for name, types in _KINDS.items() if issubclass(kind, types)), kind.__name__)
+
+
+def _check_exact(ids: FloatArray, name: str) -> None:
+    """Refuse floats so large that neighbours are rounded to each other."""
+    bits = np.finfo(ids.dtype).nmant + 1
+    rounded = ids[np.abs(ids) >= 2.0**bits]
+    if rounded.size:
+        raise IdError(
+            f"{name} must be exact, got {rounded.size:,} floating-point numbers of 2^{bits} and more such as "
+            f"{rounded[0]:.0f}, where neighbours are rounded to one number; read them as whole numbers or text"
+        )
 
 
 def check_rows(ids: ArrayLike, n_rows: int, name: str, of: str) -> IntArray:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.columns import Columns
-from sureness.data.ids import IdMap, id_series
+from sureness.data.id_values import id_series
+from sureness.data.ids import IdMap
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import same_length

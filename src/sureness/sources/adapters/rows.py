@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
-from sureness.data.ids import IdMap, id_series
+from sureness.data.id_values import id_series
+from sureness.data.ids import IdMap
 from sureness.errors import IdError, NotFittedError, SettingError
 
 Ids: TypeAlias = IdMap | Mapping[Any, int] | ArrayLike | pl.Series | None
