@@ -80,6 +80,8 @@ class IdMap(Savable):
         ([1], [-1, 0])
         """
         asked = self.read_from_text(values) if of_text else id_series(values)
+        if not len(asked):  # nothing has no kind
+            return np.empty(0, dtype=np.int64)
         is_text = self._sorted.what == _TEXT
         if (asked.dtype == pl.String) != is_text:
             known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)

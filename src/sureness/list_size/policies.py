@@ -191,7 +191,8 @@ class ValidationBest(JudgingPolicy):
 
     def _sizes(self, lists: Lists) -> IntArray:
         known: IntArray = _fitted(self, "size_of_user_")
-        return np.where(lists.users < len(known), known[np.minimum(lists.users, len(known) - 1)], self.size_)
+        met = (lists.users >= 0) & (lists.users < len(known))
+        return np.where(met, known[np.where(met, lists.users, 0)], self.size_)
 
     def state(self) -> dict[str, AnyArray | int | float]:
         return {"size": self.size_, "size_of_user": self.size_of_user_} if hasattr(self, "size_") else {}

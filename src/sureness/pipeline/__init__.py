@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "choosing": ["SIMPLE", "choose_list_sizes", "ways_to_decide"],
+        "deciding": ["Decisions"],
         "mapped": ["MappedSource"],
         "recommender": ["ConfidentRecommender"],
         "runs": ["DistilledRuns", "Run", "open_run", "pack_source"],

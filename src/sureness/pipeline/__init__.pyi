@@ -2,6 +2,7 @@
 from sureness.pipeline.choosing import SIMPLE as SIMPLE
 from sureness.pipeline.choosing import choose_list_sizes as choose_list_sizes
 from sureness.pipeline.choosing import ways_to_decide as ways_to_decide
+from sureness.pipeline.deciding import Decisions as Decisions
 from sureness.pipeline.mapped import MappedSource as MappedSource
 from sureness.pipeline.recommender import ConfidentRecommender as ConfidentRecommender
 from sureness.pipeline.runs import DistilledRuns as DistilledRuns
@@ -16,6 +17,7 @@ from sureness.pipeline.summaries import summarise as summarise
 
 __all__ = [
     "ConfidentRecommender",
+    "Decisions",
     "DistilledRuns",
     "MappedSource",
     "N_POWERS",

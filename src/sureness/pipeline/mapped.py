@@ -29,18 +29,18 @@ class MappedSource:
         return cls(source, fitted, segments, fitted.segment_numbers(np.asarray(segments.names)))
 
     def who(self, users: IntArray, items: IntArray | None = None) -> Who:
-        """For rows of users, and the items of each of them, (n, n_candidates); None: all items in order."""
+        """For rows of users (-1: unknown) and the items of each, (n, n_candidates); None: all items in order."""
         if self.numbers is None or self.segments is None:
             return Who(len(users), users)
         if self.segments.of == "users":
-            return Who(len(users), users, self.numbers[users])
+            return Who(len(users), users, np.where(users >= 0, self.numbers[users], -1))
         if items is None:
             return Who(len(users), users, np.broadcast_to(self.numbers, (len(users), len(self.numbers))))
         return Who(len(users), users, np.where(items >= 0, self.numbers[items], -1))
 
     def log_odds(self, scores: FloatArray, users: IntArray, items: IntArray | None = None) -> FloatArray:
         """Log-odds of scores, (n, n_candidates); -inf where there is no candidate."""
-        return self.map.log_odds_of(scores.astype(np.float64), self.who(users, items))
+        return self.map.log_odds_of(scores.astype(np.float64, copy=False), self.who(users, items))
 
     def answered_by(self, users: IntArray, items: IntArray) -> IntArray:
         """Who answered for each user's items, as positions in `ANSWERS`; shape (n, n_candidates)."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map
 from sureness.calibration.per_user import PerUserPlatt
@@ -26,8 +26,10 @@ from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
+from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
+from sureness.pipeline.deciding import Decisions, LiveScores
 from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
 from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
@@ -202,12 +204,71 @@ class ConfidentRecommender(Configurable, Savable):
             parts.append(part)
             done += n_users
             progress("recommending", done, len(rows))
-        return pl.concat(parts) if parts else self._table(np.empty((0, 1), np.int64), self._empty())
+        return pl.concat(parts) if parts else self._table(self._nothing())
 
     def tables(self, rows: IntArray) -> Iterator[tuple[pl.DataFrame, int]]:
         """`recommend` block by block, for users given as row numbers; each table with its number of users."""
         for items, lists in self._lists(rows, self.seen_):
-            yield self._table(items, lists), lists.n_users
+            yield self._table(self._decision(items, lists)), lists.n_users
+
+    def decide(
+        self,
+        user_ids: ArrayLike,
+        item_ids: ArrayLike | None = None,
+        scores: ArrayLike | None = None,
+        *,
+        unknown: Literal["refuse", "all"] = "refuse",
+    ) -> Decisions:
+        """What to show, as arrays: from the scores of the source, or from live scores of another system.
+
+        Live scores come from a vector index, a ranker or the same model elsewhere, on the scale that the map was fitted
+        to. What a user has seen is left out, as in `recommend`, which is a table around this.
+
+        Parameters
+        ----------
+        user_ids : one id or array-like of shape (n,)
+        item_ids : array-like of shape (n, n_candidates) or (n_candidates,), optional
+            Whose scores they are; in any order, and not all of them need be known. By default all items of the source,
+            in its order.
+        scores : array-like of shape (n, n_candidates), or (n_candidates,) for one user; optional
+            Live scores; -inf where there is no candidate. By default the source is asked.
+        unknown : {"refuse", "all"}
+            What happens to users that the recommender does not know: they are refused, or get the global map and the
+            mean number of relevant items. Only with live scores.
+
+        Returns
+        -------
+        Decisions
+            `places` are positions in the row of scores, best first; the first `sizes` of them are shown.
+
+        Examples
+        --------
+        >>> from sureness.data.simulator import SimulatorSettings, simulate
+        >>> from sureness.data.splitting import by_ratio
+        >>> from sureness.sources.svd import svd_source
+        >>> world = simulate(SimulatorSettings(n_users=150, n_items=80, seed=0))
+        >>> split = by_ratio(Interactions.from_matrix(world.train), seed=0)
+        >>> source = svd_source(split.train, n_factors=4)
+        >>> recommender = ConfidentRecommender(source).fit(split.train, split.validation)
+        >>> live = source.score_block(np.array([3]))[0]
+        >>> found = recommender.decide(3, np.arange(80), live)
+        >>> found.places[found.shown].tolist() == recommender.recommend([3])["item_id"].to_list()
+        True
+        """
+        self._check_fitted()
+        check_choice(unknown, "unknown", ("refuse", "all"))
+        if scores is None:
+            if item_ids is not None:
+                raise SettingError("item_ids say whose scores are given, but scores are missing; give both")
+            blocks = self._lists(self._rows(user_ids), self.seen_)
+            return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
+        users, items = id_maps(self.source)
+        rows = users.rows(user_ids) if unknown == "all" else users.known_rows(user_ids, "user_ids")
+        if not len(rows):
+            return self._nothing()
+        live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
+        best = live.best(min(self.policy_.max_size, live.scores.shape[1]), rows, items, self.seen_)
+        return self._decision(best.items, self._listed(rows, best.items, best.scores), best.places)
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
@@ -328,12 +389,16 @@ class ConfidentRecommender(Configurable, Savable):
         self._check_fitted()
         width = min(self.policy_.max_size, self.source.n_items)
         for block, items, scores in top_blocks(self.source, rows, width, seen):
-            shift = self.summaries_.shift[block][:, None]
-            probabilities = sigmoid(self.mapped_.log_odds(scores, block, items) + shift)
-            yield items, Lists(
-                users=block, lengths=np.count_nonzero(items >= 0, axis=1), scores=scores.astype(np.float64),
-                probabilities=probabilities, tail=self.summaries_.tail[block],
-            )  # fmt: skip
+            yield items, self._listed(block, items, scores)
+
+    def _listed(self, users: IntArray, items: IntArray, scores: FloatArray) -> Lists:
+        """The best candidates of users, who may be unknown (-1), with their probabilities."""
+        shift, tail = self.summaries_.of_users(users)
+        exact = scores.astype(np.float64)
+        return Lists(
+            users=users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
+            probabilities=sigmoid(self.mapped_.log_odds(exact, users, items) + shift[:, None]), tail=tail,
+        )  # fmt: skip
 
     def _joined(self, labels: Interactions | None, seen: Interactions | None, rows: IntArray | None = None) -> Lists:
         """The lists of many users as one, with hits where labels are given."""
@@ -346,25 +411,35 @@ class ConfidentRecommender(Configurable, Savable):
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
 
-    def _table(self, items: IntArray, lists: Lists) -> pl.DataFrame:
+    def _decision(self, items: IntArray, lists: Lists, places: IntArray | None = None) -> Decisions:
+        """What the policy makes of lists; `places` are those of the items in other scores than the source's."""
         sizes, expected, unsure = self.policy_.decide(lists)
+        return Decisions(
+            users=lists.users, places=items if places is None else places, scores=lists.needed("scores", self.policy_),
+            probabilities=lists.needed("probabilities", self.policy_),
+            answered_by=self.mapped_.answered_by(lists.users, items), sizes=sizes, expected=expected, unsure=unsure,
+        )  # fmt: skip
+
+    def _table(self, found: Decisions) -> pl.DataFrame:
         users, names = id_maps(self.source)
-        shown = np.arange(items.shape[1]) < sizes[:, None]
+        shown = found.shown
         place, rank = np.nonzero(shown)
-        answered = self.mapped_.answered_by(lists.users, items)[shown]
         return pl.DataFrame(
             {
-                "user_id": users.at(lists.users[place]),
+                "user_id": users.at(found.users[place]),
                 "rank": rank + 1,
-                "item_id": names.at(items[shown]),
-                "score": np.asarray(lists.scores)[shown].astype(np.float32),
-                "probability": np.asarray(lists.probabilities)[shown],
-                "list_size": sizes[place],
-                "expected_utility": pl.Series(expected[place]).fill_nan(None),
-                "unsure": unsure[place],
-                "map": pl.Series(ANSWERS, dtype=pl.String).gather(answered),
+                "item_id": names.at(found.places[shown]),
+                "score": found.scores[shown].astype(np.float32),
+                "probability": found.probabilities[shown],
+                "list_size": found.sizes[place],
+                "expected_utility": pl.Series(found.expected[place]).fill_nan(None),
+                "unsure": found.unsure[place],
+                "map": pl.Series(ANSWERS, dtype=pl.String).gather(found.answered_by[shown]),
             }
         )
+
+    def _nothing(self) -> Decisions:
+        return self._decision(np.empty((0, 1), dtype=np.int64), self._empty())
 
     def _empty(self) -> Lists:
         return Lists.of(probabilities=np.empty((0, 1)), scores=np.empty((0, 1)))
@@ -373,8 +448,6 @@ class ConfidentRecommender(Configurable, Savable):
         self._check_fitted()
         if users is None:
             return np.arange(self.source.n_users)
-        if np.size(users) == 0:  # an empty list has no kind of id
-            return np.empty(0, dtype=np.int64)
         ids, _ = id_maps(self.source)
         return ids.known_rows(users, "users")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -38,6 +39,18 @@ class Summaries:
     shift: FloatArray  # (n_users,) added to the log-odds of the map
     tail: FloatArray  # (n_users, N_POWERS) power sums of the probabilities behind the longest list
     met: FloatArray  # (n_users,) expected number of relevant items after the shift
+
+    def of_users(self, users: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Shift and tail of users given as rows; those of unknown users (-1) are the means of all."""
+        shift, tail = self.shift[users], self.tail[users]
+        if len(users) and users.min() < 0:
+            unknown = users < 0
+            shift[unknown], tail[unknown] = self._means
+        return shift, tail
+
+    @cached_property
+    def _means(self) -> tuple[float, FloatArray]:
+        return float(self.shift.mean()), self.tail.mean(axis=0)
 
     def arrays(self) -> dict[str, FloatArray]:
         """By name, for a file."""

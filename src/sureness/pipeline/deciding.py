@@ -1,0 +1,144 @@
+"""Decisions as arrays: the best candidates of each user, how likely they are, and how many are worth showing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
+from sureness.errors import DataError, IdError
+from sureness.numerics.ranking import members, top_k
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What is shown to each user, and what was expected of it; one row per user.
+
+    A row is as wide as the longest list that may be shown, and sorted by score. Entries without a candidate have the
+    place -1 and the probability 0.
+    """
+
+    users: IntArray  # (n,) rows of the users in the recommender, -1: unknown
+    places: IntArray  # (n, width) where each candidate stands in the scores that were decided on, best first
+    scores: FloatArray  # (n, width) falling
+    probabilities: FloatArray  # (n, width) falling
+    answered_by: IntArray  # (n, width) whose map gave the probability, as positions in `ANSWERS`
+    sizes: IntArray  # (n,) how many of them are shown
+    expected: FloatArray  # (n,) expected utility of that list; NaN if the policy does not compute it
+    unsure: BoolArray  # (n,) whether no list is worth showing
+
+    @property
+    def shown(self) -> BoolArray:
+        """Which candidates are shown; shape (n, width)."""
+        return np.arange(self.places.shape[1]) < self.sizes[:, None]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate blocks of users."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(**{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)})
+
+
+class Best(NamedTuple):
+    """The best unseen candidates of each user; all of shape (n, width), -1 and -inf where there are too few."""
+
+    places: IntArray  # columns of the given scores
+    items: IntArray  # rows of the items in the recommender, -1: unknown there
+    scores: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LiveScores:
+    """Scores of another system for some users: of all known items, or of the candidates that `item_ids` names."""
+
+    scores: FloatArray  # (n, n_candidates)
+    item_ids: AnyArray | None = None  # (n, n_candidates) or (n_candidates,)
+
+    @classmethod
+    def of(cls, scores: ArrayLike, item_ids: ArrayLike | None, *, n_users: int, n_items: int) -> Self:
+        """Check what came; one user may be asked for without a dimension for users."""
+        block = _score_rows(scores, n_users)
+        names = None if item_ids is None else np.asarray(item_ids)
+        if names is None and block.shape[1] != n_items:
+            raise DataError(
+                f"scores must be those of all {n_items:,} items in the order of the source, got {block.shape[1]:,} per "
+                "user; give item_ids, which say whose scores they are"
+            )
+        if names is not None and names.shape not in (block.shape, block.shape[1:]):
+            raise DataError(f"item_ids must have the shape of the scores, {block.shape}, got {names.shape}")
+        return cls(block, names)
+
+    def best(self, width: int, users: IntArray, items: IdMap, seen: Interactions) -> Best:
+        """The best `width` candidates that a user has not seen yet."""
+        rows, starts, values = _seen_by(users, seen)
+        if self.item_ids is None:
+            places, scores = top_k(self.scores.copy(), width, rows=rows, starts=starts, seen=values)
+            return Best(places, places, scores)
+        # Seen candidates are found by id, and looking up ids takes longer than finding the best: look up only those
+        # that can be among the best `width` when all seen ones have gone.
+        most_seen = int((starts[rows + 1] - starts[rows]).max(initial=0))
+        found = self._named(*top_k(self.scores, min(self.scores.shape[1], width + most_seen)), items)
+        _refuse_twice(found.items)
+        return _without(found, members(found.items, rows, starts, values), width)
+
+    def _named(self, places: IntArray, scores: FloatArray, items: IdMap) -> Best:
+        assert self.item_ids is not None
+        there = places >= 0
+        asked = self.item_ids[places] if self.item_ids.ndim == 1 else np.take_along_axis(self.item_ids, places, axis=1)
+        rows = np.full(places.shape, -1, dtype=np.int64)
+        rows[there] = items.rows(asked[there])
+        return Best(places, rows, scores)
+
+
+def _score_rows(scores: ArrayLike, n_users: int) -> FloatArray:
+    """Numbers with one row per user; -inf marks what is no candidate."""
+    try:
+        block = np.asarray(scores)
+    except ValueError as error:
+        raise DataError("scores must be a matrix, got rows of different lengths; fill them up with -inf") from error
+    block = block[None] if block.ndim == 1 and n_users == 1 else block
+    if block.ndim != 2 or len(block) != n_users or not block.shape[1]:
+        raise DataError(f"scores must have one row for each of {n_users:,} users, got shape {np.shape(scores)}")
+    if block.dtype.kind not in "iuf":
+        raise DataError(f"scores must be numbers, got values of type {block.dtype}; convert them first")
+    block = np.ascontiguousarray(block, dtype=block.dtype if block.dtype == np.float32 else np.float64)
+    highest = block.max(initial=-np.inf)
+    if not highest < np.inf:  # NaN too
+        raise DataError(f"scores must be finite, or -inf where there is no candidate, got {highest}; drop those")
+    return block
+
+
+def _seen_by(users: IntArray, seen: Interactions) -> tuple[IntArray, IntArray, IntArray]:
+    """What users have seen as sparse rows: the row of each user, starts and items; unknown users have seen nothing."""
+    if len(users) and users.min() < 0:
+        empty = len(seen.row_starts) - 1  # one row more
+        return np.where(users < 0, empty, users), np.append(seen.row_starts, seen.row_starts[-1]), seen.item_rows
+    return users, seen.row_starts, seen.item_rows
+
+
+def _refuse_twice(items: IntArray) -> None:
+    """An item that is a candidate twice would be shown twice."""
+    ordered = np.sort(items, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        raise IdError(
+            f"item_ids must be distinct for each user, but {np.count_nonzero(twice.any(axis=1)):,} users have one "
+            "among their best candidates twice; keep one score for each item"
+        )
+
+
+def _without(found: Best, hidden: BoolArray, width: int) -> Best:
+    """The first `width` candidates that are not hidden, in the same order."""
+    if not hidden.any():
+        return Best(found.places[:, :width], found.items[:, :width], found.scores[:, :width])
+    order = np.argsort(hidden, axis=1, kind="stable")[:, :width]
+    gone = np.take_along_axis(hidden, order, axis=1)
+    places, items = (np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in found[:2])
+    return Best(places, items, np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1)))
