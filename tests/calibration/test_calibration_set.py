@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,7 +27,7 @@ def dense_candidates(world, source):
 
 
 def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
-    monkeypatch.setattr("sureness.calibration.calibration_set._BLOCK_SCORES", 700)  # several blocks
+    monkeypatch.setattr("sureness.calibration.chunks._BLOCK_SCORES", 700)  # several blocks
     world, source = small_world
     data = CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=world)
     found = data.gather()
@@ -225,3 +227,31 @@ def test_a_source_of_the_wrong_width_is_named(small_world):
 
 def test_no_scores_give_no_probabilities(pairs):
     assert sn.PlattCalibrator().fit(*pairs).probability([]).shape == (0,)
+
+
+@pytest.mark.parametrize("column", ["propensity", "sample_weight"])
+def test_every_chunk_has_a_column_or_none_has(column):
+    parts = [sn.ScoredPairs.of([0.0, 1.0], [0, 1], **{column: [0.5, 0.5]}), sn.ScoredPairs.of([1.0, 0.5], [1, 0])]
+    for order in (parts, parts[::-1]):
+        data = CalibrationSet.from_chunks(order, estimand="preference")
+        with pytest.raises(sn.DataError, match=f"{'weight' if column == 'sample_weight' else column} must be given"):
+            sn.PlattCalibrator().fit(data)
+
+
+def built_in_every_way():
+    scores, labels = draw_pairs(500)
+    world = sn.simulate(sn.SimulatorSettings(n_users=60, n_items=30, seed=4))
+    source = sn.svd_source(world.train, n_factors=3)
+    pairs = CalibrationSet.from_pairs(scores, labels, users=np.arange(500) % 9)
+    yield "pairs", pairs
+    yield "source", CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=world)
+    yield "sampled", CalibrationSet.from_sampled_negatives(source, world.held_out, negatives_per_positive=3)
+    yield "replaced", pairs.with_pairs(pairs.gather())
+    yield "mapped", pairs.map_scores(np.abs)
+
+
+@pytest.mark.parametrize(("name", "data"), list(built_in_every_way()), ids=lambda value: str(value)[:20])
+def test_a_calibration_set_can_be_sent_to_another_process(name, data):
+    again = pickle.loads(pickle.dumps(data))
+    assert repr(again) == repr(data)
+    assert_array_equal(again.gather().scores, data.gather().scores)

@@ -154,3 +154,40 @@ def test_missing_ids_are_refused(ids):
 def test_the_length_that_was_expected_and_the_one_that_came_are_named():
     with pytest.raises(DataError, match="labels"):
         checks.same_length(np.zeros(2_000), 1_000, "labels")
+
+
+MASKED = np.ma.array([0.5, 1.0, 0.0], mask=[False, True, False])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        checks.check_scores,
+        checks.check_labels,
+        checks.check_probabilities,
+        checks.check_probability_rows,
+        lambda values: checks.check_weight(values, 3),
+        lambda values: checks.check_propensity(values, 3),
+        lambda values: checks.check_ids(values, 3, "users"),
+        lambda values: checks.check_rows(values.astype(int), 3, "users", "{}"),
+    ],
+)
+def test_masked_values_are_refused_because_an_array_would_forget_the_mask(read):
+    with pytest.raises(DataError, match="1 masked"):
+        read(MASKED)
+
+
+def test_a_mask_that_hides_nothing_is_no_matter():
+    assert_array_equal(checks.check_scores(np.ma.array([0.5, 1.0], mask=[False, False])), [0.5, 1.0])
+
+
+def test_whole_numbers_of_128_bits_are_refused_in_one_sentence():
+    for read in (checks.check_scores, checks.check_labels):
+        with pytest.raises(DataError, match="128"):
+            read(pl.Series([0, 1], dtype=pl.Int128))
+
+
+@pytest.mark.parametrize("smallest", [1e-320, 1e-200])
+def test_propensities_without_an_inverse_are_refused(smallest):
+    with pytest.raises(DataError, match="propensities"):
+        checks.check_propensity([0.5, smallest], 2)

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
+from sureness.errors import DataError
 from sureness.numerics.histogram import ScoreHistogram
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -97,3 +98,9 @@ def test_different_estimands_do_not_add_up():
 def test_lengths_must_agree():
     with pytest.raises(sn.DataError, match="targets"):
         ScoreHistogram.of([0.0, 1.0], [1])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -0.5])
+def test_targets_must_be_finite_and_not_negative(bad):
+    with pytest.raises(DataError, match="targets"):
+        ScoreHistogram.of([0.0, 1.0, 2.0], [0.0, bad, 1.0])

@@ -351,3 +351,9 @@ def test_a_sufficient_effective_sample_is_silent(effective, n_positive):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_effective_sample_size(effective, n_positive)
+
+
+@pytest.mark.parametrize("values", [0.5, np.zeros((2, 2, 2)), "half", np.ma.array([0.5, 0.1], mask=[0, 1])])
+def test_given_propensities_are_a_matrix_or_one_value_for_each_item(values):
+    with pytest.raises(DataError):
+        GivenPropensity(values).propensity([0], [0])

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
+from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
 from sureness.calibration.maps import Horizon, Observed
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
@@ -20,13 +21,11 @@ from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import ScoreSource, user_blocks
+from sureness.sources.base import ScoreSource
 from sureness.sources.labelled import LabelledSource
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-_BLOCK_SCORES = 2_000_000  # scores held at a time while a source is streamed
 
 ESTIMANDS: tuple[Estimand, ...] = ("interaction", "preference")
 RISKS: tuple[Risk, ...] = ("naive", "unbiased", "weighted")
@@ -87,7 +86,7 @@ class CalibrationSet:
     array([2., 0.])
     """
 
-    chunks: Callable[[], Iterable[ScoredPairs]]
+    chunks: Chunks
     estimand: Estimand = "interaction"
     held_out_share: float = 1.0
     training_pairs: Literal["kept", "left_out"] = "kept"
@@ -151,7 +150,7 @@ class CalibrationSet:
     @classmethod
     def from_chunks(
         cls,
-        chunks: Iterable[ScoredPairs] | Callable[[], Iterable[ScoredPairs]],
+        chunks: Iterable[ScoredPairs] | Chunks,
         *,
         estimand: Estimand | None = None,
         **settings: Unpack[SetSettings],
@@ -166,8 +165,7 @@ class CalibrationSet:
                     "chunks must be readable more than once, got an iterator; give a list, or a function that "
                     "returns a new iterator"
                 )
-            held = list(chunks)
-            chunks = lambda: held  # noqa: E731
+            chunks = HeldChunks(tuple(chunks))
         if estimand is None:
             first = next(iter(chunks()), None)
             estimand = "preference" if first is not None and first.propensity is not None else "interaction"
@@ -243,12 +241,7 @@ class CalibrationSet:
     ) -> Self:
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
-
-        def blocks() -> Iterator[ScoredPairs]:
-            rng = np.random.default_rng(seed) if sampling_rate < 1.0 else None  # the same sample in every pass
-            for users in user_blocks(labelled.source, _BLOCK_SCORES):
-                yield labelled.pairs(users, propensity, sampling_rate, rng)
-
+        blocks = SourceChunks(labelled, propensity, sampling_rate, seed)
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
@@ -356,7 +349,7 @@ class CalibrationSet:
                 stacklevel=5,
             )
         negative = self._negative_factor(risk)
-        for pairs in self.chunks():
+        for pairs in agreeing(self.chunks()):
             targets, weight = self.targets(pairs, risk)
             yield pairs, targets, _scaled(weight, pairs, negative)
 
@@ -400,17 +393,12 @@ class CalibrationSet:
 
     def with_pairs(self, pairs: ScoredPairs) -> Self:
         """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
-        return replace(self, chunks=lambda: [pairs], sampling_rate=1.0)
+        return replace(self, chunks=HeldChunks((pairs,)), sampling_rate=1.0)
 
     def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """The same pairs with other scores."""
-
-        def mapped(pairs: ScoredPairs) -> ScoredPairs:
-            return replace(pairs, scores=function(pairs.scores))
-
-        chunks = self.chunks
-        anchor = None if self.anchor is None else mapped(self.anchor)
-        return replace(self, chunks=lambda: map(mapped, chunks()), anchor=anchor)
+        anchor = None if self.anchor is None else replace(self.anchor, scores=function(self.anchor.scores))
+        return replace(self, chunks=MappedChunks(self.chunks, function), anchor=anchor)
 
     def _sampling_weight(self, pairs: ScoredPairs) -> FloatArray | None:
         if self.sampling_rate is None or self.sampling_rate == 1.0:

@@ -14,6 +14,7 @@ from sureness.artefacts.files import replacing
 from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
+from sureness.numerics.checks import as_array
 
 BATCH_ROWS = 500_000
 """Rows read at a time."""
@@ -109,7 +110,7 @@ def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
     for name in known:
         if name in table.columns and (n_empty := table[name].null_count()):
             raise ColumnError(f"column {name} has {n_empty:,} empty values; fill or drop those rows")
-    column = {name: table[name].to_numpy() for name in known if name in table.columns}
+    column = {name: as_array(table[name], f"column {name}") for name in known if name in table.columns}
     return ScoredPairs.of(
         column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
         sample_weight=column.get("weight"), propensity=column.get("propensity"), part=part,
@@ -152,7 +153,7 @@ def add_column(
             for column in parts.columns:
                 if n_empty := parts[column].null_count():
                     raise ColumnError(f"column {column} has {n_empty:,} empty values; fill or drop those rows")
-            values = function(*(parts[column].to_numpy() for column in inputs))
+            values = function(*(as_array(parts[column], f"column {column}") for column in inputs))
         except Exception as error:
             problems.append(error)  # polars wraps it, but callers need the original
             raise

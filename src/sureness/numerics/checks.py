@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
@@ -12,6 +13,23 @@ from sureness.errors import DataError, EmptyError, IdError, SettingError
 
 LARGEST = 1e100
 """Larger scores cannot be squared and summed, and are taken for a mistake."""
+
+
+def as_array(values: ArrayLike, name: str) -> AnyArray:
+    """Any array-like as an array; what numpy would lose or does not know is refused."""
+    if isinstance(values, np.ma.MaskedArray):
+        if n_masked := int(np.count_nonzero(np.ma.getmaskarray(values))):
+            raise DataError(
+                f"{name} must not be masked, got {n_masked:,} masked values of {values.size:,}; "
+                "drop them with .compressed(), or fill them with .filled(value)"
+            )
+        return np.asarray(values.data)
+    try:
+        return np.asarray(values)
+    except pl.exceptions.InvalidOperationError as error:
+        raise DataError(f"{name} must be of a type that numpy knows: {error}; cast them to 64 bits") from error
+    except ValueError as error:
+        raise DataError(f"{name} must be an array, got rows of different lengths; make them equally long") from error
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
@@ -54,7 +72,7 @@ def check_weight(
 
 
 def check_propensity(propensity: ArrayLike | None, n_pairs: int) -> FloatArray | None:
-    """Numbers in (0, 1]. None: every pair was seen."""
+    """Numbers in (0, 1] that have an inverse. None: every pair was seen."""
     if propensity is None:
         return None
     array = check_scores(propensity, "propensity")
@@ -64,7 +82,24 @@ def check_propensity(propensity: ArrayLike | None, n_pairs: int) -> FloatArray |
             f"propensities must lie in (0, 1], got {array.min():.6g} to {array.max():.6g}; "
             "clip them from below, for example at 0.1"
         )
+    if array.size and array.min() < 1 / LARGEST:
+        raise DataError(
+            f"propensities must be at least {1 / LARGEST:g}, got {array.min():.6g}, whose inverse no fit can weigh; "
+            "clip them from below, for example at 0.1"
+        )
     return array
+
+
+def check_targets(targets: ArrayLike, n_pairs: int, name: str = "targets") -> AnyArray:
+    """Labels, or labels over propensities: finite numbers that are not negative, one for each pair."""
+    array = one_dimension(targets, name)
+    same_length(array, n_pairs, name)
+    if array.dtype == bool:
+        return np.ascontiguousarray(array)
+    numbers = check_scores(array, name)
+    if numbers.min() < 0:
+        raise DataError(f"{name} must not be negative, got {numbers.min():.6g}; give labels, or labels / propensity")
+    return numbers
 
 
 def check_probabilities(probabilities: ArrayLike, name: str = "probabilities") -> FloatArray:
@@ -84,10 +119,7 @@ def check_probability_rows(
 
     With ``in_range=False`` the caller checks the range.
     """
-    try:
-        array = np.asarray(probabilities)
-    except ValueError as error:
-        raise DataError(f"{name} must be a matrix, got rows of different lengths; fill them up with 0") from error
+    array = as_array(probabilities, name)
     single = array.ndim == 1
     rows: AnyArray = array[None] if single else array
     if rows.ndim != 2:
@@ -200,7 +232,7 @@ def _check_exact(ids: FloatArray, name: str) -> None:
 
 def check_rows(ids: ArrayLike, n_rows: int, name: str, of: str) -> IntArray:
     """Row numbers below `n_rows`; may be empty. `of` completes the message, with {} for the allowed range."""
-    rows = np.asarray(ids)
+    rows = as_array(ids, name)
     if rows.size == 0:
         return np.empty(0, dtype=np.int64)
     expected = f"{name} {of.format(f'0 to {n_rows - 1:,}')}"
@@ -213,10 +245,7 @@ def check_rows(ids: ArrayLike, n_rows: int, name: str, of: str) -> IntArray:
 
 def one_dimension(values: ArrayLike, name: str) -> AnyArray:
     """Any array-like as a non-empty one-dimensional array."""
-    try:
-        array: AnyArray = np.asarray(values)
-    except ValueError as error:
-        raise DataError(f"{name} must be one-dimensional, got rows of different lengths") from error
+    array = as_array(values, name)
     if array.ndim != 1:
         raise DataError(f"{name} must be one-dimensional, got shape {array.shape}; use .ravel() on a matrix")
     if array.size == 0:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.errors import DataError
-from sureness.numerics.checks import check_scores, check_weight, same_length
+from sureness.numerics.checks import check_scores, check_targets, check_weight
 
 MAX_BINS = 16_384
 """A histogram with more occupied bins than this merges neighbouring bins."""
@@ -130,8 +130,7 @@ class ScoreHistogram:
         """
         checked = check_scores(scores)
         weight = check_weight(sample_weight, len(checked))
-        target = np.ascontiguousarray(np.asarray(targets))
-        same_length(target, len(checked), "targets")
+        target = check_targets(targets, len(checked))
         return cls.of_checked(checked, target, weight, max_bins=max_bins)
 
     @classmethod

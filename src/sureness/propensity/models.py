@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 from sureness._settings import Configurable
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import DataError, IdError, NotFittedError, SettingError
-from sureness.numerics.checks import check_propensity, check_rows, check_scores, check_share, one_dimension, same_length
+from sureness.numerics.checks import (
+    as_array,
+    check_propensity,
+    check_rows,
+    check_scores,
+    check_share,
+    one_dimension,
+    same_length,
+)
 
 
 class _ItemPropensity(Configurable):
@@ -248,7 +256,12 @@ class GivenPropensity(Configurable):
 
     def propensity(self, users: ArrayLike, items: ArrayLike) -> FloatArray:
         """Propensities, one for each pair; users and items are row and column numbers."""
-        values = np.asarray(self.values, dtype=np.float64)
+        values = as_array(self.values, "propensities")
+        if values.ndim not in (1, 2) or values.dtype.kind not in "iuf":
+            raise DataError(
+                f"propensities must be numbers, one for each item or a matrix of users and items, got shape "
+                f"{values.shape} of {values.dtype}; for one value for all pairs use UniformPropensity(value=...)"
+            )
         inside = f"must lie inside the given {values.shape} propensities, {{}}"
         columns = check_rows(items, values.shape[-1], "items", inside)
         same_length(np.asarray(users), len(columns), "users")
