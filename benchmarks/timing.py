@@ -118,19 +118,18 @@ def per_epoch(function: Callable[[], object], n_epochs: int) -> Callable[[], Mea
 @contextmanager
 def one_thread() -> Iterator[None]:
     """torch, compiled loops and matrix products use one thread."""
-    import numba
     import torch
     from threadpoolctl import threadpool_limits
 
-    before = torch.get_num_threads(), numba.get_num_threads()
+    from sureness.numerics import at_most_threads
+
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
-    numba.set_num_threads(1)
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), at_most_threads(1):
             yield
     finally:
-        torch.set_num_threads(before[0])
-        numba.set_num_threads(before[1])
+        torch.set_num_threads(before)
 
 
 def ratio(of: Runs, to: Runs) -> Ratio:

@@ -360,16 +360,17 @@ def test_a_seed_decides_all():
 
 def test_draws_and_sketches_do_not_depend_on_the_number_of_threads():
     script = (
-        "import numba, numpy as np\n"
+        "import numpy as np\n"
+        "from sureness.numerics.threads import at_most_threads\n"
         "from sureness.numerics.row_ranks import draw_by_ranks, sketched_ranks\n"
         "rng = np.random.default_rng(0)\n"
         "scores = [rng.normal(size=(40, 2_000)).astype(np.float32) for _ in range(2)]\n"
         "table = np.maximum(np.arange(-2_000.0, 2_001.0), 0.0)\n"
         "found = []\n"
         "for threads in (1, 2, 4):\n"
-        "    numba.set_num_threads(threads)\n"
-        "    ranks = [sketched_ranks(part, 50) for part in scores]\n"
-        "    drawn = draw_by_ranks(*ranks, table, np.arange(40) * 4, np.random.default_rng(1))\n"
+        "    with at_most_threads(threads):\n"
+        "        ranks = [sketched_ranks(part, 50) for part in scores]\n"
+        "        drawn = draw_by_ranks(*ranks, table, np.arange(40) * 4, np.random.default_rng(1))\n"
         "    found.append(b''.join(part.tobytes() for part in (*(part.dense() for part in ranks), drawn)))\n"
         "assert len(set(found)) == 1\n"
     )

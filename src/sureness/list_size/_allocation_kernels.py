@@ -1,7 +1,7 @@
 """Compiled loops behind `allocation`: slots shared by domains, a budget shared by users, pages with trending items.
 
 Three floors: row functions look at one user, block functions at a stretch of users with scratch of their own, and
-public functions run one block, or many in parallel. Few users are one block: waking threads would take longer.
+public functions run one block, or many that threads share.
 """
 
 from __future__ import annotations
@@ -9,27 +9,22 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from sureness.numerics.checks import LARGEST
+from sureness.numerics.threads import block_bounds, each_block, each_stretch
 
 PRICE_BITS = 16  # of a price that one pass over the users settles
 _PRICE_BINS = 1 << PRICE_BITS
-_MANY = 1 << 16  # numbers to look at, from which on threads pay
-_BLOCKS = 64  # of users; a fixed number, so that results do not depend on the number of threads
-_BIN_BLOCKS = 16  # where every block has bins of its own
+_MANY = 1 << 20  # numbers to look at, from which on blocks with bins of their own pay
+_BIN_BLOCKS = 16  # a fixed number, so that sums do not depend on the number of threads
 _SPARE = 5  # places for records beyond the largest size: that of no items, and four that are worth nothing
-
-
-@njit(cache=True)
-def _bounds(n_users, n_blocks):
-    return np.linspace(0, n_users, n_blocks + 1).astype(np.int64)
 
 
 # --- checks that numpy would need copies for ------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _first_unusable(rows, lengths, start, stop):
     for place in range(start, stop):
         usable = True
@@ -40,19 +35,11 @@ def _first_unusable(rows, lengths, start, stop):
     return rows.shape[0]
 
 
-@njit(cache=True, parallel=True)
-def _first_unusable_blocks(rows, lengths):
-    bounds, found = _bounds(rows.shape[0], _BLOCKS), np.empty(_BLOCKS, dtype=np.int64)
-    for block in prange(_BLOCKS):
-        found[block] = _first_unusable(rows, lengths, bounds[block], bounds[block + 1])
-    return found.min()
-
-
 def first_unusable(rows, lengths):
     """The first row with a number that is missing or larger than `LARGEST` within its length; their count if none."""
-    if rows.size < _MANY:
-        return _first_unusable(rows, lengths, 0, rows.shape[0])
-    return _first_unusable_blocks(rows, lengths)
+    found = []
+    each_stretch(lambda *stretch: found.append(_first_unusable(rows, lengths, *stretch)), len(rows), rows.size)
+    return min(found)
 
 
 # --- slots shared by domains ----------------------------------------------------------------------------------------
@@ -227,7 +214,7 @@ def _share_row(counts, concave, sizes, worth, slots, group, taken, gains, tables
             shares[picks[item]] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _share_block(utilities, slots, lows, highs, lengths, start, stop, shares, values):
     if start == stop:
         return
@@ -256,19 +243,12 @@ def _share_block(utilities, slots, lows, highs, lengths, start, stop, shares, va
             values[user, domain] = value if usable else np.nan
 
 
-@njit(cache=True, parallel=True)
-def _share_blocks(utilities, slots, lows, highs, lengths, shares, values):
-    bounds = _bounds(utilities.shape[0], _BLOCKS)
-    for block in prange(_BLOCKS):
-        _share_block(utilities, slots, lows, highs, lengths, bounds[block], bounds[block + 1], shares, values)
-
-
 def share_slots(utilities, slots, lows, highs, lengths, shares, values):
     """The best sizes of the domains of every user, and what they are worth; NaN if some utilities are unusable."""
-    if utilities.size < _MANY or utilities.shape[0] == 1:
-        _share_block(utilities, slots, lows, highs, lengths, 0, utilities.shape[0], shares, values)
-    else:
-        _share_blocks(utilities, slots, lows, highs, lengths, shares, values)
+    each_stretch(
+        lambda *stretch: _share_block(utilities, slots, lows, highs, lengths, *stretch, shares, values),
+        len(utilities), utilities.size,
+    )  # fmt: skip
 
 
 # --- a budget shared by users ---------------------------------------------------------------------------------------
@@ -319,7 +299,7 @@ def _corner_scratch(width):
     return np.empty(width + 1, dtype=np.int64), np.empty(width + 1), np.empty(width + 1), np.empty(width + 1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_by_price(utilities, cost, lows, highs, known, shift, start, stop, marked, bins):
     sizes, paid, worth, price = _corner_scratch(utilities.shape[1])
     bits = price.view(np.int64)
@@ -335,14 +315,6 @@ def _add_by_price(utilities, cost, lows, highs, known, shift, start, stop, marke
                 bins[key & (_PRICE_BINS - 1)] += paid[corner] - paid[corner - 1]
 
 
-@njit(cache=True, parallel=True)
-def _add_by_price_blocks(utilities, cost, lows, highs, known, shift, marked):
-    bounds, bins = _bounds(utilities.shape[0], _BIN_BLOCKS), np.zeros((_BIN_BLOCKS, _PRICE_BINS))
-    for block in prange(_BIN_BLOCKS):
-        _add_by_price(utilities, cost, lows, highs, known, shift, bounds[block], bounds[block + 1], marked, bins[block])
-    return bins.sum(axis=0)
-
-
 def cost_by_price(utilities, cost, lows, highs, known, shift, marked):
     """Total cost of the steps of the envelopes of the marked users, in bins of their price; shape (2**16,).
 
@@ -350,14 +322,18 @@ def cost_by_price(utilities, cost, lows, highs, known, shift, marked):
     bin, so that four passes find any price to the last bit, with no more memory than the bins. Only users that have
     such a step stay marked.
     """
-    if utilities.size >= _BIN_BLOCKS * _MANY:  # else bins would cost more than users
-        return _add_by_price_blocks(utilities, cost, lows, highs, known, shift, marked)
-    bins = np.zeros(_PRICE_BINS)
-    _add_by_price(utilities, cost, lows, highs, known, shift, 0, utilities.shape[0], marked, bins)
-    return bins
+    n_blocks = _BIN_BLOCKS if utilities.size >= _MANY else 1  # bins of few users would cost more than these
+    bounds, bins = block_bounds(len(utilities), n_blocks), np.zeros((n_blocks, _PRICE_BINS))
+
+    def add(block):
+        stretch = bounds[block], bounds[block + 1]
+        _add_by_price(utilities, cost, lows, highs, known, shift, *stretch, marked, bins[block])
+
+    each_block(add, n_blocks)
+    return bins.sum(axis=0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _take_above(utilities, cost, lows, highs, threshold, start, stop, chosen, tied):
     sizes, paid, worth, price = _corner_scratch(utilities.shape[1])
     for user in range(start, stop):
@@ -370,19 +346,12 @@ def _take_above(utilities, cost, lows, highs, threshold, start, stop, chosen, ti
         tied[user] = corner + 1 < count and price[corner + 1] == threshold
 
 
-@njit(cache=True, parallel=True)
-def _take_above_blocks(utilities, cost, lows, highs, threshold, chosen, tied):
-    bounds = _bounds(utilities.shape[0], _BLOCKS)
-    for block in prange(_BLOCKS):
-        _take_above(utilities, cost, lows, highs, threshold, bounds[block], bounds[block + 1], chosen, tied)
-
-
 def take_above(utilities, cost, lows, highs, threshold, chosen, tied):
     """Take every step whose price is above the threshold, and mark the users whose next step has just that price."""
-    if utilities.size < _MANY:
-        _take_above(utilities, cost, lows, highs, threshold, 0, utilities.shape[0], chosen, tied)
-    else:
-        _take_above_blocks(utilities, cost, lows, highs, threshold, chosen, tied)
+    each_stretch(
+        lambda *stretch: _take_above(utilities, cost, lows, highs, threshold, *stretch, chosen, tied),
+        len(utilities), utilities.size,
+    )  # fmt: skip
 
 
 @njit(cache=True)

@@ -46,6 +46,7 @@ from sureness.numerics.row_ranks import exact_ranks as exact_ranks
 from sureness.numerics.row_ranks import product_ranks as product_ranks
 from sureness.numerics.row_ranks import ranks_of as ranks_of
 from sureness.numerics.row_ranks import sketched_ranks as sketched_ranks
+from sureness.numerics.threads import at_most_threads as at_most_threads
 
 __all__ = [
     "Gains",
@@ -57,6 +58,7 @@ __all__ = [
     "Rows",
     "ScoreHistogram",
     "WeightedScores",
+    "at_most_threads",
     "bin_scores",
     "calibration_sums",
     "check_choice",

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from sureness.numerics.threads import row_loop
 
 N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8)**17 / 17 is below rounding
 SMALL = 0.0625
@@ -225,11 +227,11 @@ def _count_row(probabilities, tail, cosine, sine):
     return first, pmf
 
 
-@njit(cache=True, parallel=True)
-def pmf_rows(probabilities, cosine, sine, result):
+@row_loop()
+def pmf_rows(start, stop, probabilities, cosine, sine, result):
     """The pmf of every row; counts beyond the last column are not kept."""
     no_tail = np.empty(0)
-    for row in prange(probabilities.shape[0]):
+    for row in range(start, stop):
         first, pmf = _count_row(probabilities[row], no_tail, cosine, sine)
         result[row] = 0.0
         for at in range(pmf.shape[0]):
@@ -249,10 +251,10 @@ def _recursion_row(probabilities, pmf):
         pmf[0] *= 1.0 - p
 
 
-@njit(cache=True, parallel=True)
-def recursion_rows(probabilities, result):
+@row_loop()
+def recursion_rows(start, stop, probabilities, result):
     """The pmf of every row, adding one item at a time: the reference."""
-    for row in prange(probabilities.shape[0]):
+    for row in range(start, stop):
         _recursion_row(probabilities[row], result[row])
 
 
@@ -410,12 +412,26 @@ def _all_valid(probabilities):
     return n_valid == probabilities.shape[0]
 
 
-@njit(cache=True, parallel=True)
+@row_loop()
 def expected_rows(
-    probabilities, lengths, tails, cosine, sine, max_size, discount, gain, loss, kind, inverse, result, valid
+    start,
+    stop,
+    probabilities,
+    lengths,
+    tails,
+    cosine,
+    sine,
+    max_size,
+    discount,
+    gain,
+    loss,
+    kind,
+    inverse,
+    result,
+    valid,
 ):
     """Expected utilities of every user; result has the shape (n_utilities, n_users, max_size)."""
-    for row in prange(probabilities.shape[0]):
+    for row in range(start, stop):
         known = probabilities[row, : lengths[row]]
         valid[row] = _all_valid(known)  # while the row is being loaded into the cache
         if not valid[row]:
@@ -423,10 +439,10 @@ def expected_rows(
         _expected_row(known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row])
 
 
-@njit(cache=True, parallel=True)
-def tail_sums(probabilities, skipped, most, result):
+@row_loop()
+def tail_sums(start, stop, probabilities, skipped, most, result):
     """Power sums of each row after its first `skipped` entries; those above `most` count as several."""
-    for row in prange(probabilities.shape[0]):
+    for row in range(start, stop):
         result[row] = 0.0
         for p in probabilities[row, skipped:]:
             base = min(p, most)
@@ -462,9 +478,9 @@ def _scale_row(probabilities, tail, wanted):
     return shift
 
 
-@njit(cache=True, parallel=True)
-def scale_rows(probabilities, tails, wanted, shifts):
+@row_loop()
+def scale_rows(start, stop, probabilities, tails, wanted, shifts):
     """Shifts of all rows; a row whose wanted number is NaN stays as it is."""
-    for row in prange(probabilities.shape[0]):
+    for row in range(start, stop):
         if not np.isnan(wanted[row]):
             shifts[row] = _scale_row(probabilities[row], tails[row], wanted[row])

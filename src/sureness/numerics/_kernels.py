@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.numerics.threads import block_bounds, each_block, n_threads, row_loop
 
 
 @njit(cache=True)
@@ -21,7 +22,7 @@ def _add_moments(row, score, weight, target):
         row[6] += mass * score * score
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, moments, totals, outside):
     n_bins = moments.shape[0]
     n_outside = 0
@@ -49,29 +50,20 @@ def bin_moments(
 
     The totals are: pairs with a positive target, sum of (weight * target) squared, sum of weight * target squared.
     """
-    return _bin_blocks(  # type: ignore[no-any-return]
-        scores, targets, weights, inverse_width, first_key, n_bins, get_num_threads()
-    )
-
-
-@njit(cache=True, parallel=True)
-def _bin_blocks(scores, targets, weights, inverse_width, first_key, n_bins, n_blocks):
-    moments = np.zeros((n_blocks, n_bins, 7))
-    totals = np.zeros((n_blocks, 3))
+    bounds = block_bounds(scores.size, n_threads())
+    moments, totals = np.zeros((n_threads(), n_bins, 7)), np.zeros((n_threads(), 3))
     outside = np.empty(scores.size, dtype=np.int64)  # memory pages that are never touched cost nothing
-    n_outside = np.zeros(n_blocks, dtype=np.int64)
-    bounds = np.linspace(0, scores.size, n_blocks + 1).astype(np.int64)
-    for block in prange(n_blocks):
+    kept: dict[int, IntArray] = {}
+
+    def add(block: int) -> None:
         start, stop = bounds[block], bounds[block + 1]
-        n_outside[block] = _bin_block(
+        n_outside = _bin_block(
             scores, targets, weights, start, stop, inverse_width, first_key, moments[block], totals[block], outside
         )
-    kept = np.empty(n_outside.sum(), dtype=np.int64)
-    at = 0
-    for block in range(n_blocks):
-        kept[at : at + n_outside[block]] = outside[bounds[block] : bounds[block] + n_outside[block]]
-        at += n_outside[block]
-    return moments.sum(axis=0), kept, totals.sum(axis=0)
+        kept[block] = outside[start : start + n_outside]
+
+    each_block(add, n_threads())
+    return moments.sum(axis=0), np.concatenate([kept[block] for block in sorted(kept)]), totals.sum(axis=0)
 
 
 @njit(cache=True)
@@ -163,10 +155,10 @@ def _top_of_row(row, items, scores):
         _sink(scores, items, last, 0, score, item)
 
 
-@njit(cache=True, parallel=True)
-def top_rows(block, rows, starts, seen, items, scores):
+@row_loop()
+def top_rows(start, stop, block, rows, starts, seen, items, scores):
     """Top unseen entries of each row of a block; seen ones are set to -inf first."""
-    for place in prange(block.shape[0]):
+    for place in range(start, stop):
         row = block[place]
         for at in range(starts[rows[place]], starts[rows[place] + 1]):
             row[seen[at]] = -np.inf

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from sureness.numerics.threads import row_loop
 
 _MOST = 100  # Newton steps; a handful suffice
 _HALVINGS = 30
@@ -185,10 +187,12 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
         risk = new
 
 
-@njit(cache=True, parallel=True)
-def fit_rows(features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature):
+@row_loop()
+def fit_rows(
+    start, stop, features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature
+):
     """Fit every row: features (n, points, d), weight (n, points), positives of row i from starts[i] on."""
-    for row in prange(features.shape[0]):
+    for row in range(start, stop):
         _fit_row(
             features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre, precision,
             bounded, theta[row], curvature[row],
@@ -232,10 +236,10 @@ def _bin_row(scores, low, high, means, counts):
         means[place] = low + width * total / count if count > 0 else low
 
 
-@njit(cache=True, parallel=True)
-def bin_rows(block, rows, starts, seen, lows, highs, means, counts):
+@row_loop()
+def bin_rows(start, stop, block, rows, starts, seen, lows, highs, means, counts):
     """Bin each row of a block; seen entries are set to -inf first."""
-    for place in prange(block.shape[0]):
+    for place in range(start, stop):
         for at in range(starts[rows[place]], starts[rows[place] + 1]):
             block[place, seen[at]] = -np.inf
         if highs[place] >= lows[place]:

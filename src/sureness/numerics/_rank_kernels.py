@@ -6,7 +6,9 @@ A rank is kept as the code of an entry and the rank of each code; code 0 is an e
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+
+from sureness.numerics.threads import row_loop
 
 _LOWEST = np.float32(-np.inf)
 _GROUP = 16  # entries whose weights are summed together
@@ -46,11 +48,11 @@ def _count(codes, even, odd):
         even[codes[last]] += 1
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
-def place_rows(codes, rows, starts, seen, allowed, places, done):
+@row_loop(error_model="numpy")
+def place_rows(start, stop, codes, rows, starts, seen, allowed, places, done):
     """The middle rank of each code; a row is not done if a code has more than `allowed` entries."""
     size = places.shape[1]
-    for row in prange(codes.shape[0]):
+    for row in range(start, stop):
         code, place = codes[row], places[row]
         for k in range(starts[rows[row]], starts[rows[row] + 1]):
             code[seen[k]] = 0
@@ -237,15 +239,15 @@ def _draw_products(mine, my_places, other, their_places, table, state, drawn):
                     break
 
 
-@njit(cache=True, parallel=True, error_model="numpy")
-def draw_rows(mine, my_places, other, their_places, table, compared, relative, starts, seeds, drawn):
+@row_loop(error_model="numpy")
+def draw_rows(start, stop, mine, my_places, other, their_places, table, compared, relative, starts, seeds, drawn):
     """Fill draws starts[r] to starts[r + 1] for row r; uniform if no entry has weight, -1 if no entry counts.
 
     The largest weight of the table is 1, or 0.
     """
     products = relative and table[0] > _SMALLEST
     most = mine.shape[1] // (_CHEAP if products else _DEAR)
-    for row in prange(mine.shape[0]):
+    for row in range(start, stop):
         part = drawn[starts[row] : starts[row + 1]]
         if part.shape[0] > 0:
             my_ranks, their_ranks = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
