@@ -45,8 +45,12 @@ def asked(world, n=25, seed=0):
     return rng.normal(size=n), {"users": names, "segments": rng.choice(["film", "song", "unheard of"], n)}
 
 
+UNKNOWN = pytest.mark.filterwarnings("ignore:.* the map does not know")
+
+
 class TestEveryMap:
     @EVERY
+    @UNKNOWN
     def test_it_answers_the_same_question(self, unfitted, world, segments):
         fitted = fitted_to(unfitted, world, segments)
         scores, who = asked(world)
@@ -88,6 +92,7 @@ class TestEveryMap:
         assert not np.isnan(fitted.log_odds(scores, **who)).any()
 
     @EVERY
+    @UNKNOWN
     def test_it_comes_back_from_a_file(self, unfitted, world, segments, tmp_path):
         fitted = fitted_to(unfitted, world, segments)
         path = tmp_path / ("map.json" if fitted.saved_as == "json" else "map.sureness")
@@ -108,6 +113,7 @@ class TestEveryMap:
 
 
 class TestWhoAnswers:
+    @UNKNOWN
     def test_a_chain_asks_the_user_then_the_segment_then_all(self, world, segments):
         chain = fitted_to(MAPS["chain"], world, segments)
         users = [*world.source.users.at([int(np.argmax(world.validation.user_degree))]).to_list(), "nobody", "nobody"]
@@ -220,6 +226,7 @@ class TestRefusals:
         with pytest.raises(sn.errors.SettingError, match="user"):
             sn.MapChain([users, users]).fit_source(world.source, world.validation, seen=world.train)
 
+    @UNKNOWN
     def test_a_chain_within_a_chain_answers_like_its_links(self):
         scores, labels = draw_pairs(600)
         names = np.tile(["a", "b"], 300)

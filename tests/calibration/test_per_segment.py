@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
@@ -8,6 +9,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.errors import IdError, SurenessWarning
 
 
 def segmented(n_pairs, difference, seed=0, n_segments=4):
@@ -38,7 +40,9 @@ def test_small_segments_that_do_not_differ_are_shrunk_to_the_global_map():
 def test_a_segment_never_seen_gets_the_global_map():
     scores, labels, segments, _ = segmented(3_000, 1.0)
     fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
-    assert_allclose(fitted.probability([0.3], segments=["elsewhere"]), fitted.global_.probability([0.3]))
+    with pytest.warns(SurenessWarning, match="elsewhere"):
+        found = fitted.probability([0.3], segments=["elsewhere"])
+    assert_allclose(found, fitted.global_.probability([0.3]))
 
 
 def test_a_segment_with_one_class_gets_the_global_map():
@@ -117,3 +121,124 @@ def test_segments_may_have_any_name(name, tmp_path):
         sn.load(tmp_path / "map.json").probability(scores, segments=segments),
         fitted.probability(scores, segments=segments),
     )
+
+
+# --- segments are ids -----------------------------------------------------------------------------------------------
+
+
+def numbered(n_pairs=3_000):
+    scores, labels, segments, _ = segmented(n_pairs, 1.5)
+    return scores, labels, np.array([int(name[-1]) for name in segments])
+
+
+AS_OTHER_TYPES = {
+    "floats": lambda numbers: numbers.astype(float),
+    "narrow floats": lambda numbers: numbers.astype(np.float32),
+    "bytes": lambda numbers: numbers.astype(np.int8),
+    "unsigned": lambda numbers: numbers.astype(np.uint64),
+    "objects": lambda numbers: numbers.astype(object),
+    "a list": lambda numbers: numbers.tolist(),
+    "polars": lambda numbers: pl.Series(numbers, dtype=pl.Int16),
+    "128 bits": lambda numbers: pl.Series(numbers.tolist(), dtype=pl.Int128),
+}
+
+
+@pytest.mark.parametrize("convert", AS_OTHER_TYPES.values(), ids=AS_OTHER_TYPES)
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "in a chain"])
+@pytest.mark.parametrize("saved", [False, True], ids=["fitted", "opened"])
+def test_segments_of_another_number_type_are_the_same(convert, chained, saved, tmp_path):
+    scores, labels, numbers = numbered()
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=numbers)
+    expected = fitted.probability(scores, segments=numbers)
+    assert np.abs(expected - fitted.global_.probability(scores)).max() > 0.1
+    asked = sn.MapChain.of(fitted, sn.PlattCalibrator().fit(scores, labels)) if chained else fitted
+    if saved:
+        asked.save(tmp_path / ("map.sureness" if chained else "map.json"))
+        asked = sn.load(tmp_path / ("map.sureness" if chained else "map.json"))
+    assert_array_equal(asked.probability(scores, segments=convert(numbers)), expected)
+    other = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=convert(numbers))
+    assert_array_equal(other.probability(scores, segments=numbers), expected)
+
+
+def test_categories_and_text_are_the_same():
+    scores, labels, segments, _ = segmented(2_000, 1.0)
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=segments)
+    categories = pl.Series(segments.tolist(), dtype=pl.Categorical)
+    assert_array_equal(fitted.probability(scores, segments=categories), fitted.probability(scores, segments=segments))
+
+
+def test_true_and_false_serve_as_segments(tmp_path):
+    scores, labels, numbers = numbered()
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=numbers > 1)
+    assert set(fitted.maps_) == {"true", "false"}
+    fitted.save(tmp_path / "map.json")
+    opened = sn.load(tmp_path / "map.json")
+    assert_array_equal(
+        opened.probability(scores, segments=numbers > 1), fitted.probability(scores, segments=numbers > 1)
+    )
+    with pytest.raises(IdError):
+        fitted.probability(scores, segments=(numbers > 1).astype(int))
+
+
+@pytest.mark.parametrize(
+    ("fitted_on", "asked"),
+    [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), ([1, 2], [True, False])],
+    ids=["numbers", "text", "truth values"],
+)
+def test_segments_of_another_kind_are_refused(fitted_on, asked, tmp_path):
+    scores, labels, numbers = numbered(400)
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=np.array(fitted_on)[numbers % 2])
+    fitted.save(tmp_path / "map.json")
+    for one in (fitted, sn.load(tmp_path / "map.json")):
+        with pytest.raises(IdError):
+            one.probability([0.0, 0.0], segments=asked)
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [[1, "1"], np.array([1, "1"], dtype=object), np.array(["2020-01-01", "2021-01-01"], dtype="M8[s]"), [0.5, 1.5],
+     [1.0, np.nan], ["a", None]],
+    ids=["mixed", "objects", "dates", "fractions", "missing number", "missing text"],
+)  # fmt: skip
+def test_segments_that_are_no_ids_are_refused(segments):
+    scores, labels, numbers = numbered(400)
+    chosen = [segments[number % 2] for number in numbers]
+    given = chosen if isinstance(segments, list) else segments[numbers % 2]
+    with pytest.raises(IdError):
+        sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=given)
+    numeric = not isinstance(segments[0], str)
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(
+        scores, labels, segments=numbers if numeric else numbers.astype(str)
+    )
+    with pytest.raises(IdError):
+        fitted.probability([0.0, 0.0], segments=segments)
+
+
+def test_unknown_segments_are_counted_and_named(tmp_path):
+    scores, labels, numbers = numbered()
+    fitted = sn.SegmentCalibrator(strength=1.0).fit(scores, labels, segments=numbers)
+    fitted.save(tmp_path / "map.json")
+    chain = sn.MapChain.of(fitted, sn.PlattCalibrator().fit(scores, labels))
+    for one in (fitted, sn.load(tmp_path / "map.json"), chain):
+        with pytest.warns(SurenessWarning, match="3 of 4 .* 2 segments .* 9, 8"):
+            one.probability(np.zeros(4), segments=[9, 1, 8, 9])
+
+
+def test_a_segment_without_a_map_of_its_own_is_known(tmp_path):
+    scores, labels, segments, _ = segmented(3_000, 1.0)
+    segments[:20], labels[:20] = "new", 0
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=segments)
+    fitted.save(tmp_path / "map.json")
+    for one in (fitted, sn.load(tmp_path / "map.json")):
+        assert len(one.unknown_segments(["new"])) == 0
+        assert_allclose(one.probability([0.3], segments=["new"]), fitted.global_.probability([0.3]))
+
+
+def test_segments_of_items_keep_their_kind_in_a_file(tmp_path):
+    segments = sn.Segments(np.array([2.0, 1.0, 2.0]))
+    segments.save(tmp_path / "segments.sureness")
+    opened = sn.load(tmp_path / "segments.sureness")
+    assert opened.names.tolist() == segments.names.tolist() == [2, 1, 2]
+    for names in ([1, "1"], ["a", None]):
+        with pytest.raises(IdError):
+            sn.Segments(names)

@@ -18,7 +18,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio, leave_one_out
-from sureness.errors import EmptyError, OutputError, SettingError
+from sureness.errors import EmptyError, OutputError, SettingError, SurenessWarning
 from sureness.pipeline.runs import Run
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
@@ -152,12 +152,13 @@ def test_maps_of_segments_are_applied_to_tables_and_runs(folder, tmp_path):
     assert_allclose(pl.read_parquet(tmp_path / "t.parquet")["probability"], expected)
     pl.DataFrame({"item_id": [1, 2, 3], "kind": ["books", "films", "films"]}).write_csv(tmp_path / "items.csv")
     options = workflows.ApplyOptions(segments=tmp_path / "items.csv")
-    workflows.apply(segments, run, tmp_path / "o.parquet", options, columns=kinds)
+    with pytest.warns(SurenessWarning, match="none at all"):
+        workflows.apply(segments, run, tmp_path / "o.parquet", options, columns=kinds)
     lists = pl.read_parquet(tmp_path / "o.parquet")
     named = lists["item_id"].replace_strict({1: "books", 2: "films", 3: "films"}, default="none")
-    assert_allclose(
-        lists["probability"], maps.probability(lists["score"].to_numpy(), segments=named.to_numpy()), rtol=1e-6
-    )
+    with pytest.warns(SurenessWarning, match="'none'"):
+        expected = maps.probability(lists["score"].to_numpy(), segments=named.to_numpy())
+    assert_allclose(lists["probability"], expected, rtol=1e-6)
 
 
 def test_segments_of_items_that_a_run_does_not_know_are_left_out(folder, tmp_path):
@@ -166,7 +167,8 @@ def test_segments_of_items_that_a_run_does_not_know_are_left_out(folder, tmp_pat
     for name, extra in (("a", ""), ("b", "unheard of,films\n01,films\n")):
         (tmp_path / f"{name}.csv").write_text(f"item_id,kind\n{extra}1,books\n2,films\n")
         options = workflows.ApplyOptions(segments=tmp_path / f"{name}.csv")
-        workflows.apply(folder / "segments.json", run, tmp_path / f"{name}.parquet", options, columns=kinds)
+        with pytest.warns(SurenessWarning, match="none at all"):
+            workflows.apply(folder / "segments.json", run, tmp_path / f"{name}.parquet", options, columns=kinds)
         written.append(pl.read_parquet(tmp_path / f"{name}.parquet"))
     assert written[0].equals(written[1])
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._progress import part_of
 from sureness._settings import clone
-from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
 from sureness.data.ids import IdMap
@@ -94,9 +95,13 @@ class MapChain(ProbabilityMap):
         of_segments = next((who.segments for answers, who in found if answers == "segment"), None)
         return Who(n, of_users, of_segments)
 
-    def segment_numbers(self, names: AnyArray) -> IntArray | None:
+    def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray | None:
         found = (link.segment_numbers(names) for link in self._fitted())
         return next((numbers for numbers in found if numbers is not None), None)
+
+    def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
+        found = (link.unknown_segments(names) for link in self._fitted() if link.answers_for == "segment")
+        return next(found, super().unknown_segments(names))
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         *specific, last = self._fitted()

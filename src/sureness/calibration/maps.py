@@ -6,22 +6,25 @@ recommender, a report or a service asks any of them in the same way, and learns 
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import NotFittedError, SettingError
+from sureness.errors import IdError, NotFittedError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_scores
 from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
@@ -70,12 +73,17 @@ class Horizon:
 class Segments(Savable):
     """The segment of every user, or of every item, of a source."""
 
-    names: AnyArray  # (n_users,) or (n_items,) text
+    names: AnyArray  # (n_users,) or (n_items,) whole numbers or text
     of: Literal["users", "items"] = "items"
 
     def __post_init__(self) -> None:
         if self.of not in ("users", "items"):
             raise SettingError(f"segments are those of 'users' or of 'items', got {self.of!r}")
+        names = segment_series(self.names)
+        if names.null_count():
+            raise IdError(f"every one of the {len(names):,} {self.of} must have a segment, {names.null_count():,} have "
+                          "none; give those a segment of their own")  # fmt: skip
+        object.__setattr__(self, "names", names.to_numpy())
 
     def check(self, source: ScoreSource) -> None:
         """Refuse segments of more or fewer users or items than a source has."""
@@ -95,17 +103,16 @@ class Segments(Savable):
 
     def of_pairs(self, user_rows: IntArray, item_rows: IntArray) -> AnyArray:
         """The segment of each pair, given as rows of the source."""
-        return np.asarray(self.names)[user_rows if self.of == "users" else item_rows]
+        return np.asarray(self.names[user_rows if self.of == "users" else item_rows])
 
     def pack(self) -> Packed:
-        names = np.asarray(self.names).astype(str)
-        known = IdMap.of(names)
-        arrays, parts = {"numbers": known.rows(names)}, {"names": known.pack()}
+        known = IdMap.of(self.names)
+        arrays, parts = {"numbers": known.rows(self.names)}, {"names": known.pack()}
         return Packed(kind=kind_of("saved", type(self)), state={"of": self.of}, arrays=arrays, parts=parts)
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        names = parts["names"].at(packed.arrays["numbers"]).to_numpy()
+        names = parts["names"].at(packed.arrays["numbers"])
         return cls(names, cast(Literal["users", "items"], packed.state["of"]))
 
 
@@ -183,9 +190,13 @@ class ProbabilityMap(Configurable, Savable):
         """Log-odds of scores of shape (n,) or (n, n_candidates); -inf where there is no candidate, never NaN."""
         return logit(self.probability_of(scores, who))
 
-    def segment_numbers(self, names: AnyArray) -> IntArray | None:
-        """The number of each segment in this map, -1: unknown; None for a map that does not look at segments."""
+    def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray | None:
+        """The number of each segment's own map, -1: it has none; None for a map that does not look at segments."""
         return None
+
+    def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
+        """Those of the segments that the map never saw, missing ones included; none if it does not look at them."""
+        return pl.Series(dtype=pl.String)
 
     def knows(self, who: Who) -> BoolArray:
         """Which rows have a map of their own here; shape (n,), or that of the segments."""
@@ -247,7 +258,19 @@ class ProbabilityMap(Configurable, Savable):
     def _asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
         self.check_fitted()
         checked = np.empty(0) if np.size(scores) == 0 else check_scores(scores).astype(np.float64, copy=False)
-        return checked, self.who(len(checked), users, segments)
+        who = self.who(len(checked), users, segments)
+        if segments is not None and who.segments is not None and who.segments.min(initial=0) < 0:
+            self._say_unknown(segments, who.n)
+        return checked, who
+
+    def _say_unknown(self, segments: ArrayLike | pl.Series, n_pairs: int) -> None:
+        unknown = self.unknown_segments(segments)
+        if unknown.null_count():
+            raise IdError("segments must not be missing; drop the pairs without one, or give them one")
+        if len(unknown):
+            names = unknown.value_counts(sort=True)[:, 0].to_list()
+            sentence = unknown_sentence(names, len(unknown), n_pairs)
+            warnings.warn(sentence, SurenessWarning, stacklevel=4)
 
     def check_fitted(self) -> None:
         """Refuse to answer before `fit`."""
@@ -263,6 +286,22 @@ def check_map(given: object) -> ProbabilityMap:
             "gives one by name"
         )
     return given
+
+
+def unknown_sentence(names: Sequence[object], n_unknown: int, n_pairs: int, of: str = "pairs") -> str:
+    """What is said about segments that a map never saw.
+
+    Examples
+    --------
+    >>> unknown_sentence(["games"], 3, 10)
+    "3 of 10 pairs are of 1 segment that the map does not know, such as 'games'; they get the map for all"
+    """
+    shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
+    segments = f"{len(names):,} segment{'s' * (len(names) > 1)}"
+    return (
+        f"{n_unknown:,} of {n_pairs:,} {of} are of {segments} that the map does not know, such as {shown}; they get "
+        "the map for all"
+    )
 
 
 def wide(per_row: AnyArray, scores: AnyArray) -> AnyArray:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, Literal, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
@@ -15,11 +16,13 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
+from sureness.data.id_values import segment_series
+from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, SettingError
+from sureness.errors import DataError, IdError, SettingError
 from sureness.metrics.cells import METRICS, Judged, cell_sums
-from sureness.numerics.checks import check_ids
-from sureness.numerics.grouping import fold_of_groups, group_codes
+from sureness.numerics.checks import same_length
+from sureness.numerics.grouping import fold_of_groups
 from sureness.sources.base import id_maps
 
 _MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
@@ -33,7 +36,11 @@ class SegmentCalibrator(ProbabilityMap):
 
     A segment with n positives gets ``share * own + (1 - share) * global`` with ``share = n / (n + strength)``, where n
     is the effective number of positives. A segment in which the calibrator cannot be fitted (one class only, say), and
-    a segment never seen, gets the global map. Within a segment the ranking stays; between segments it may change.
+    a segment never seen, gets the global map; a warning says how many of the latter there are. Within a segment the
+    ranking stays; between segments it may change.
+
+    Segments are ids, as users are: whole numbers, text, or true and false. 2.0 is the segment 2; a map of numbers that
+    is asked for text refuses.
 
     Parameters
     ----------
@@ -48,9 +55,11 @@ class SegmentCalibrator(ProbabilityMap):
     Attributes
     ----------
     global_ : Calibrator
-    maps_ : dict of segment name to Calibrator
+    segments_ : IdMap
+        All segments of the fit.
+    maps_ : dict of segment to Calibrator
         Only segments that could be fitted.
-    shares_ : dict of segment name to float
+    shares_ : dict of segment to float
         How much of the own map a segment got.
     strength_ : float
 
@@ -60,12 +69,16 @@ class SegmentCalibrator(ProbabilityMap):
     >>> scores, segments = rng.normal(size=4_000), np.repeat(["books", "films"], 2_000)
     >>> labels = rng.random(4_000) < 1 / (1 + np.exp(np.where(segments == "books", 3, 0) - scores))
     >>> calibrator = SegmentCalibrator().fit(scores, labels, segments=segments)
-    >>> books, films, unknown = calibrator.probability([0.0, 0.0, 0.0], segments=["books", "films", "games"])
-    >>> bool(books < unknown < films)
+    >>> books, films = calibrator.probability([0.0, 0.0], segments=["books", "films"])
+    >>> bool(books < calibrator.global_.probability([0.0])[0] < films)
     True
     """
 
     answers_for: ClassVar[Literal["all", "segment", "user"]] = "segment"
+
+    segments_: IdMap
+    maps_: dict[str | int, Calibrator]
+    shares_: dict[str | int, float]
     saved_as: ClassVar[Form] = "json"
 
     def __init__(
@@ -86,7 +99,7 @@ class SegmentCalibrator(ProbabilityMap):
         scores: ArrayLike | CalibrationSet,
         labels: ArrayLike | None = None,
         *,
-        segments: ArrayLike,
+        segments: ArrayLike | pl.Series,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
@@ -99,7 +112,7 @@ class SegmentCalibrator(ProbabilityMap):
         labels : array-like of shape (n_pairs,), optional
             Needed with plain scores.
         segments : array-like of shape (n_pairs,)
-            The segment of each pair, in the order of the pairs.
+            The segment of each pair, in the order of the pairs: whole numbers, text, or true and false.
         """
         if not isinstance(scores, CalibrationSet):
             if labels is None:
@@ -107,7 +120,17 @@ class SegmentCalibrator(ProbabilityMap):
             scores = CalibrationSet.from_pairs(
                 scores, labels, sample_weight=sample_weight, propensity=propensity, users=users
             )
-        return self._fit_pairs(scores, lambda pairs: check_ids(segments, len(pairs), "segments"))
+        names = segment_series(segments)
+        if names.null_count():
+            raise IdError("segments must not be missing; drop the pairs without one, or give them one")
+        known = IdMap.of(names)
+        codes = known.rows(names)
+
+        def codes_of(pairs: ScoredPairs) -> IntArray:
+            same_length(codes, len(pairs), "segments")
+            return codes
+
+        return self._fit_pairs(scores, known, codes_of)
 
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from the candidates of a recommender, or from a known share of them where they are many."""
@@ -118,32 +141,41 @@ class SegmentCalibrator(ProbabilityMap):
         n_pairs = source.n_users * source.n_items
         data = CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))
         users, items = id_maps(source)
+        known = IdMap.of(segments.names)
+        codes = known.rows(segments.names)
 
-        def names_of(pairs: ScoredPairs) -> AnyArray:
-            return segments.of_pairs(users.rows(_known(pairs.users)), items.rows(_known(pairs.items)))
+        def codes_of(pairs: ScoredPairs) -> IntArray:
+            of_users = segments.of == "users"
+            rows = users.rows(_known(pairs.users)) if of_users else items.rows(_known(pairs.items))
+            return codes[rows]
 
-        return self._fit_pairs(data, names_of)
+        return self._fit_pairs(data, known, codes_of)
 
-    def _fit_pairs(self, given: CalibrationSet, names_of: Callable[[ScoredPairs], AnyArray]) -> Self:
+    def _fit_pairs(self, given: CalibrationSet, known: IdMap, codes_of: Callable[[ScoredPairs], IntArray]) -> Self:
         base = self._base()
         risk = given.resolve_risk(base.risk)
         pairs = given.gather(risk)
-        data, names = given.with_pairs(pairs), names_of(pairs)
+        data, codes = given.with_pairs(pairs), codes_of(pairs)
         if self.strength == "auto":
-            self.strength_ = self._best_strength(data, pairs, names, risk)
+            self.strength_ = self._best_strength(data, pairs, codes, risk)
         else:
             if isinstance(self.strength, str) or not self.strength >= 0:
                 raise SettingError(f"strength must not be negative, got {self.strength!r}; give a number or 'auto'")
             self.strength_ = float(self.strength)
         self.global_ = base.fit_set(data)
-        self.maps_, positives = self._fit_segments(data, pairs, names, risk, self.global_)
-        self.shares_ = {name: _share(n, self.strength_) for name, n in positives.items()}
-        return self._learned()
+        maps, positives = self._fit_segments(data, pairs, codes, risk, self.global_)
+        names = known.ids.to_list()
+        self.maps_ = {names[code]: own for code, own in maps.items()}
+        self.shares_ = {names[code]: _share(n, self.strength_) for code, n in positives.items()}
+        return self._learned(known)
 
-    def _learned(self) -> Self:
-        """Take over what the global map knows about itself."""
+    def _learned(self, known: IdMap) -> Self:
+        """Take over what the global map knows about itself, and number the segments that have a map of their own."""
         self.estimand_, self.horizon_ = self.global_.estimand_, self.global_.horizon_
         self.n_pairs_, self.score_range_ = self.global_.n_pairs_, self.global_.score_range_
+        self.segments_ = known
+        places = {name: number for number, name in enumerate(self.maps_)}
+        self._numbers = np.array([places.get(name, -1) for name in known.ids.to_list()], dtype=np.int64)
         return self
 
     # --- using ------------------------------------------------------------------------------------------------------
@@ -151,15 +183,25 @@ class SegmentCalibrator(ProbabilityMap):
     def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=, one for each score")
-        return Who(n, segments=self.segment_numbers(check_ids(segments, n, "segments")))
+        numbers = self.segment_numbers(segments)
+        same_length(numbers, n, "segments")
+        return Who(n, segments=numbers)
 
-    def segment_numbers(self, names: AnyArray) -> IntArray:
-        """The number of each segment in this map, -1 where it has no map of its own."""
-        known = {name: number for number, name in enumerate(self.maps_)}
-        numbers = np.full(len(names), -1, dtype=np.int64)
-        for name, inside in _members(names):
-            numbers[inside] = known.get(name, -1)
-        return numbers
+    def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray:
+        rows = self._segment_rows(segment_series(names))
+        return np.where(rows < 0, -1, self._numbers[rows])
+
+    def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
+        asked = segment_series(names)
+        return asked.filter(pl.Series(self._segment_rows(asked) < 0))
+
+    def _segment_rows(self, names: pl.Series) -> IntArray:
+        if not len(names):  # an empty column has no kind
+            return np.empty(0, dtype=np.int64)
+        try:
+            return self.segments_.rows(names)
+        except IdError as error:
+            raise IdError(f"segments are ids: {error}") from error
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         result = self.global_.probability_of(scores, who)
@@ -182,20 +224,20 @@ class SegmentCalibrator(ProbabilityMap):
         return clone(self.base) if self.base is not None else PlattCalibrator()
 
     def _fit_segments(
-        self, data: CalibrationSet, pairs: ScoredPairs, names: AnyArray, risk: Risk, overall: Calibrator
-    ) -> tuple[dict[str, Calibrator], dict[str, float]]:
-        maps: dict[str, Calibrator] = {}
-        positives: dict[str, float] = {}
-        for name, inside in _members(names):
+        self, data: CalibrationSet, pairs: ScoredPairs, codes: IntArray, risk: Risk, overall: Calibrator
+    ) -> tuple[dict[int, Calibrator], dict[int, float]]:
+        maps: dict[int, Calibrator] = {}
+        positives: dict[int, float] = {}
+        for code, inside in _members(codes):
             part = data.with_pairs(pairs.take(inside))
             try:
-                maps[name] = self._base().fit_set(part, level=overall.applied_level_)
+                maps[code] = self._base().fit_set(part, level=overall.applied_level_)
             except DataError:  # one class, constant scores, no minimum: the global map serves this segment
                 continue
-            positives[name] = part.points(risk, exact_pairs=0).effective_positives
+            positives[code] = part.points(risk, exact_pairs=0).effective_positives
         return maps, positives
 
-    def _best_strength(self, data: CalibrationSet, pairs: ScoredPairs, names: AnyArray, risk: Risk) -> float:
+    def _best_strength(self, data: CalibrationSet, pairs: ScoredPairs, codes: IntArray, risk: Risk) -> float:
         """The strength with the smallest out-of-fold loss."""
         folds = fold_of_groups(pairs.users, len(pairs), self.n_folds, np.random.default_rng(self.seed))
         predicted = np.zeros((len(STRENGTHS), len(pairs)))
@@ -203,11 +245,11 @@ class SegmentCalibrator(ProbabilityMap):
             inside, outside = folds == fold, folds != fold
             kept = data.with_pairs(pairs.take(outside))
             overall = self._base().fit_set(kept)
-            maps, positives = self._fit_segments(data, pairs.take(outside), names[outside], risk, overall)
+            maps, positives = self._fit_segments(data, pairs.take(outside), codes[outside], risk, overall)
             for row, strength in enumerate(STRENGTHS):
-                shares = {name: _share(n, strength) for name, n in positives.items()}
+                shares = {code: _share(n, strength) for code, n in positives.items()}
                 predicted[row, inside] = _mixed(
-                    pairs.scores[inside].astype(np.float64), names[inside], overall, maps, shares
+                    pairs.scores[inside].astype(np.float64), codes[inside], overall, maps, shares
                 )
         targets, weight = data.targets(pairs, risk)
         metric = METRICS["nll"]
@@ -219,7 +261,9 @@ class SegmentCalibrator(ProbabilityMap):
         if not hasattr(self, "estimand_"):
             return Packed(kind=kind, settings=settings)
         segments = [[name, own, self.shares_[name]] for name, own in self.maps_.items()]  # names may be any text
+        without = [name for name in self.segments_.ids.to_list() if name not in self.maps_]
         state = {"global": plain(self.global_), "segments": plain(segments), "strength": plain(self.strength_)}
+        state |= {"without_map": plain(without)} if without else {}
         about = {"estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_}
         return Packed(kind=kind, settings=settings, state=state, about=about)
 
@@ -231,19 +275,19 @@ class SegmentCalibrator(ProbabilityMap):
             calibrator.global_, calibrator.strength_ = state["global"], float(state["strength"])
             calibrator.maps_ = {name: own for name, own, _ in state["segments"]}
             calibrator.shares_ = {name: float(share) for name, _, share in state["segments"]}
-            calibrator._learned()
+            calibrator._learned(IdMap.of([*calibrator.maps_, *state.get("without_map", [])]))
         return calibrator
 
 
 def _mixed(
-    scores: FloatArray, names: AnyArray, overall: Calibrator, maps: dict[str, Calibrator], shares: dict[str, float]
+    scores: FloatArray, codes: IntArray, overall: Calibrator, maps: dict[int, Calibrator], shares: dict[int, float]
 ) -> FloatArray:
     """What maps of segments would say, each mixed with the global map by its share."""
     result = overall.probability(scores)
-    for name, inside in _members(names):
-        if name in maps:
-            own = maps[name].probability(scores[inside])
-            result[inside] += shares[name] * (own - result[inside])
+    for code, inside in _members(codes):
+        if code in maps:
+            own = maps[code].probability(scores[inside])
+            result[inside] += shares[code] * (own - result[inside])
     return np.clip(result, 0.0, 1.0)
 
 
@@ -256,10 +300,9 @@ def _share(positives: float, strength: float) -> float:
     return 0.0 if np.isinf(strength) else positives / (positives + strength) if positives + strength else 0.0
 
 
-def _members(names: AnyArray) -> list[tuple[str, IntArray]]:
-    """Every segment's name, as text, and the positions of its pairs."""
-    codes, n_groups = group_codes(names)
+def _members(codes: IntArray) -> list[tuple[int, IntArray]]:
+    """Every segment's number, and the positions of its pairs."""
     order = np.argsort(codes, kind="stable")
-    bounds = np.searchsorted(codes[order], np.arange(n_groups + 1))
-    groups = [order[bounds[code] : bounds[code + 1]] for code in range(n_groups)]
-    return [(str(names[inside[0]]), inside) for inside in groups]
+    ordered = codes[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return [(int(codes[inside[0]]), inside) for inside in np.split(order, starts[1:])] if len(codes) else []

@@ -100,11 +100,18 @@ def _column(values: ArrayLike | pl.Series) -> pl.Series:
     given: Any = list(values) if isinstance(values, Iterator) else values  # an iterator can be looked at once
     refuse_mixed(given, "ids")
     if getattr(given, "dtype", None) == np.dtype(object):
-        given = [None if is_missing(value) else value for value in given]
+        given = _without_missing(np.asarray(given).tolist())
     try:
         return as_series(given)
     except DataError as error:
         raise IdError(f"ids must be whole numbers or text, got {str(given)[:40]!r}; convert them first") from error
+
+
+def _without_missing(objects: list[Any]) -> list[Any]:
+    """The same objects with None for every missing one; text needs no look at each."""
+    if set(map(type, objects)) <= {str, type(None)}:
+        return objects
+    return [None if is_missing(value) else value for value in objects]
 
 
 def _whole_floats(series: pl.Series) -> pl.Series:

@@ -25,7 +25,11 @@ _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
 def scan_table(
-    path: str | PathLike[str], columns: Columns | None = None, *, numbers: Sequence[str] = _NUMBERS
+    path: str | PathLike[str],
+    columns: Columns | None = None,
+    *,
+    numbers: Sequence[str] = _NUMBERS,
+    segment: str | None = None,
 ) -> pl.LazyFrame:
     """A table as a lazy frame with the agreed column names.
 
@@ -37,6 +41,8 @@ def scan_table(
         Names in the file, where they differ from the agreed ones.
     numbers : sequence of str
         Columns of a CSV or TSV file that hold numbers; other columns except ids are read as text, unchanged.
+    segment : str, optional
+        One more column with ids.
     """
     place = Path(path)
     renamed = (columns or Columns()).renamed()
@@ -46,6 +52,7 @@ def scan_table(
         if place.is_dir():
             raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
         numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
+        ids += [segment] if segment is not None and segment not in ids else []
         frame = _scan(place, numeric, ids)
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():

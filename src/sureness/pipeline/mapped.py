@@ -26,7 +26,7 @@ class MappedSource:
         if segments is None:
             return cls(source, fitted)
         segments.check(source)
-        return cls(source, fitted, segments, fitted.segment_numbers(np.asarray(segments.names)))
+        return cls(source, fitted, segments, fitted.segment_numbers(segments.names))
 
     def who(self, users: IntArray, items: IntArray | None = None) -> Who:
         """For rows of users (-1: unknown) and the items of each, (n, n_candidates); None: all items in order."""

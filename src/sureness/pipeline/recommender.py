@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -16,10 +17,10 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
-from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map
+from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, IdError, NotFittedError, SettingError
+from sureness.errors import DataError, IdError, NotFittedError, SettingError, SurenessWarning
 from sureness.evaluation.ranking import fitted_to, top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
@@ -177,6 +178,10 @@ class ConfidentRecommender(Configurable, Savable):
         given.check_fitted()
         if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
+        if segments is not None and len(unknown := given.unknown_segments(segments.names)):
+            names = unknown.unique(maintain_order=True).to_list()
+            sentence = unknown_sentence(names, len(unknown), len(segments.names), segments.of)
+            warnings.warn(sentence, SurenessWarning, stacklevel=4)
         users, _ = id_maps(self.source)
         if not given.fits(users):
             raise IdError(

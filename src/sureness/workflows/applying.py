@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +16,15 @@ from sureness._progress import Progress, silent
 from sureness._types import AnyArray, Estimand, FloatArray
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.maps import ANSWERS, ProbabilityMap
+from sureness.calibration.maps import ANSWERS, ProbabilityMap, Who, unknown_sentence
 from sureness.data.columns import Columns
+from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import union
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
-from sureness.errors import ColumnError, DataError, FileError, SettingError
+from sureness.errors import ColumnError, DataError, FileError, SettingError, SurenessWarning
 from sureness.evaluation.ranking import list_blocks
+from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.workflows.inputs import (
@@ -34,8 +37,6 @@ from sureness.workflows.inputs import (
     warned_log,
 )
 from sureness.workflows.plain import plain
-
-_NO_SEGMENT = ""  # of pairs whose segment nobody gave: the map for all answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +98,13 @@ def apply(
     check_table_name(target)
     refuse_input(target, place, Path(calibrator), options.segments, *options.seen)
     asked = _Asked.of(fitted, place)
-    if asked.segments and columns.segment is None:
+    if asked.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
-    if columns.segment is not None and not asked.segments:
+    if columns.segment is not None and asked.segments is None:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     work = _list_run if is_saved(place) else _add_to_table
     n_pairs = work(asked, place, target, options, columns, progress)
+    asked.say_unknown(n_pairs)
     return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_)
 
 
@@ -112,37 +114,49 @@ class _Asked:
 
     fitted: ProbabilityMap
     users: bool
-    segments: bool
+    segments: IdMap | None = None  # those that the map knows
     of_text: IdMap | None = None  # the ids that the users of a text file are read as
+    unknown: list[pl.DataFrame] = field(default_factory=list)  # segments it does not know and their pairs, by batch
 
     @classmethod
     def of(cls, fitted: ProbabilityMap, data: Path) -> _Asked:
         """See whose maps it has, also those of a chain."""
         links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
         whose = {link.answers_for for link in links}
-        known = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
+        users = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
+        segments = next((getattr(link, "segments_", None) for link in links if link.answers_for == "segment"), None)
         is_text = not is_saved(data) and data.suffix.lower() != ".parquet"
-        return cls(fitted, "user" in whose, "segment" in whose, known if is_text else None)
+        return cls(fitted, "user" in whose, segments, users if is_text else None)
 
     def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
         """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
-        users, segments = self._who(others)
-        return self.fitted.probability(scores, users=users, segments=segments)
+        return self.fitted.probability_of(check_scores(scores).astype(np.float64), self.who(len(scores), *others))
 
-    def answered_by(self, n_scores: int, *others: AnyArray) -> list[str]:
-        """Whose map answers for each score: "user", "segment" or "all"."""
-        if not n_scores:
-            return []
-        who = self.fitted.who(n_scores, *self._who(others))
-        return [ANSWERS[place] for place in self.fitted.answered_by(who)]
-
-    def _who(self, others: tuple[AnyArray, ...]) -> tuple[ArrayLike | None, AnyArray | None]:
+    def who(self, n_scores: int, *others: AnyArray | pl.Series) -> Who:
+        """For whom is asked; counts the segments that the map does not know."""
         left = iter(others)
-        users: ArrayLike | None = next(left) if self.users else None
-        segments = next(left) if self.segments else None
+        users: ArrayLike | pl.Series | None = next(left) if self.users else None
+        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
         if users is not None and self.of_text is not None:
             users = self.of_text.read_from_text(users)
-        return users, segments
+        return self.fitted.who(n_scores, users, segments)
+
+    def _known_segments(self, given: pl.Series) -> pl.Series:
+        """Segments of a table as those of the map: a column has one kind, so the text 7 and the number 7 are one."""
+        assert self.segments is not None
+        rows = self.segments.rows(given, of_text=True)
+        if len(rows) and rows.min() < 0:
+            self.unknown.append(given.alias("segment").filter(pl.Series(rows < 0)).value_counts())
+        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
+
+    def say_unknown(self, n_pairs: int) -> None:
+        """Once for all batches."""
+        if self.unknown:
+            counts = (
+                pl.concat(self.unknown).group_by("segment").sum().sort("count", "segment", descending=[True, False])
+            )
+            sentence = unknown_sentence(counts["segment"].to_list(), int(counts["count"].sum()), n_pairs)
+            warnings.warn(sentence, SurenessWarning, stacklevel=3)
 
 
 def _add_to_table(
@@ -150,7 +164,7 @@ def _add_to_table(
 ) -> int:
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
     inputs = [columns.score, *([columns.user_id] if asked.users else [])]
-    inputs += [str(columns.segment)] if asked.segments else []
+    inputs += [str(columns.segment)] if asked.segments is not None else []
     frame = scan_table(path, numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     n_rows = count_rows(frame, path)
@@ -174,16 +188,17 @@ def _list_run(
     run = open_run(path)
     seen = union([warned_log(run, log, columns) for log in options.seen]) if options.seen else run.seen()
     segments = None if options.segments is None else _segments(options.segments, columns, run.source)
-    if asked.segments and segments is None:
+    if asked.segments is not None and segments is None:
         raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
     n_users = run.source.n_users
     count = counter(progress, "applying", n_users)
     tables: list[pl.DataFrame] = []
     for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
-        others = [table["user_id"].to_numpy()] if asked.users else []
-        others += [_segments_of(table, segments).to_numpy()] if asked.segments and segments is not None else []
-        found = asked.probability(table["score"].to_numpy(), *others) if table.height else np.empty(0)
-        answered = pl.Series("map", asked.answered_by(table.height, *others), dtype=pl.String)
+        others = [table["user_id"]] if asked.users else []
+        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+        who = asked.who(table.height, *others)
+        found = asked.fitted.probability_of(table["score"].to_numpy().astype(np.float64), who)
+        answered = pl.Series("map", ANSWERS, dtype=pl.String).gather(asked.fitted.answered_by(who))
         tables.append(table.with_columns(pl.Series(columns.probability, found), answered))
         count(n_block)
     whole = pl.concat(tables)
@@ -201,10 +216,10 @@ def _segments(path: Path, columns: Columns, source: ScoreSource) -> pl.DataFrame
     for name, ids in keys.items():
         rows = ids.rows(table[name], of_text=path.suffix.lower() != ".parquet")
         table = table.filter(pl.Series(rows >= 0)).with_columns(ids.at(rows[rows >= 0]).alias(name))
-    return table.select(*keys, pl.col("segment").cast(pl.String)).unique(list(keys), keep="first")
+    return table.select(*keys, segment_series(table["segment"])).unique(list(keys), keep="first")
 
 
 def _segments_of(table: pl.DataFrame, segments: pl.DataFrame) -> pl.Series:
     keys = [name for name in segments.columns if name != "segment"]
     joined = table.join(segments, on=keys, how="left", maintain_order="left")
-    return joined["segment"].fill_null(_NO_SEGMENT)
+    return joined["segment"]

@@ -13,7 +13,7 @@ import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._registry import find, names
-from sureness._types import AnyArray, Estimand, Risk
+from sureness._types import Estimand, Risk
 from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -99,7 +99,7 @@ class FitResult:
         return getattr(self.calibrator, "score_range_", None)
 
     @property
-    def own_shares(self) -> dict[str, float] | None:
+    def own_shares(self) -> dict[str | int, float] | None:
         """How far each segment's map is its own; None where there are no segments."""
         return getattr(self.calibrator, "shares_", None)
 
@@ -127,7 +127,7 @@ class _Pairs:
 
     data: CalibrationSet
     n_pairs: int
-    segments: AnyArray | None = field(default=None)
+    segments: pl.Series | None = field(default=None)
 
 
 def fit(
@@ -218,7 +218,7 @@ def _labelled_run(path: Path, options: FitOptions, columns: Columns) -> tuple[Ru
 
 def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     refuse_given(options, _OF_RUNS, f"belongs to a run, got the table {path}")
-    frame = scan_table(path, columns.only(*_OF_PAIRS))
+    frame = scan_table(path, columns.only(*_OF_PAIRS), segment=columns.segment)
     segment = [] if columns.segment is None else [columns.segment]
     require_columns(frame, ["score", "label", *segment], path)
     n_rows = count_rows(frame, path)
@@ -235,7 +235,7 @@ def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress:
         relative_propensity=options.relative_propensity,
     )  # fmt: skip
     with readable(path):
-        segments = frame.select(segment).collect()[segment[0]].to_numpy() if segment else None
+        segments = frame.select(segment).collect()[segment[0]] if segment else None
     return _Pairs(data, n_rows, segments)
 
 

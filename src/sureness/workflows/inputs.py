@@ -56,7 +56,8 @@ def refuse_input(output: Path, *inputs: Path | None) -> None:
 def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
     """A table with the agreed names of the columns it has; those that are needed must be there."""
     names = scan_table(path).collect_schema().names()
-    frame = scan_table(path, columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names)))
+    there = columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names))
+    frame = scan_table(path, there, segment=columns.segment)
     require_columns(frame, list(needed), path)
     with readable(path):
         return frame.collect(engine="streaming")

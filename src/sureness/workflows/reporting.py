@@ -120,7 +120,7 @@ def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
 
 def _judged_rows(table: Path, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
-    frame = scan_table(table, columns.only(*_NAMES))
+    frame = scan_table(table, columns.only(*_NAMES), segment=columns.segment)
     wanted = ["score", "label", *extra]
     require_columns(frame, wanted, table)
     names = frame.collect_schema().names()
