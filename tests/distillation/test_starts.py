@@ -112,3 +112,9 @@ def test_a_partial_source_is_truncated_from_its_known_scores():
     small = truncated(AlignedSource.of(known, log), 3)
     assert np.isfinite(small.user_factors).all()
     assert np.isfinite(small.item_factors).all()
+
+
+def test_biases_are_part_of_the_truncated_factors():
+    rng = np.random.default_rng(0)
+    source = FactorSource(rng.normal(size=(9, 2)), rng.normal(size=(7, 2)), rng.normal(size=9), rng.normal(size=7))
+    assert_allclose(everyone(truncated(source, 4)), everyone(source), atol=1e-5)

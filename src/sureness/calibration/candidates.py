@@ -13,7 +13,7 @@ from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import block_scores, top_blocks
 from sureness.numerics.ranking import members
 from sureness.numerics.row_logistic import bin_scores
-from sureness.sources.base import PartialSource, ScoreSource
+from sureness.sources.base import ScoreSource, is_partial
 
 _BLOCK_POINTS = 1_000_000  # points of a block of users, each with its features
 _POINTS_PER_BIN = 8  # fewer on average, and bins would save nothing
@@ -71,7 +71,7 @@ class Candidates:
     def reach_beyond(self) -> BoolArray:
         """Which users have candidates behind the fitted ones; shape (n_users,)."""
         source = self.source
-        if isinstance(source, PartialSource):  # what is not in the table is unknown
+        if is_partial(source):  # what is not in the table is unknown
             return np.ones(source.n_users, dtype=bool)
         n_seen = 0 if self.seen is None else self.seen.user_degree
         return np.broadcast_to(source.n_items - n_seen, source.n_users) > (np.inf if self.top is None else self.top)

@@ -141,6 +141,9 @@ class ProbabilityMap(Configurable, Savable):
     answers_for: ClassVar[Literal["all", "segment", "user"]] = "all"
     """Who has a map of their own here."""
 
+    learns_from_labels: ClassVar[bool] = True
+    """Whether labels decide the map; False for references that only rescale scores."""
+
     top: int | None = None
     """How many of each user's best candidates the map is meant for; None: all of them."""
 

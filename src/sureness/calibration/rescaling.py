@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ class MinMaxCalibrator(Calibrator):
     >>> MinMaxCalibrator().fit([0.0, 4.0], [0, 1]).probability([-1.0, 1.0, 9.0])
     array([0.  , 0.25, 1.  ])
     """
+
+    learns_from_labels: ClassVar[bool] = False
 
     def _fit_points(self, points: WeightedScores) -> None:
         self.low_, self.high_ = points.minimum, points.maximum
@@ -47,6 +49,8 @@ class SigmoidCalibrator(Calibrator):
     >>> SigmoidCalibrator().fit([-1.0, 1.0], [0, 1]).probability([0.0])
     array([0.5])
     """
+
+    learns_from_labels: ClassVar[bool] = False
 
     def _fit_points(self, points: WeightedScores) -> None:
         pass

@@ -6,23 +6,20 @@ import time
 from typing import Literal, TypedDict
 
 import numpy as np
-import torch
 
 from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
 from sureness.distillation.checkpointing import resume, save
 from sureness.distillation.collecting import Side
 from sureness.distillation.labels import soft_labels, validation_pairs
-from sureness.distillation.participants import LearningParticipant, ModelParticipant, Participant, Role, Tensors
+from sureness.distillation.participants import LearningParticipant, Participant, Role, Tensors
 from sureness.distillation.refresh import refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.distillation.starts import truncated
 from sureness.distillation.turns import joint_epoch
 from sureness.errors import SettingError
 from sureness.models.checkpoints import CheckpointFile
-from sureness.models.networks.bpr import BPRNetwork
 from sureness.models.networks.training import advanced, cloned, copied, judged_users, validated
-from sureness.models.networks.ubpr import UBPRNetwork
 
 _REFRESH, _LABELS = 1, 2  # keep the random numbers of a refresh apart from those of its labels
 _REPORT_SECONDS, _PARTS = 0.2, 1000  # least time between two reports; parts of an epoch that they tell apart
@@ -51,7 +48,7 @@ class JointTraining:
     ) -> None:  # fmt: skip
         self.participants = (teacher, student)
         self.train, self.validation, self.settings = train, validation, settings
-        self.learning = [each for each in self.participants if isinstance(each, LearningParticipant)]
+        self.learning = [each for part in self.participants if (each := part.as_learning()) is not None]
         self.number = 0  # finished epochs, including the warm-up
         self.snapshot: dict[str, Tensors] = {}  # the weights at the last refresh
         self.refreshed = 0  # the epoch before which the ranks were refreshed last
@@ -96,9 +93,8 @@ class JointTraining:
         if self.validation is not None and any(side.direction.labels == "calibrated" for side in sides):
             rng = np.random.default_rng([self.settings.seed, number, _LABELS])
             pairs = validation_pairs(self.train, self.validation, rng)
-        for side, part in zip(sides, drawn, strict=True):
-            each, guide = self.participants[side.learner], self.participants[1 - side.learner].guide
-            assert isinstance(each, LearningParticipant)
+        for each, side, part in zip(self.learning, sides, drawn, strict=True):
+            guide = self.participants[1 - side.learner].guide
             each.learner.imitate(guide, part, soft_labels(side.direction, each.network, guide, pairs))
 
     # -- preparation ------------------------------------------------------------------------------------------------
@@ -109,12 +105,10 @@ class JointTraining:
             if direction.labels == "calibrated" and self.validation is None:
                 raise SettingError("calibrated labels are fitted on a validation set, and none was given; give one, or "
                                    "use labels='sigmoid'")  # fmt: skip
-            if direction.positives and isinstance(each.network, UBPRNetwork):
+            if direction.positives and each.network.weighs_positives:
                 raise SettingError("UBPR weighs every positive by its propensity, and the other model's items have "
                                    "none; use BPR, or positives=0")  # fmt: skip
-        student = self.participants[1]
-        products = isinstance(student, ModelParticipant) and isinstance(student.network, BPRNetwork)
-        if self.settings.student_start == "svd" and not products:
+        if self.settings.student_start == "svd" and not self.participants[1].starts_from_factors:
             raise SettingError("student_start='svd' is for a student whose scores are products of factors (bpr, "
                                "ubpr); use student_start='own'")  # fmt: skip
 
@@ -124,23 +118,15 @@ class JointTraining:
 
     def _begin(self) -> None:
         """Between warm-up and joint training: start the student, and validate both for the first time."""
-        student = self.participants[1]
-        if self.settings.student_start == "svd" and isinstance(student, LearningParticipant):
-            self._start_from_svd(student)
+        student = self.participants[1].as_learning()
+        if self.settings.student_start == "svd" and student is not None:
+            n_factors = student.network.settings.n_factors
+            student.network.start_from(truncated(self.participants[0].current(), n_factors, seed=self.settings.seed))
         for each in self._active():
             metric = self._metric(each)
             each.keep_best()
             each.state.best, each.state.best_epoch = -1.0 if metric is None else metric, each.state.epoch
             self._record(each, None, metric, 0.0)
-
-    def _start_from_svd(self, student: LearningParticipant) -> None:
-        network = student.network
-        assert isinstance(network, BPRNetwork)
-        start = truncated(self.participants[0].current(), network.settings.n_factors, seed=self.settings.seed)
-        # A teacher of lower rank leaves the last factors empty; these keep the student's own start.
-        used = int(np.flatnonzero(np.any(start.user_factors, axis=0)).max(initial=-1)) + 1
-        for name in ("user_factors", "item_factors"):
-            getattr(network, name).data[:, :used].copy_(torch.from_numpy(getattr(start, name)[:, :used]))
 
     # -- epochs -----------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from sureness.distillation.labels import Guide
 from sureness.distillation.learner import Learner
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import IdError, NotFittedError, SettingError
-from sureness.models.base import Recommender
+from sureness.models.base import Recommender, as_recommender
 from sureness.models.checkpoints import MAY_DIFFER
 from sureness.models.networks.network import Network
 from sureness.models.networks.training import copied
@@ -37,6 +37,15 @@ class Participant(ABC):
     keeps_scores: ClassVar[bool] = False  # whether its scores of drawn items are stored at the refresh
     role: Role
     guide: Guide  # what supplies soft labels to the other participant
+
+    @property
+    def starts_from_factors(self) -> bool:
+        """Whether its weights can start from given factors."""
+        return False
+
+    def as_learning(self) -> LearningParticipant | None:
+        """The participant as one that learns; None if it stays fixed."""
+        return None
 
     @abstractmethod
     def current(self) -> ScoreSource:
@@ -83,6 +92,10 @@ class ModelParticipant(Participant):
         self.role, self.given, self.network, self.train = role, given, network, train
         self.guide: Network = network
 
+    @property
+    def starts_from_factors(self) -> bool:
+        return self.network.starts_from_factors
+
     def current(self) -> ScoreSource:
         return _source(self.network, self.train)
 
@@ -113,6 +126,9 @@ class LearningParticipant(ModelParticipant):
         self.state = TrainingState()
         self.stopped = False
         self.best: Tensors = copied(network)
+
+    def as_learning(self) -> LearningParticipant:
+        return self
 
     def guide_from_best(self) -> None:
         """From now on the best weights at each refresh supply soft labels, not the current ones."""
@@ -158,23 +174,24 @@ def participant(
     """
     learns = settings.teacher_learns if role == "teacher" else settings.student_learns
     direction = settings.to_teacher if role == "teacher" else settings.to_student
-    if not isinstance(given, Recommender):
+    model = as_recommender(given)
+    if model is None:
         if learns:
             raise SettingError(f"the {role} must be a recommender of sureness to learn, got {type(given).__name__}; "
                                f"keep it fixed with {role}_learns=False")  # fmt: skip
         return SourceParticipant(role, given, train)
-    fitted = given.is_fitted
-    if fitted and not (given.users.same_as(train.users) and given.items.same_as(train.items)):
+    fitted = model.is_fitted
+    if fitted and not (model.users.same_as(train.users) and model.items.same_as(train.items)):
         if learns:
             raise IdError(f"the {role} was fitted on other users or items than those of train, so it cannot go on "
                           f"learning; fit it on this log, or keep it fixed with {role}_learns=False")  # fmt: skip
         return SourceParticipant(role, given, train)
     if not (fitted or learns or assume_fitted):
         raise NotFittedError(f"the {role} is fixed, so it must be fitted first; call its fit, or let it learn")
-    network = _network(given, train)
+    network = _network(model, train)
     if not learns:
-        return ModelParticipant(role, given, network, train)
-    return LearningParticipant(role, given, network, train, direction, fitted=fitted or assume_fitted)
+        return ModelParticipant(role, model, network, train)
+    return LearningParticipant(role, model, network, train, direction, fitted=fitted or assume_fitted)
 
 
 def _network(given: Recommender, train: Interactions) -> Network:

@@ -17,7 +17,7 @@ from sureness.distillation.pools import Refreshed
 from sureness.distillation.settings import DistillationSettings
 from sureness.evaluation.ranking import block_scores, blocks_of
 from sureness.numerics.row_ranks import RowRanks, exact_ranks, product_ranks, sketched_ranks
-from sureness.sources.base import FactorSource, ScoreSource
+from sureness.sources.base import ScoreSource, product_of
 
 Sources = tuple[ScoreSource, ScoreSource]  # teacher and student
 
@@ -56,6 +56,7 @@ def refresh(
     >>> from sureness.distillation.settings import Direction
     >>> rng = np.random.default_rng(0)
     >>> log = Interactions.from_matrix(rng.random((5, 20)) < 0.2)
+    >>> from sureness.sources.base import FactorSource
     >>> models = [FactorSource(rng.normal(size=(5, 2)), rng.normal(size=(20, 2))) for _ in range(2)]
     >>> side = Side(Direction(items=3), learner=1, keep_scores=False)
     >>> (drawn,) = refresh((models[0], models[1]), log, [side], DistillationSettings(refresh_every=2), rng)
@@ -81,9 +82,7 @@ def _blocks(
 ) -> Iterator[Block]:
     """One model, block after block; where a factor model is only ranked, its scores are never held."""
     users = np.arange(train.n_users)
-    factors = None
-    if isinstance(source, FactorSource) and settings.ranks == "sketch" and not scores:
-        factors = source.product()
+    factors = product_of(source) if settings.ranks == "sketch" and not scores else None
     if factors is None:
         for block, known in block_scores(source, users):
             yield Block(block, known, _ranks(known, block, train, settings) if ranks else None)

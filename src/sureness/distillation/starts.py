@@ -9,7 +9,7 @@ import numpy as np
 from sureness._types import FloatArray
 from sureness.errors import SettingError
 from sureness.evaluation.ranking import block_scores
-from sureness.sources.base import FactorSource, KnownScores, PartialSource, ScoreSource, id_maps
+from sureness.sources.base import FactorSource, KnownScores, ScoreSource, id_maps, is_partial, product_of
 
 _SPARE, _PASSES = 10, 2  # of the random projection: extra directions, and passes over all scores
 
@@ -17,8 +17,8 @@ _SPARE, _PASSES = 10, 2  # of the random projection: extra directions, and passe
 def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSource:
     """The best factors of rank `n_factors` for the scores of a source: its truncated singular value decomposition.
 
-    Factors without biases are decomposed exactly. The scores of any other source are read in blocks and decomposed
-    with a random projection (Halko, Martinsson and Tropp, 2011).
+    Factors, of which biases are two more, are decomposed exactly. The scores of any other source are read in blocks
+    and decomposed with a random projection (Halko, Martinsson and Tropp, 2011).
 
     Parameters
     ----------
@@ -43,19 +43,20 @@ def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSo
     if not isinstance(n_factors, Integral) or not 1 <= n_factors <= limit:
         raise SettingError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
                         f"{source.n_items:,} items, got {n_factors!r}")  # fmt: skip
-    if isinstance(source, FactorSource) and source.user_bias is None and source.item_bias is None:
-        left, values, right = _of_factors(source.user_factors, source.item_factors)
+    if (factors := product_of(source)) is not None:
+        left, values, right = _of_factors(*factors)
     else:
         left, values, right = _of_blocks(source, min(limit, n_factors + _SPARE), np.random.default_rng(seed))
     root = np.sqrt(_padded(values, n_factors))
     users, items = id_maps(source)
-    factors = (_padded(side, n_factors) * root for side in (left, right))
-    user_factors, item_factors = (np.ascontiguousarray(side, dtype=np.float32) for side in factors)
+    kept = (_padded(side, n_factors) * root for side in (left, right))
+    user_factors, item_factors = (np.ascontiguousarray(side, dtype=np.float32) for side in kept)
     return FactorSource(user_factors, item_factors, users=users, items=items)
 
 
 def _of_factors(users: FloatArray, items: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    (of_users, left), (of_items, right) = (np.linalg.qr(np.asarray(side, dtype=np.float64)) for side in (users, items))
+    sides = (users, items.T)
+    (of_users, left), (of_items, right) = (np.linalg.qr(np.asarray(side, dtype=np.float64)) for side in sides)
     inner, values, outer = np.linalg.svd(left @ right.T)
     return of_users @ inner[:, : len(values)], values, of_items @ outer[: len(values)].T
 
@@ -75,7 +76,7 @@ def _through(source: ScoreSource, items: FloatArray) -> tuple[FloatArray, FloatA
     users, back = np.empty((source.n_users, items.shape[1])), np.zeros(items.shape)
     narrow = items.astype(np.float32)
     for block, known in block_scores(source, np.arange(source.n_users)):
-        scores = KnownScores.of_dense(known).dense(source.n_items) if isinstance(source, PartialSource) else known
+        scores = KnownScores.of_dense(known).dense(source.n_items) if is_partial(source) else known
         users[block] = scores @ narrow
         back += scores.T @ users[block].astype(np.float32)
     return users, back

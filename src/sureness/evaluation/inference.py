@@ -11,7 +11,7 @@ import polars as pl
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import fitted_to, top_blocks
-from sureness.sources.base import FactorSource, ScoreSource
+from sureness.sources.base import ScoreSource
 
 
 def inference_table(
@@ -36,6 +36,7 @@ def inference_table(
 
     Examples
     --------
+    >>> from sureness.sources.base import FactorSource
     >>> source = FactorSource(np.ones((20, 4), dtype=np.float32), np.ones((30, 4), dtype=np.float32))
     >>> inference_table({"small": source}, length=5).select("model", "parameters").rows()
     [('small', 200)]
@@ -50,11 +51,8 @@ def inference_table(
 
 def n_parameters(model: ScoreSource) -> int | None:
     """The number of parameters of a model; None if it is unknown."""
-    if isinstance(model, FactorSource):
-        tables = (model.user_factors, model.item_factors, model.user_bias, model.item_bias)
-        return sum(np.size(table) for table in tables if table is not None)
-    known = getattr(model, "n_parameters", None)
-    return None if known is None else int(known)
+    known: int | None = getattr(model, "n_parameters", None)
+    return known
 
 
 def _seconds(model: ScoreSource, length: int, seen: Interactions | None, repeats: int) -> float:

@@ -16,7 +16,7 @@ from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.ranking import members, top_k
-from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, named
+from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial, named
 from sureness.sources.tables import scores_of
 
 BLOCK_SCORES = 4_000_000
@@ -126,7 +126,7 @@ def block_scores(
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Blocks of users with their scores, which may be overwritten; -inf for unknown scores."""
     for block in blocks_of(users, source.n_items, most=most):
-        yield block, _known_scores(source, block) if isinstance(source, PartialSource) else _writeable(source, block)
+        yield block, _known_scores(source, block) if is_partial(source) else _writeable(source, block)
 
 
 def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iterator[IntArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of, plain, revived_settings
 from sureness.errors import DataError, SettingError
+from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
-from sureness.metrics.utility import named_utility, utility_of
+from sureness.metrics.utility import Utility, named_utility, utility_of
 
 
 class Decision(NamedTuple):
@@ -30,8 +31,15 @@ class ListSizePolicy(Configurable, Savable):
     Sizes lie between `min_size` and `max_size`, except that no list is longer than the user's candidates.
     """
 
+    title: ClassVar[str] = "this policy"
+    """What comparisons call it."""
+
+    utility: str | Utility = "f1"
+    """What a list is worth; policies that do not maximise one are judged by F1."""
+
     min_size: int = 1
     max_size: int = 50
+    method: Literal["exact", "approximate"] = "exact"
 
     def fit(self, lists: Lists) -> Self:
         """Learn from lists with `hits` of the validation period; policies without parameters learn nothing."""
@@ -53,6 +61,14 @@ class ListSizePolicy(Configurable, Savable):
         """Sizes, and the expected utility of each list if the policy computes it."""
         unknown = np.full(lists.n_users, np.nan)
         return Decision(self.sizes(lists), unknown, np.asarray(lists.lengths == 0))
+
+    def expected(self, lists: Lists) -> FloatArray:
+        """The expected utility of the first k items for every k up to `max_size`; shape (n_users, max_size)."""
+        self.check()
+        return expected_utility(
+            lists.needed("probabilities", self), self.utility, max_size=self.max_size,
+            lengths=np.minimum(lists.lengths, lists.width), tail=lists.tail, method=self.method,
+        )  # fmt: skip
 
     @abstractmethod
     def _sizes(self, lists: Lists) -> IntArray:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import EmptyError, NotFittedError, SettingError
 from sureness.list_size.base import Decision, ListSizePolicy
-from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size
 
@@ -42,6 +41,8 @@ class ExpectedUtility(ListSizePolicy):
     array([2, 0])
     """
 
+    title: ClassVar[str] = "PerK"
+
     def __init__(
         self,
         utility: str | Utility = "f1",
@@ -56,14 +57,6 @@ class ExpectedUtility(ListSizePolicy):
         self.max_size = max_size
         self.unsure_below = unsure_below
         self.method = method
-
-    def expected(self, lists: Lists) -> FloatArray:
-        """The expected utility of the first k items for every k up to `max_size`; shape (n_users, max_size)."""
-        self.check()
-        return expected_utility(
-            lists.needed("probabilities", self), self.utility, max_size=self.max_size, lengths=_known(lists),
-            tail=lists.tail, method=self.method,
-        )  # fmt: skip
 
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(self.expected(lists), self.min_size)
@@ -258,11 +251,6 @@ def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_
     values = utility_at_every_size(np.asarray(hits[:, :width], dtype=bool), n_relevant, named_utility(utility))
     last = np.clip(lists.lengths, 1, width)[:, None] - 1
     return np.take_along_axis(values, np.minimum(np.arange(width), last), axis=1)
-
-
-def _known(lists: Lists) -> IntArray:
-    """The number of valid probabilities of each row."""
-    return np.minimum(lists.lengths, lists.width)
 
 
 def _fitted(policy: ListSizePolicy, name: str) -> Any:

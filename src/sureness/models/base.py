@@ -248,6 +248,11 @@ class Recommender(Configured, Savable):
         return Interactions(users, items, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
+def as_recommender(source: ScoreSource) -> Recommender | None:
+    """A source as one of our models, which can be fitted and has settings; None for any other source."""
+    return source if isinstance(source, Recommender) else None
+
+
 def checked_validation(train: Interactions, validation: Interactions | None) -> Interactions | None:
     """The validation set with the rows of the training log; logs that nothing can be learned from are refused."""
     for name, log in (("train", train), ("validation", validation)):

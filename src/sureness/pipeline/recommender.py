@@ -320,7 +320,7 @@ class ConfidentRecommender(Configurable, Savable):
             Fitted policies to compare with.
         """
         self._check_fitted()
-        chosen = utility if utility is not None else getattr(self.policy_, "utility", "f1")
+        chosen = self.policy_.utility if utility is None else utility
         if "this" in (policies or {}):
             raise SettingError("'this' stands for the recommender itself; give the other policy another name")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}

@@ -21,7 +21,7 @@ from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import members, top_k
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.pipeline.mapped import MappedSource
-from sureness.sources.base import PartialSource, user_blocks
+from sureness.sources.base import PartialSource, is_partial, user_blocks
 
 N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
 _LIKELIEST = 0.5  # behind the list; a likelier item counts as several of this probability
@@ -73,7 +73,7 @@ def expectations(
     if not np.isnan(beyond).any():
         return expected, beyond
     otherwise = np.zeros(source.n_users)
-    if isinstance(source, PartialSource):
+    if is_partial(source):
         otherwise = np.maximum(expected - _listed(mapped, source, seen), 0.0)
     return expected, np.where(np.isnan(beyond), otherwise, beyond)
 
@@ -154,7 +154,7 @@ def _blocks(
             beyond = beyond + np.where(behind > 1e-9 * whole, behind, 0.0)  # rounding is not something behind the list
         else:  # lists that reach behind the first `top` have a part of it one by one
             beyond = np.maximum(beyond - probabilities[:, top:].sum(axis=1), 0.0)
-        if not isinstance(source, PartialSource):  # a user all of whose candidates are listed has nothing behind them
+        if not is_partial(source):  # a user all of whose candidates are listed has nothing behind them
             beyond = np.where(np.count_nonzero(np.isfinite(best), axis=1) < width, 0.0, beyond)
             beyond = beyond if width < source.n_items else np.zeros(len(block))
         yield block, probabilities, beyond

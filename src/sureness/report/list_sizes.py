@@ -12,7 +12,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
-from sureness.list_size.policies import ExpectedUtility, Oracle
+from sureness.list_size.policies import Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
@@ -114,12 +114,11 @@ def gather_list_sizes(
     (['PerK', 'Oracle'], ['few', 'some', 'many'])
     """
     policy = recommender.policy_
-    utility = named_utility(getattr(policy, "utility", "f1"))
+    utility = named_utility(policy.utility)
     lists = recommender.lists(labels=test)
     if not lists.n_users:
         raise EmptyError("the recommender has no users, so there are no lists to show")
-    looking = policy if isinstance(policy, ExpectedUtility) else ExpectedUtility(utility, max_size=policy.max_size)
-    sizes, expected = policy.sizes(lists), looking.expected(lists)
+    sizes, expected = policy.sizes(lists), policy.expected(lists)
     if test is not None and compared is None:
         oracle = Oracle(utility, max_size=policy.max_size)
         compared = compare_policies({MAIN: policy, ORACLE: oracle}, lists, utility)

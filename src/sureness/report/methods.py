@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.maps import ProbabilityMap
-from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import (
@@ -136,7 +135,7 @@ def _values(pairs: ScoredPairs, p: FloatArray, top: BoolArray | None) -> dict[st
 
 
 def _kind(calibrator: ProbabilityMap) -> str:
-    return "rescaled" if isinstance(calibrator, MinMaxCalibrator | SigmoidCalibrator) else calibrator.estimand_
+    return calibrator.estimand_ if calibrator.learns_from_labels else "rescaled"
 
 
 def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:

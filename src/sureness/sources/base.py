@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,8 @@ class ScoreSource(Protocol):
     """Anything that scores all items for a block of users.
 
     Scores are finite; items that a user has seen are scored too, and masked by the caller. A source may also have
-    `users` and `items`, the `IdMap` of its rows and of its columns; see `id_maps`.
+    `users` and `items`, the `IdMap` of its rows and of its columns (see `id_maps`), `n_parameters` (how many numbers
+    it is made of) and `restricted(columns)` (some of its items, where that is faster than `subset_of`'s own way).
     """
 
     @property
@@ -56,6 +57,11 @@ class PartialSource(ScoreSource, Protocol):
     def known_block(self, users: IntArray) -> KnownScores:
         """The known scores of each of the users."""
         ...
+
+
+def is_partial(source: ScoreSource) -> TypeGuard[PartialSource]:
+    """Whether a source knows only some scores; asked wherever it matters what lies behind the known ones."""
+    return isinstance(source, PartialSource)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +195,11 @@ class FactorSource(SavableSource):
     def n_items(self) -> int:
         return len(self.item_factors)
 
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers the scores are made of."""
+        return sum(np.size(table) for name in self.ARRAYS if (table := getattr(self, name)) is not None)
+
     def score_block(self, users: IntArray) -> FloatArray:
         rows = check_users(users, self.n_users)
         scores = self.user_factors[rows] @ self.item_factors.T
@@ -197,6 +208,13 @@ class FactorSource(SavableSource):
         if self.user_bias is not None:
             scores = scores + self.user_bias[rows, None]
         return np.asarray(scores, dtype=np.float32)
+
+    def restricted(self, columns: IntArray) -> Self:
+        """Only some items, given by ascending column numbers."""
+        users, items = id_maps(self)
+        bias = None if self.item_bias is None else self.item_bias[columns]
+        factors = self.user_factors, self.item_factors[columns]
+        return type(self)(*factors, self.user_bias, bias, users, IdMap(items.at(columns)))
 
     def product(self) -> tuple[FloatArray, FloatArray] | None:
         """Two matrices whose product is all scores, (n_users, n) and (n, n_items); None if it could overflow."""
@@ -211,6 +229,11 @@ class FactorSource(SavableSource):
         of_items = np.ascontiguousarray(np.hstack(right).T, dtype=np.float32)
         highest = float(np.abs(of_users).max(initial=0.0)) * float(np.abs(of_items).sum(axis=0).max(initial=0.0))
         return (of_users, of_items) if highest < SENTINEL else None
+
+
+def product_of(source: ScoreSource) -> tuple[FloatArray, FloatArray] | None:
+    """Two matrices whose product is all scores; None for a source without factors, or if it could overflow."""
+    return source.product() if isinstance(source, FactorSource) else None
 
 
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:
@@ -247,7 +270,7 @@ def checked_block(source: ScoreSource, users: IntArray) -> FloatArray:
 
 def user_blocks(source: ScoreSource, n_scores: int = BLOCK_SCORES) -> Iterator[IntArray]:
     """All rows of a source in order, in blocks whose scores fit in memory."""
-    width = source.scores_per_user if isinstance(source, PartialSource) else source.n_items
+    width = source.scores_per_user if is_partial(source) else source.n_items
     size = max(1, n_scores // max(width, 1))
     for start in range(0, source.n_users, size):
         yield np.arange(start, min(start + size, source.n_users))

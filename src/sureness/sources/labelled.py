@@ -14,7 +14,7 @@ from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, EmptyError, IdError, SurenessWarning
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import SENTINEL, PartialSource, ScoreSource, checked_block, named, user_blocks
+from sureness.sources.base import SENTINEL, ScoreSource, checked_block, is_partial, named, user_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -92,7 +92,7 @@ class LabelledSource:
 
     def counts(self) -> tuple[int, int]:
         """How many candidates are labelled 1, and how many 0."""
-        if not isinstance(self.source, PartialSource):
+        if not is_partial(self.source):
             n_positive, n_seen = self.positives.nnz, 0 if self.seen is None else self.seen.nnz
             return n_positive, self.source.n_users * self.source.n_items - n_positive - n_seen
         n_positive = n_pairs = 0
@@ -103,7 +103,7 @@ class LabelledSource:
 
     def _known(self, users: IntArray) -> tuple[IntArray | None, FloatArray]:
         """Known scores, and their positions in the flattened block of users; None: all are known."""
-        if not isinstance(self.source, PartialSource):
+        if not is_partial(self.source):
             return None, checked_block(self.source, users).ravel()
         known = self.source.known_block(users)
         return known.rows * self.source.n_items + known.items, known.scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import IdError
-from sureness.sources.base import FactorSource, ScoreSource, checked_block, id_maps
+from sureness.sources.base import ScoreSource, checked_block, id_maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,8 @@ def subset_of(source: ScoreSource, columns: IntArray) -> ScoreSource:
     columns = np.asarray(columns)
     if not len(columns) or np.any(np.diff(columns) <= 0) or columns[0] < 0 or columns[-1] >= source.n_items:
         raise IdError(f"columns must be ascending numbers from 0 to {source.n_items - 1:,}, at least one of them")
+    own: Callable[[IntArray], ScoreSource] | None = getattr(source, "restricted", None)
+    if own is not None:
+        return own(columns)
     users, items = id_maps(source)
-    kept = IdMap(items.at(columns))
-    if isinstance(source, FactorSource):
-        bias = None if source.item_bias is None else source.item_bias[columns]
-        return FactorSource(source.user_factors, source.item_factors[columns], source.user_bias, bias, users, kept)
-    return ItemSubset(source, columns, users, kept)
+    return ItemSubset(source, columns, users, IdMap(items.at(columns)))

@@ -10,7 +10,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, named
+from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, is_partial, named
 
 
 def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
@@ -20,7 +20,7 @@ def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
     """
     users, items = (_rows(source, table[f"{side}_id"], f"{side}s") for side in ("user", "item"))
     scores = pl.Series(scores_of(source, users, items))
-    if isinstance(source, PartialSource):
+    if is_partial(source):
         known = pl.Series(known_pairs(source, users, items))
         scores = pl.select(pl.when(known).then(scores)).to_series()
     return table.with_columns(score=scores)

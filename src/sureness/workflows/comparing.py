@@ -18,7 +18,7 @@ from sureness.list_size.policies import (
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 
-PERSONAL = "PerK"
+PERSONAL = ExpectedUtility.title
 """What comparisons call personal sizes by expected utility, after the dissertation."""
 
 REFERENCE = "best fixed k"
@@ -51,10 +51,9 @@ def compare_with_baselines(
     ['PerK', 'Oracle', 'Top-1']
     """
     policy = recommender.policy_
-    utility = named_utility(getattr(policy, "utility", "f1"))
+    utility = named_utility(policy.utility)
     before = recommender.validation_lists(train, validation)
-    name = PERSONAL if isinstance(policy, ExpectedUtility) else "this policy"
-    policies: dict[str, ListSizePolicy] = {name: policy, **baselines(utility, policy.max_size, before)}
+    policies: dict[str, ListSizePolicy] = {policy.title: policy, **baselines(utility, policy.max_size, before)}
     return compare_policies(policies, recommender.lists(labels=test), utility, reference=REFERENCE)
 
 

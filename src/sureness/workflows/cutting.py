@@ -200,7 +200,7 @@ def cut_run(
         headline = _write_page(page.report, page.figures, titles, listing, compared, progress)
     recommender = listing.recommender
     return CutResult(
-        input=path, output=target, utility=named_utility(getattr(recommender.policy_, "utility", "f1")).name,
+        input=path, output=target, utility=named_utility(recommender.policy_.utility).name,
         calibrator=repr(recommender.calibrator), policy=repr(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
         saved=page.save,

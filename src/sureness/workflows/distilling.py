@@ -23,8 +23,9 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import METHODS, distillation_method
 from sureness.distillation.settings import DistillationSettings
 from sureness.errors import EmptyError, LeakError, SettingError
+from sureness.evaluation.inference import n_parameters
 from sureness.evaluation.ranking import RankingQuality, evaluate_ranking
-from sureness.models.base import Recommender
+from sureness.models.base import as_recommender
 from sureness.models.catalogue import make_recommender
 from sureness.models.needs import need_torch
 from sureness.pipeline.runs import DistilledRuns, open_run
@@ -71,7 +72,7 @@ class JudgedModel:
     """How well one of the models ranks."""
 
     model: str  # its kind and settings
-    n_parameters: int | None  # None for a source that is not one of our models
+    n_parameters: int | None  # None for a source that does not say it
     validation: float | None  # the metric of training; None without a validation part
     test: RankingQuality | None  # None without a test part
 
@@ -176,7 +177,8 @@ class _Start:
         run = open_run(self.text)
         if run.train is not None:
             self._refuse_leaks(run.train.aligned(log.split.train.users, log.split.train.items), log)
-        return run.source.set_params(device=device) if isinstance(run.source, Recommender) else run.source
+        model = as_recommender(run.source)
+        return run.source if model is None else model.set_params(device=device)
 
     def _refuse_leaks(self, learned: Interactions, log: SplitLog) -> None:
         """A model that was trained on what it is judged by would look better than it is."""
@@ -245,7 +247,7 @@ class _Distilling:
         first = {str(each.role): each.identity() for each in starts}
         resumed = self.checkpoints.begin({**first, "pretrain": self.options.pretrain})
         alone = {role: self._alone(role, model) for role, model in given.items()}
-        metric = next(model.settings.metric for model in alone.values() if isinstance(model, Recommender))
+        metric = next(own.settings.metric for model in alone.values() if (own := as_recommender(model)) is not None)
         together = self._together(alone)
         self._save(together.models)
         judged = {f"{role} alone": self._judged(model, metric) for role, model in alone.items() if _fitted(model)}
@@ -261,9 +263,10 @@ class _Distilling:
     def _alone(self, role: Role, model: ScoreSource) -> ScoreSource:
         """A fitted model, or one that warms up in joint training."""
         learns = bool(getattr(self.settings, f"{role}_learns"))
-        if not isinstance(model, Recommender) or model.is_fitted or (learns and not self.options.pretrain):
+        own = as_recommender(model)
+        if own is None or own.is_fitted or (learns and not self.options.pretrain):
             return model
-        return model.fit(
+        return own.fit(
             self.log.split.train, self.log.validation, checkpoint=self.checkpoints.path(role),
             checkpoint_seconds=self.options.checkpoint_seconds, progress=self._part(role),
         )  # fmt: skip
@@ -287,7 +290,7 @@ class _Distilling:
 
     def _judged(self, model: ScoreSource, metric: str) -> JudgedModel:
         """How a model does on validation and test; items that it does not know are not shown."""
-        run, own = run_of(self._aligned(model), self.log), isinstance(model, Recommender)
+        run = run_of(self._aligned(model), self.log)
         validation = None
         if run.validation is not None:
             found = evaluate_ranking(
@@ -295,7 +298,7 @@ class _Distilling:
             )
             validation = found[metric]
         return JudgedModel(
-            model=repr(model) if own else type(model).__name__, n_parameters=getattr(model, "n_parameters", None),
+            model=_described(model) or type(model).__name__, n_parameters=n_parameters(model),
             validation=validation, test=None if run.test is None else judge(run, progress=self._part("judging")),
         )  # fmt: skip
 
@@ -321,7 +324,7 @@ class _Distilling:
         last = {role: list(each)[-1] for role, each in shown.items()}
         after = (last["teacher"], last["student"]) if all(len(each) > 1 for each in shown.values()) else None
         named = [pair for some in shown.values() for pair in some.items()]
-        about = {name: repr(model) for name, model in named if isinstance(model, Recommender)}
+        about = {name: described for name, model in named if (described := _described(model)) is not None}
         found = gather_distillation(
             DistilledModels(teachers=shown["teacher"], students=shown["student"], after=after, about=about),
             self.log.split.test,
@@ -336,4 +339,11 @@ class _Distilling:
 
 
 def _fitted(model: ScoreSource) -> bool:
-    return not isinstance(model, Recommender) or model.is_fitted
+    own = as_recommender(model)
+    return own is None or own.is_fitted
+
+
+def _described(model: ScoreSource) -> str | None:
+    """The settings of one of our models; None for another source, which would print its arrays."""
+    own = as_recommender(model)
+    return None if own is None else repr(own)

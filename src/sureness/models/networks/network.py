@@ -28,6 +28,8 @@ class Network(nn.Module):
 
     settings: Settings
     has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
+    weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
+    starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors
 
     def __init__(self, train: Interactions, settings: Settings) -> None:
         super().__init__()
@@ -61,6 +63,10 @@ class Network(nn.Module):
 
     def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
         """Called after every step, to keep embeddings inside a ball for example."""
+
+    def start_from(self, factors: FactorSource) -> None:
+        """Replace the weights by factors of the same users, items and width; those that are 0 throughout stay."""
+        raise NotImplementedError
 
     def settle(self) -> None:
         """Called before scoring, to compute what scores are read from."""

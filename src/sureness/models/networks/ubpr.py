@@ -26,7 +26,7 @@ from sureness.propensity.models import PopularityPropensity
 class UBPRNetwork(BPRNetwork):
     """BPR whose pairs are weighted by (1 / omega_i) (1 - Y_j / omega_j)."""
 
-    has_fused_step: ClassVar[bool] = True
+    weighs_positives: ClassVar[bool] = True
     settings: UBPRSettings
 
     def __init__(self, train: Interactions, settings: UBPRSettings, propensity: ArrayLike | None = None) -> None:
