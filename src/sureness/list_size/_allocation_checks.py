@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError, SettingError
+from sureness.list_size.ragged import Ragged
 from sureness.numerics.checks import LARGEST
 from sureness.numerics.ranking import NOTHING
 
@@ -32,9 +33,9 @@ def check_utilities(utilities: ArrayLike, shape: str, ndim: int) -> FloatArray:
     return np.ascontiguousarray(worth, dtype=kind)
 
 
-def check_finite(rows: FloatArray, lengths: IntArray, n_domains: int) -> None:
-    first = int(kernels().first_unusable(rows, lengths))
-    if first < len(rows):
+def check_finite(rows: Ragged, lengths: IntArray, n_domains: int) -> None:
+    first = int(kernels().first_unusable(tuple(rows), lengths))
+    if first < len(lengths):
         user, domain = divmod(first, n_domains)
         where = f"user number {user}" + (f" and domain number {domain}" if n_domains > 1 else "")
         raise DataError(
@@ -108,23 +109,28 @@ def check_budget(budget: float) -> float:
     return float(budget)
 
 
-def check_costs(cost: ArrayLike | None, budget: float, shape: tuple[int, int]) -> tuple[FloatArray, float, float]:
-    """Costs as a matrix that broadcasts over users and ranks, the limit, and the unit of both."""
+def cost_rows(cost: ArrayLike | None, shape: tuple[int, int]) -> Ragged:
+    """Costs that broadcast over users and ranks as one row for all users, or as a row for each."""
     costs = np.asarray(1 if cost is None else cost)
-    if costs.dtype.kind not in "iuf":
-        raise DataError(f"cost must be numbers, got values of type {costs.dtype}")
     sides = (1,) * (2 - costs.ndim) + costs.shape
     if len(sides) > 2 or any(own not in (1, wanted) for own, wanted in zip(sides, shape, strict=True)):
         raise SettingError(f"cost must be one number or broadcast to the shape {shape} of the lists, got {costs.shape}")
-    whole = costs.dtype.kind in "iu"
-    costs = np.ascontiguousarray(costs.reshape(sides), dtype=np.float64)
+    return Ragged(costs.ravel(), NOTHING) if sides[0] == 1 else Ragged.of_matrix(costs.reshape(sides))
+
+
+def check_costs(cost: Ragged, budget: float) -> tuple[Ragged, float, float]:
+    """Costs as numbers of double precision, the limit, and the unit of both."""
+    if cost.values.dtype.kind not in "iuf":
+        raise DataError(f"cost must be numbers, got values of type {cost.values.dtype}")
+    costs = np.ascontiguousarray(cost.values, dtype=np.float64)
     usable = (costs == 0) | ((costs >= _SMALLEST_COST) & (costs <= LARGEST))
     if not usable.all():
         raise DataError(f"costs must be finite and not negative, got {costs[~usable][0]}; correct them")
     limit = budget * (1 + _ROUNDING)
-    if costs.size == 1 and (unit := float(costs[0, 0])) > 0:
-        return np.ones((1, 1)), float(np.floor(limit / unit)), unit
-    return costs, float(np.floor(limit)) if whole else limit, 1.0
+    if costs.size == 1 and (unit := float(costs[0])) > 0:
+        return Ragged(np.ones(1), NOTHING), float(np.floor(limit / unit)), unit
+    whole = cost.values.dtype.kind in "iu"
+    return Ragged(costs, cost.starts), float(np.floor(limit)) if whole else limit, 1.0
 
 
 def check_minimum(needed: float, limit: float, unit: float, budget: float) -> None:
@@ -178,10 +184,10 @@ def check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray
     return shown.astype(np.int64)
 
 
-def paid(costs: FloatArray, sizes: IntArray) -> float:
+def paid(costs: Ragged, sizes: IntArray) -> float:
     """The total cost of lists of these sizes."""
-    if costs.size == 1:
-        return float(costs[0, 0]) * int(sizes.sum())
+    if costs.values.size == 1:
+        return float(costs.values[0]) * int(sizes.sum())
     paid = np.empty(len(sizes))
-    kernels().pay(costs, sizes, paid)
+    kernels().pay(tuple(costs), sizes, paid)
     return float(paid.sum())

@@ -25,20 +25,20 @@ _SPARE = 5  # places for records beyond the largest size: that of no items, and 
 
 
 @njit(cache=True, nogil=True)
-def _first_unusable(rows, lengths, start, stop):
+def _first_unusable(values, starts, lengths, start, stop):
     for place in range(start, stop):
         usable = True
-        for column in range(lengths[place]):
-            usable &= abs(rows[place, column]) <= LARGEST  # false for NaN
+        for at in range(starts[place], starts[place] + lengths[place]):
+            usable &= abs(values[at]) <= LARGEST  # false for NaN
         if not usable:
             return place
-    return rows.shape[0]
+    return lengths.shape[0]
 
 
 def first_unusable(rows, lengths):
     """The first row with a number that is missing or larger than `LARGEST` within its length; their count if none."""
     found = []
-    each_stretch(lambda *stretch: found.append(_first_unusable(rows, lengths, *stretch)), len(rows), rows.size)
+    each_stretch(lambda *stretch: found.append(_first_unusable(*rows, lengths, *stretch)), len(lengths), rows[0].size)
     return min(found)
 
 
@@ -254,10 +254,21 @@ def share_slots(utilities, slots, lows, highs, lengths, shares, values):
 # --- a budget shared by users ---------------------------------------------------------------------------------------
 
 
+#
+# Rows of users are ragged: a pair of the numbers of all rows and of where each begins. Costs without such starts are
+# one row for all users.
+
+
+@njit(cache=True)
+def _row(ragged, user):
+    values, starts = ragged
+    return values[starts[user] : starts[user + 1]]
+
+
 @njit(cache=True)
 def _costs_of(cost, user):
-    """What the items of a user cost; one row may be for all users, and one value for all ranks."""
-    return cost[user] if cost.shape[0] > 1 else cost[0]
+    """What the items of a user cost; one value may be for all ranks."""
+    return _row(cost, user) if cost[1].shape[0] > 0 else cost[0]
 
 
 @njit(cache=True)
@@ -295,19 +306,22 @@ def _envelope(row, costs, low, high, sizes, paid, worth, price):
 
 
 @njit(cache=True)
-def _corner_scratch(width):
+def _corner_scratch(highs):
+    width = 0
+    for high in highs:
+        width = max(width, high)
     return np.empty(width + 1, dtype=np.int64), np.empty(width + 1), np.empty(width + 1), np.empty(width + 1)
 
 
 @njit(cache=True, nogil=True)
 def _add_by_price(utilities, cost, lows, highs, known, shift, start, stop, marked, bins):
-    sizes, paid, worth, price = _corner_scratch(utilities.shape[1])
+    sizes, paid, worth, price = _corner_scratch(highs)
     bits = price.view(np.int64)
     for user in range(start, stop):
         if not marked[user]:
             continue
         costs, marked[user] = _costs_of(cost, user), False
-        count = _envelope(utilities[user], costs, lows[user], highs[user], sizes, paid, worth, price)
+        count = _envelope(_row(utilities, user), costs, lows[user], highs[user], sizes, paid, worth, price)
         for corner in range(1, count):
             key = bits[corner] >> shift
             if key >> PRICE_BITS == known:
@@ -322,8 +336,8 @@ def cost_by_price(utilities, cost, lows, highs, known, shift, marked):
     bin, so that four passes find any price to the last bit, with no more memory than the bins. Only users that have
     such a step stay marked.
     """
-    n_blocks = _BIN_BLOCKS if utilities.size >= _MANY else 1  # bins of few users would cost more than these
-    bounds, bins = block_bounds(len(utilities), n_blocks), np.zeros((n_blocks, _PRICE_BINS))
+    n_blocks = _BIN_BLOCKS if utilities[0].size >= _MANY else 1  # bins of few users would cost more than these
+    bounds, bins = block_bounds(len(lows), n_blocks), np.zeros((n_blocks, _PRICE_BINS))
 
     def add(block):
         stretch = bounds[block], bounds[block + 1]
@@ -335,10 +349,10 @@ def cost_by_price(utilities, cost, lows, highs, known, shift, marked):
 
 @njit(cache=True, nogil=True)
 def _take_above(utilities, cost, lows, highs, threshold, start, stop, chosen, tied):
-    sizes, paid, worth, price = _corner_scratch(utilities.shape[1])
+    sizes, paid, worth, price = _corner_scratch(highs)
     for user in range(start, stop):
         costs = _costs_of(cost, user)
-        count = _envelope(utilities[user], costs, lows[user], highs[user], sizes, paid, worth, price)
+        count = _envelope(_row(utilities, user), costs, lows[user], highs[user], sizes, paid, worth, price)
         corner = 0
         while corner + 1 < count and price[corner + 1] > threshold:
             corner += 1
@@ -350,19 +364,19 @@ def take_above(utilities, cost, lows, highs, threshold, chosen, tied):
     """Take every step whose price is above the threshold, and mark the users whose next step has just that price."""
     each_stretch(
         lambda *stretch: _take_above(utilities, cost, lows, highs, threshold, *stretch, chosen, tied),
-        len(utilities), utilities.size,
+        len(lows), utilities[0].size,
     )  # fmt: skip
 
 
 @njit(cache=True)
 def take_tied(utilities, cost, lows, highs, threshold, left, tied, chosen):
     """Take steps at just the threshold as long as they fit, earlier users first; returns what is left."""
-    sizes, paid, worth, price = _corner_scratch(utilities.shape[1])
+    sizes, paid, worth, price = _corner_scratch(highs)
     for user in range(tied.shape[0]):
         if not tied[user]:
             continue
         costs = _costs_of(cost, user)
-        count = _envelope(utilities[user], costs, lows[user], highs[user], sizes, paid, worth, price)
+        count = _envelope(_row(utilities, user), costs, lows[user], highs[user], sizes, paid, worth, price)
         for corner in range(1, count):
             step = paid[corner] - paid[corner - 1]
             if sizes[corner] <= chosen[user] or price[corner] > threshold:
@@ -398,14 +412,14 @@ def fill_up(utilities, cost, highs, left, chosen):
     steps = [(0.0, np.int64(0)) for _ in range(0)]
     for user in range(chosen.shape[0]):
         costs = _costs_of(cost, user)
-        rate, size, _ = _best_step(utilities[user], costs, chosen[user], highs[user], left)
+        rate, size, _ = _best_step(_row(utilities, user), costs, chosen[user], highs[user], left)
         if size > 0:
             steps.append((-rate, np.int64(user)))
     heapq.heapify(steps)
     gained = 0.0
     while len(steps) > 0:
         promised, user = heapq.heappop(steps)
-        row, costs = utilities[user], _costs_of(cost, user)
+        row, costs = _row(utilities, user), _costs_of(cost, user)
         rate, size, price = _best_step(row, costs, chosen[user], highs[user], left)
         if size > 0 and -rate <= promised:  # still what it was when it was put on the heap
             gained += row[size - 1] - (0.0 if chosen[user] == 0 else row[chosen[user] - 1])

@@ -7,6 +7,7 @@ values may fall, rise again or be negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,11 +23,12 @@ from sureness.list_size._allocation_checks import (
     check_room,
     check_utilities,
     check_whole,
+    cost_rows,
     kernels,
     paid,
     within,
 )
-from sureness.metrics.utility import at_sizes
+from sureness.list_size.ragged import Ragged
 
 _EXACT_CELLS = 4_000_000  # cells of the dynamic programme that solves small budgets exactly
 
@@ -112,7 +114,7 @@ def allocate_domains(
     sizes, values = np.zeros((n_users, n_domains), dtype=np.int64), np.zeros((n_users, n_domains))
     kernels().share_slots(worth, pages, lows, highs, known, sizes, values)
     if np.isnan(values).any():
-        check_finite(worth.reshape(-1, width), known.ravel(), n_domains)
+        check_finite(Ragged.of_matrix(worth.reshape(-1, width)), known.ravel(), n_domains)
     return DomainAllocation(sizes=sizes, values=values)
 
 
@@ -166,46 +168,57 @@ def allocate_budget(
     n_users, width = worth.shape
     known = check_lengths(lengths, (n_users,), width)
     lows, highs = within(*check_limits(min_size, max_size, n_users, width, "user"), known)
-    check_finite(worth, known, 1)
-    costs, limit, unit = check_costs(cost, check_budget(budget), (n_users, width))
+    check_finite(Ragged.of_matrix(worth), known, 1)
+    return spend_budget(Ragged.of_matrix(worth), budget, cost_rows(cost, (n_users, width)), lows, highs)
+
+
+def spend_budget(worth: Ragged, budget: float, cost: Ragged, lows: IntArray, highs: IntArray) -> BudgetAllocation:
+    """`allocate_budget` for lists that need not be equally long, with bounds for each that its candidates allow."""
+    costs, limit, unit = check_costs(cost, check_budget(budget))
     check_minimum(paid(costs, lows), limit, unit, budget)
     sizes, price, bound = _spend(worth, costs, lows, highs, limit)
-    if bound > 0 and costs.size == 1 and n_users * (limit + 1) <= _EXACT_CELLS:  # one page, users as domains
-        values = np.empty((1, n_users))
-        kernels().share_slots(worth[None], np.array([int(limit)]), lows, highs, known[None], sizes[None], values)
-        bound = 0.0
-    return BudgetAllocation(
-        sizes=sizes, value=_values(worth, sizes), spent=paid(costs, sizes) * unit, price=price / unit, bound=bound
-    )
+    if bound > 0 and costs.values.size == 1 and len(lows) * (limit + 1) <= _EXACT_CELLS:
+        sizes, bound = _one_page(worth, int(limit), lows, highs), 0.0
+    spent = paid(costs, sizes) * unit
+    return BudgetAllocation(sizes=sizes, value=worth.at(sizes), spent=spent, price=price / unit, bound=bound)
+
+
+def _one_page(worth: Ragged, limit: int, lows: IntArray, highs: IntArray) -> IntArray:
+    """The best sizes under a small budget that counts items: one page, with the users as its domains."""
+    width = max(1, min(limit, int(highs.max(initial=0))))
+    sizes, values = np.zeros((1, len(lows)), dtype=np.int64), np.empty((1, len(lows)))
+    known = np.minimum(highs, width)[None]
+    kernels().share_slots(worth.padded(width)[None], np.array([limit]), lows, highs, known, sizes, values)
+    return sizes.ravel()
 
 
 def _spend(
-    worth: FloatArray, costs: FloatArray, lows: IntArray, highs: IntArray, limit: float
+    worth: Ragged, costs: Ragged, lows: IntArray, highs: IntArray, limit: float
 ) -> tuple[IntArray, float, float]:
     """Sizes, the price of the first step that does not fit, and a bound on what better sizes could gain.
 
     If the last step could be taken in part, the total would be optimal, and no allocation of whole steps exceeds it. So
     no allocation gains more than the rest of the budget at that price.
     """
-    compiled, problem = kernels(), (worth, costs, lows, highs)
-    sizes, tied = np.empty(len(worth), dtype=np.int64), np.empty(len(worth), dtype=bool)
-    price = _threshold_price(*problem, limit - paid(costs, lows))
+    compiled, problem = kernels(), (tuple(worth), tuple(costs), lows, highs)
+    sizes, tied = np.empty(len(lows), dtype=np.int64), np.empty(len(lows), dtype=bool)
+    price = _threshold_price(problem, limit - paid(costs, lows))
     compiled.take_above(*problem, price, sizes, tied)
     if price == 0:
         return sizes, 0.0, 0.0
     left = compiled.take_tied(*problem, price, max(limit - paid(costs, sizes), 0.0), tied, sizes)
-    gained = compiled.fill_up(worth, costs, highs, left, sizes) if left > 0 else 0.0
+    gained = compiled.fill_up(*problem[:2], highs, left, sizes) if left > 0 else 0.0
     return sizes, price, max(price * left - gained, 0.0)
 
 
-def _threshold_price(worth: FloatArray, costs: FloatArray, lows: IntArray, highs: IntArray, left: float) -> float:
+def _threshold_price(problem: tuple[Any, Any, IntArray, IntArray], left: float) -> float:
     """The price at which the steps of all envelopes together exceed the budget; 0 if they never do.
 
     Found 16 bits at a time, so that the steps need not be listed or sorted.
     """
-    compiled, known, marked = kernels(), 0, np.ones(len(worth), dtype=bool)
+    compiled, known, marked = kernels(), 0, np.ones(len(problem[-1]), dtype=bool)
     for shift in (48, 32, 16, 0):
-        bins = compiled.cost_by_price(worth, costs, lows, highs, known, shift, marked)[::-1]  # expensive steps first
+        bins = compiled.cost_by_price(*problem, known, shift, marked)[::-1]  # expensive steps first
         sums = np.cumsum(bins)
         if shift == 48 and sums[-1] <= left:
             return 0.0
@@ -214,8 +227,3 @@ def _threshold_price(worth: FloatArray, costs: FloatArray, lows: IntArray, highs
         left -= float(sums[place - 1]) if place else 0.0
         known = known << 16 | len(bins) - 1 - place
     return float(np.int64(known).view(np.float64))
-
-
-def _values(worth: FloatArray, sizes: IntArray) -> FloatArray:
-    rows = at_sizes(worth.reshape(-1, worth.shape[-1]), sizes.ravel())
-    return np.asarray(rows.reshape(sizes.shape), dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.list_size._allocation_checks import (
     check_budget,
     check_costs,
@@ -14,9 +14,11 @@ from sureness.list_size._allocation_checks import (
     check_minimum,
     check_room,
     check_whole,
+    cost_rows,
     paid,
     within,
 )
+from sureness.list_size.ragged import Ragged
 
 
 def equal_shares(
@@ -92,9 +94,14 @@ def equal_budget(
     lows, highs = within(*check_limits(min_size, max_size, len(known), None, "user"), known)
     width = int(highs.max(initial=0))
     n_ranks = max((width, *np.shape(1 if cost is None else cost)[-1:]))  # costs may cover longer lists
-    costs, limit, unit = check_costs(cost, check_budget(budget), (len(known), n_ranks))
+    return spread_budget(budget, cost_rows(cost, (len(known), n_ranks)), lows, highs)
+
+
+def spread_budget(budget: float, cost: Ragged, lows: IntArray, highs: IntArray) -> IntArray:
+    """`equal_budget` for costs of lists that need not be equally long, with bounds that their candidates allow."""
+    costs, limit, unit = check_costs(cost, check_budget(budget))
     check_minimum(paid(costs, lows), limit, unit, budget)
-    level, beyond = 0, width + 1
+    level, beyond = 0, int(highs.max(initial=0)) + 1
     while beyond - level > 1:
         middle = (level + beyond) // 2
         if paid(costs, np.clip(middle, lows, highs)) <= limit:
@@ -104,6 +111,13 @@ def equal_budget(
     sizes = np.clip(level, lows, highs)
     growing = (highs > level) & (lows <= level)
     if growing.any():
-        more = np.where(growing, costs[:, min(level, costs.shape[1] - 1)], 0)
+        more = np.where(growing, _costs_at(costs, level, len(lows)), 0)
         sizes += growing & (np.cumsum(more) <= limit - paid(costs, sizes))
     return np.asarray(sizes, dtype=np.int64)
+
+
+def _costs_at(costs: Ragged, rank: int, n_users: int) -> FloatArray:
+    """What each user's item at a rank costs, counted from 0; that of the last rank where there are fewer."""
+    starts = costs.starts if len(costs.starts) else np.array([0, len(costs.values)])
+    places = np.minimum(starts[:-1] + rank, starts[1:] - 1)
+    return np.broadcast_to(costs.values[np.maximum(places, 0)], (n_users,))
