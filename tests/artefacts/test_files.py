@@ -188,7 +188,7 @@ def test_a_disk_that_really_runs_full_leaves_the_old_file(target):
     assert_untouched(target)
 
 
-AWKWARD = ["table.csv", "maps[1].sureness", "all*.csv", "what?.csv", "a [b] {c}.json"]
+AWKWARD = ["table.csv", "maps[1].sureness", "all*.csv", "what?.csv", "a [b] {c}.json", "n" * 251 + ".csv", "é" * 127]
 
 
 @pytest.mark.parametrize("name", AWKWARD)
@@ -215,7 +215,7 @@ def test_a_kill_midway_leaves_the_old_content_and_the_next_writer_sweeps_up(tmp_
 @pytest.mark.parametrize("name", AWKWARD)
 def test_temporary_files_of_other_targets_are_not_swept(tmp_path, name):
     """A pattern in the name of one file must not match the abandoned files of another."""
-    for other in ("maps1.sureness", "allof.csv", "whatx.csv"):
+    for other in ("maps1.sureness", "allof.csv", "whatx.csv", f"{name[:40]}.more", f"more.{name[:40]}"):
         (tmp_path / f".{other}.0a1b2c3d.partial").write_text("abandoned, but of another file")
     before = set(os.listdir(tmp_path))
     with replacing(tmp_path / name) as temporary:
@@ -249,3 +249,93 @@ def test_two_writers_at_once_leave_one_of_the_two_contents_whole(target):
         second.write_text("second")
     assert target.read_text() in {"first", "second"}
     assert os.listdir(target.parent) == [target.name]
+
+
+# --- links and names -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A link in one folder to a file in another: an existing one, or one that is to be made."""
+
+    def make(exists):
+        for folder in ("real", "links"):
+            (tmp_path / folder).mkdir()
+        if exists:
+            (tmp_path / "real" / "table.csv").write_text("old")
+        (tmp_path / "links" / "middle.csv").symlink_to(Path("..") / "real" / "table.csv")
+        (tmp_path / "links" / "table.csv").symlink_to("middle.csv")
+        return tmp_path / "links" / "table.csv"
+
+    return make
+
+
+@pytest.mark.parametrize("exists", [True, False], ids=["existing", "dangling"])
+def test_a_link_stays_and_the_file_it_leads_to_is_written(linked, exists):
+    link = linked(exists)
+    with replacing(link) as temporary:
+        temporary.write_text("new")
+        assert temporary.parent.resolve() == link.parents[1] / "real"
+    assert link.is_symlink()
+    assert os.readlink(link) == "middle.csv"
+    assert (link.parents[1] / "real" / "table.csv").read_text() == "new"
+    assert sorted(os.listdir(link.parent)) == ["middle.csv", "table.csv"]
+    assert os.listdir(link.parents[1] / "real") == ["table.csv"]
+
+
+def test_what_a_killed_writer_left_behind_a_link_is_swept_through_the_link_and_without_it(linked):
+    link = linked(True)
+    for path in (link, link.parents[1] / "real" / "table.csv"):
+        (link.parents[1] / "real" / ".table.csv.0a1b2c3d.partial").write_text("abandoned")
+        with replacing(path) as temporary:
+            temporary.write_text("new")
+        assert os.listdir(link.parents[1] / "real") == ["table.csv"]
+
+
+def test_links_in_a_circle_are_refused(tmp_path):
+    (tmp_path / "one.csv").symlink_to("other.csv")
+    (tmp_path / "other.csv").symlink_to("one.csv")
+    with pytest.raises(OutputError, match="links"), replacing(tmp_path / "one.csv"):
+        pass
+    (tmp_path / "folder").symlink_to("folder")
+    with pytest.raises(OutputError), replacing(tmp_path / "folder" / "table.csv"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == ["folder", "one.csv", "other.csv"]
+
+
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(OutputError, match="pipe"), replacing(tmp_path / "pipe.csv"):
+        pass
+    assert stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
+
+
+@pytest.mark.parametrize("name", ["n" * 245, "n" * 255, "\U0001f600" * 63])
+def test_names_up_to_the_longest_that_a_file_can_have(tmp_path, name):
+    with replacing(tmp_path / name) as temporary:
+        temporary.write_text("new")
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("name", ["n" * 256, "a\0b"])
+def test_names_that_no_file_can_have_are_refused(tmp_path, name):
+    with pytest.raises(OutputError), replacing(tmp_path / name):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_name_that_the_system_cannot_write_is_refused(tmp_path, monkeypatch):
+    def encode(path):
+        return os.fspath(path).encode("ascii")
+
+    monkeypatch.setattr(os, "fsencode", encode)
+    with pytest.raises(OutputError, match="PYTHONUTF8"), replacing(tmp_path / "é.csv"):
+        pass
+
+
+def test_nothing_changes_the_umask_of_the_process():
+    """It belongs to all threads: files that others make meanwhile would be open to everybody."""
+    root = Path(__file__).parents[2]
+    files = [*root.glob("src/**/*.py"), *root.glob("reproduction/src/**/*.py")]
+    assert len(files) > 100
+    assert not [file for file in files if "umask(" in file.read_text(encoding="utf-8")]

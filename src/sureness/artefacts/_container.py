@@ -18,12 +18,12 @@ import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, BinaryIO, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from sureness._types import AnyArray
-from sureness.artefacts.files import replacing, write_all
+from sureness.artefacts.files import replacing, why_unnameable, write_all
 from sureness.errors import DamagedError, DataError, FileError, KindError, SettingError, VersionError
 
 Verify = Literal["all", "header"]
@@ -78,7 +78,7 @@ def read(path: str | PathLike[str], *, verify: Verify = "all", mapped: bool | No
         raise SettingError(f"verify must be 'all' or 'header', got {verify!r}")
     place = Path(path)
     try:
-        with place.open("rb") as file:
+        with opened(place) as file:
             size = os.fstat(file.fileno()).st_size
             header, start = _read_header(file, size, place)
             entries = _checked_entries(header, size - start, place)
@@ -102,12 +102,19 @@ def described(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]
     """Manifest, the entries of the arrays, and the size of a file, out of its header alone."""
     place = Path(path)
     try:
-        with place.open("rb") as file:
+        with opened(place) as file:
             size = os.fstat(file.fileno()).st_size
             header, start = _read_header(file, size, place)
     except OSError as error:
         raise unreadable(place, error) from error
     return _manifest(header, place), _checked_entries(header, size - start, place), size
+
+
+def opened(place: Path) -> BinaryIO:
+    """A file that is open for reading; a name that no file can have is refused."""
+    if problem := why_unnameable(place):
+        raise FileError(f"cannot read {place}: {problem}")
+    return place.open("rb")
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
+import re
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -13,6 +16,8 @@ from pathlib import Path
 from sureness.errors import FileError, OutputError
 
 _ENDING = ".partial"
+_LONG = 120  # bytes of a name; the names of files beside a longer one are made from a digest of it
+_MOST_LINKS = 40  # symbolic links that are followed, as in Linux
 
 
 @contextmanager
@@ -20,7 +25,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; on success it is synced and renamed, otherwise removed.
 
     A kill or a full disk at any moment leaves the old file as it was. The temporary file is locked while it is
-    written, so the next writer knows which ones nobody works on any more, and removes those.
+    written, so the next writer knows which ones nobody works on any more, and removes those. A symbolic link stays:
+    the file it leads to is replaced, or made.
 
     Examples
     --------
@@ -30,12 +36,10 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['greeting.txt']
     """
-    target = Path(path)
+    target = writable_file(path)
     temporary: Path | None = None
     handle = -1
     try:
-        if target.is_dir():
-            raise OutputError(f"cannot write {target}: it is a folder; give the name of a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target)
         handle, temporary = _locked_file(target)
@@ -43,13 +47,62 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         _sync(temporary)
         os.replace(temporary, target)
         _sync(target.parent)
+    except FileError:
+        raise
     except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+        raise _unwritable(path, error) from error
     finally:
         if temporary is not None:
             _discard(handle, temporary)
+
+
+def writable_file(path: str | PathLike[str]) -> Path:
+    """Where a path leads to, through symbolic links; refused if no file can be there."""
+    if problem := why_unnameable(path):
+        raise OutputError(f"cannot write {path}: {problem}")
+    try:
+        place = _end_of_links(Path(path))
+        if place.is_dir():
+            raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
+        if place.exists() and not place.is_file():  # which the temporary file would replace
+            raise OutputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
+    except FileError:
+        raise
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return place
+
+
+def why_unnameable(path: str | PathLike[str]) -> str | None:
+    r"""Why no file can have this name, if so; Python raises a bare ValueError where such a name is used.
+
+    Examples
+    --------
+    >>> why_unnameable("table.csv") is None, why_unnameable("a\0b")
+    (True, 'a name cannot contain a zero byte; give another name')
+    """
+    if "\0" in os.fspath(path):
+        return "a name cannot contain a zero byte; give another name"
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        encoding = sys.getfilesystemencoding()
+        return f"the names of files are {encoding} here; set PYTHONUTF8=1 or LC_ALL=C.UTF-8, or give another name"
+    return None
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The path with an ending after its name; a long name is cut, so that names of up to 255 bytes leave room.
+
+    Examples
+    --------
+    >>> beside(Path("run.sureness"), ".checkpoints").name, beside(Path("n" * 250), ".part").name
+    ('run.sureness.checkpoints', 'nnnnnnnnnnnnnnnnnnnn~213b83271b358ed9.part')
+    """
+    name = path.name
+    if len(os.fsencode(name)) > _LONG:
+        name = f"{name[:20]}~{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return path.with_name(f"{name}{ending}")
 
 
 def write_all(handle: int, content: bytes | memoryview) -> None:
@@ -61,20 +114,40 @@ def write_all(handle: int, content: bytes | memoryview) -> None:
 
 def sweep(target: Path) -> None:
     """Remove temporary files of `target` whose writer is gone."""
-    for left in target.parent.glob(f".{_escaped(target.name)}.*{_ENDING}"):
-        with suppress(OSError):
-            handle = os.open(left, os.O_RDWR)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its writer lives
-                left.unlink(missing_ok=True)
-            finally:
-                os.close(handle)
+    ours = re.compile(rf"\.{re.escape(beside(target, '').name)}\.[0-9a-f]{{8}}{re.escape(_ENDING)}")
+    with suppress(OSError):
+        for name in filter(ours.fullmatch, os.listdir(target.parent)):
+            _remove_abandoned(target.parent / name)
+
+
+def _end_of_links(path: Path) -> Path:
+    place = path
+    for _ in range(_MOST_LINKS):
+        if not place.is_symlink():
+            return place
+        place = place.parent / os.readlink(place)
+    raise OutputError(f"cannot write {path}: its symbolic links lead in a circle; give another name")
+
+
+def _unwritable(path: str | PathLike[str], error: OSError) -> FileError:
+    return OutputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def _remove_abandoned(left: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its writer lives
+            left.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
 
 
 def _locked_file(target: Path) -> tuple[int, Path]:
     """A new locked file beside the target."""
     while True:
-        temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}{_ENDING}"
+        named = beside(target, f".{secrets.token_hex(4)}{_ENDING}")
+        temporary = named.with_name(f".{named.name}")
         try:
             handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
@@ -95,11 +168,6 @@ def _discard(handle: int, temporary: Path) -> None:
         temporary.unlink(missing_ok=True)
     with suppress(OSError):
         os.close(handle)
-
-
-def _escaped(name: str) -> str:
-    """A name that a glob pattern matches literally."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
 
 
 def _sync(path: Path) -> None:

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sureness.artefacts._container import damaged, unique_keys, unreadable
+from sureness.artefacts._container import damaged, opened, unique_keys, unreadable
 from sureness.artefacts.files import replacing, write_all
 from sureness.errors import KindError, VersionError
 
@@ -35,7 +35,7 @@ def write_record(path: str | PathLike[str], kind: str, content: Mapping[str, Any
     'you'
     """
     whole = {"checksum": _BLANK, **heading(), "kind": kind, **content}
-    text = json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    text = _json(whole)
     checksum = hashlib.sha256(text.encode()).hexdigest()
     with replacing(path) as temporary:
         handle = os.open(temporary, os.O_WRONLY)
@@ -49,7 +49,8 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> dict[str,
     """Read what `write_record` wrote, if it is whole and of the asked kind."""
     place = Path(path)
     try:
-        raw = place.read_bytes()
+        with opened(place) as file:
+            raw = file.read()
     except OSError as error:
         raise unreadable(place, error) from error
     try:
@@ -67,6 +68,14 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> dict[str,
     if kind is not None and content.get("kind") != kind:
         raise KindError(f"{place} holds a {content.get('kind')}, expected a {kind}; give another file")
     return content
+
+
+def _json(whole: Mapping[str, Any]) -> str:
+    """Readable text; half of a pair of surrogates, which UTF-8 does not have, makes it all ASCII."""
+    text = json.dumps(whole, indent=1, allow_nan=False, ensure_ascii=False)
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        text = json.dumps(whole, indent=1, allow_nan=False)
+    return text + "\n"
 
 
 def heading() -> dict[str, Any]:

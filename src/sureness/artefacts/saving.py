@@ -131,7 +131,7 @@ def split_path(path: Path) -> tuple[Path, tuple[str, ...]]:
 def is_record(path: Path) -> bool:
     """Whether a file is of the readable form; its content decides, not its name."""
     try:
-        with path.open("rb") as file:
+        with _container.opened(path) as file:
             start = file.read(64)
     except OSError as error:
         raise _container.unreadable(path, error) from error
