@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness.data import RECIPES, Interactions, Split, whereabouts
+from sureness.data import RECIPES, Interactions, Split, scan_table, whereabouts
 from sureness.errors import DataError
 from sureness.models import Recommender
 from sureness_reproduction.cells import Cell, Work
@@ -29,7 +29,7 @@ class Finished:
         path = self.folder / f"{name}.parquet"
         if not path.exists():
             raise DataError(f"the cell {self.folder.name} found no table {name!r}")
-        return pl.read_parquet(path)
+        return scan_table(path).collect()
 
     @cached_property
     def model(self) -> Recommender:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -10,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.artefacts.files import replacing
+from sureness.artefacts.files import replacing, why_unnameable
 from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
@@ -47,6 +48,8 @@ def scan_table(
     place = Path(path)
     renamed = (columns or Columns()).renamed()
     with readable(place):
+        if problem := why_unnameable(place):
+            raise FileError(f"cannot read {place}: {problem}")
         if not place.exists():
             raise FileError(f"cannot read {place}: there is no such file")
         if place.is_dir():
@@ -139,9 +142,9 @@ def write_table(
     named = place if source is None else f"{place} from {source}"
     with replacing(place) as temporary, readable(named, doing="write"):
         if ending == ".parquet":
-            frame.sink_parquet(temporary, compression="snappy")  # as Spark and Arrow do: fast, and read everywhere
+            frame.sink_parquet(_polars_name(temporary), compression="snappy")  # fast, and read everywhere
         else:
-            frame.sink_csv(temporary, separator=_SEPARATORS[ending])
+            frame.sink_csv(_polars_name(temporary), separator=_SEPARATORS[ending])
 
 
 def add_column(
@@ -185,17 +188,33 @@ def readable(path: str | PathLike[str], doing: str = "read") -> Iterator[None]:
         raise FileError(f"cannot {doing} {path}: {error.strerror or error}") from error
 
 
+def is_utf8(place: Path) -> bool:
+    """Whether the name of a file is UTF-8, as polars needs it."""
+    try:
+        return bool(os.fsencode(place).decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
+def _polars_name(place: Path) -> str:
+    """A path as polars takes it: UTF-8, whatever Python takes the names of files for."""
+    if not is_utf8(place):
+        raise FileError(f"cannot use {place}: its name is not UTF-8; rename the file, or its folder")
+    return os.fsencode(place).decode("utf-8")
+
+
 def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFrame:
     suffixes = [suffix.lower() for suffix in place.suffixes if suffix.lower() != ".gz"]
     ending = suffixes[-1] if suffixes else ""
+    name = _polars_name(place)
     if ending == ".parquet":
-        return pl.scan_parquet(place, glob=False)
+        return pl.scan_parquet(name, glob=False)
     if ending in _SEPARATORS:
-        texts = pl.scan_csv(place, separator=_SEPARATORS[ending], infer_schema=False, glob=False)
+        texts = pl.scan_csv(name, separator=_SEPARATORS[ending], infer_schema=False, glob=False)
         header = texts.collect_schema().names()
         kinds: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers if name in header}
         kinds |= _kinds_of_ids(texts, [name for name in ids if name in header])
-        return pl.scan_csv(place, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema=False, glob=False)
+        return pl.scan_csv(name, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema=False, glob=False)
     raise FileError(f"cannot read {place}: the name must end in .parquet, .csv or .tsv")
 
 

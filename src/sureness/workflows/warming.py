@@ -23,6 +23,7 @@ from sureness.artefacts.packed import JSON
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
+from sureness.data.tables import scan_table, write_table
 from sureness.errors import SurenessWarning
 from sureness.list_size.allocation import allocate_budget, allocate_domains
 from sureness.list_size.pages import fill_with_trending
@@ -155,7 +156,7 @@ def _numbers() -> None:
 def _save_run(log: str, path: Path) -> None:
     """A run whose users have names, since ids that are numbers are found without a kernel."""
     named = path.with_name("named.parquet")
-    pl.read_parquet(log).with_columns(pl.col("user_id").cast(pl.String)).write_parquet(named)
+    write_table(scan_table(log).with_columns(pl.col("user_id").cast(pl.String)), named)
     split = split_log(str(named), LogOptions()).split
     Run(svd_source(split.train, n_factors=3), **split.parts, about={"protocol": "ratio"}).save(path)
 
