@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
@@ -133,6 +137,9 @@ def options(
 
 def main() -> None:
     """Run the command line; bad input gives one sentence and exit code 1, wrong usage exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show must not end a job that is done
+            stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", SurenessWarning)
@@ -148,6 +155,8 @@ def main() -> None:
             fail(FileError(f"{error.strerror or error}: {error.filename or 'some file'}"))
         except (KeyboardInterrupt, SystemExit) as end:
             if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
+                atexit.unregister(_ignore_interrupts)
+                atexit.register(_ignore_interrupts)
                 raise
             _stop()
 
@@ -159,11 +168,18 @@ def fail(error: SurenessError) -> None:
 
 
 def _stop() -> None:
-    from sureness.cli._console import err
-
-    err.print(f"stopped; {_STOPPED.get(sys.argv[1], 'unfinished output was discarded')}", soft_wrap=True)
-    sys.stderr.flush()
+    """Say so and leave at once; nothing is imported, since an import may be what was interrupted."""
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    sys.stderr.write(f"stopped; {_STOPPED.get(command, 'unfinished output was discarded')}\n")
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     os._exit(_INTERRUPTED)  # threads of polars that still call Python would abort an orderly end
+
+
+def _ignore_interrupts() -> None:
+    """Everything is written and said: an interrupt while Python ends would only hide that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
-from sureness.workflows.plain import Result
+from sureness.workflows.plain import Result, plain
 
 R = TypeVar("R", bound=Result)
 
@@ -61,8 +61,8 @@ def present(result: R, as_json: bool, show: Callable[[R], None]) -> None:
 
 
 def print_json(content: Mapping[str, object]) -> None:
-    """One JSON object for machines."""
-    sys.stdout.write(json.dumps(content, indent=2, default=float) + "\n")
+    """One JSON object for machines; numbers that JSON does not have, NaN and infinity, are null."""
+    sys.stdout.write(json.dumps(plain(content), indent=2, allow_nan=False) + "\n")
 
 
 def say(*lines: str) -> None:
