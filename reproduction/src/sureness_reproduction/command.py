@@ -10,6 +10,7 @@ import typer
 
 from sureness.cli import Json, out, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
+from sureness.workflows import check_outputs
 from sureness_reproduction.catalogue import experiment, experiments
 from sureness_reproduction.experiment import Experiment, Scale
 from sureness_reproduction.store import CellStore
@@ -57,7 +58,9 @@ def reproduce_command(
     scale: Scale = "full" if full else "quick"
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
-    store = CellStore(cells or output / "cells", DataShelf(data_folder))
+    kept = cells or output / "cells"
+    check_outputs([(output, "folder"), (kept, "folder")], [data_folder])
+    store = CellStore(kept, DataShelf(data_folder))
     with shown_progress(json) as progress:
         written = reproduce(
             wanted,

@@ -21,7 +21,7 @@ from sureness.demo.distillation_study import LOG_NOTE, SKIPPED, distilled_log
 from sureness.demo.list_study import ListStudy, lists_of
 from sureness.demo.log_study import TOP, LogStudy, first_items, small_split, study_log
 from sureness.demo.recommenders import ON_LOGS, RecommenderName, choose_learner
-from sureness.demo.result import DemoResult
+from sureness.demo.result import DemoResult, check_demo_outputs
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
 from sureness.errors import FileError
@@ -73,6 +73,7 @@ def log_demo(
     DemoResult
     """
     require_report("the demo")
+    check_demo_outputs(output, data)
     refuse_absent(data)
     stages = Stages(_SECONDS, progress)
     dataset = _read(data, stages.stage(READ))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sureness.artefacts.packed import JSON
 from sureness.report.findings import Finding
+from sureness.workflows.outputs import check_outputs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,3 +25,14 @@ class DemoResult:
         """One JSON object: the page, the findings, what was skipped, and all details."""
         findings: list[JSON] = [asdict(finding) for finding in self.findings]
         return {"report": str(self.page), "findings": findings, "skipped": list(self.skipped), **self.details}
+
+
+def check_demo_outputs(folder: Path, data: str | None = None) -> None:
+    """Refuse a folder that cannot be written to, or whose files would replace the log that the demo reads."""
+    check_outputs(
+        [
+            (folder / "report.html", "page"), (folder / "calibrator.json", "json"),
+            (folder / "lists.parquet", "table"), (folder / "figures", "figures"),
+        ],
+        [data],
+    )  # fmt: skip

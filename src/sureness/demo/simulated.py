@@ -19,7 +19,7 @@ from sureness.demo.distillation_study import SKIPPED, WORLD_NOTE, distilled_worl
 from sureness.demo.knowledge import MethodAndKnowledge, Study, compare, prepare, wide
 from sureness.demo.list_study import ListStudy, share_page_of, study_lists
 from sureness.demo.recommenders import IN_WORLDS, Learner, RecommenderName, choose_learner
-from sureness.demo.result import DemoResult
+from sureness.demo.result import DemoResult, check_demo_outputs
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
 from sureness.report.distillation import Distillation
@@ -106,6 +106,7 @@ def simulated_demo(
     DemoResult
     """
     require_report("the demo")
+    check_demo_outputs(output)
     stages = Stages(_expected_seconds(n_worlds), progress)
     learner = choose_learner(recommender, IN_WORLDS)
     found = _find(users, items, n_worlds, learner, stages)

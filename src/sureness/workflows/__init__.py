@@ -16,6 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "listing": ["CalibrationOptions", "ListOptions", "Listing", "open_listing"],
         "logs": ["LogOptions", "SplitLog", "read_log", "split_log"],
         "options": ["OneOf", "Usually"],
+        "outputs": ["check_outputs"],
         "plain": ["Result", "plain"],
         "reporting": ["ReportOptions", "ReportResult", "report"],
         "shared_pages": ["DomainLists", "DomainPage", "domain_lists", "share_page"],

@@ -42,6 +42,7 @@ from sureness.workflows.logs import read_log as read_log
 from sureness.workflows.logs import split_log as split_log
 from sureness.workflows.options import OneOf as OneOf
 from sureness.workflows.options import Usually as Usually
+from sureness.workflows.outputs import check_outputs as check_outputs
 from sureness.workflows.plain import Result as Result
 from sureness.workflows.plain import plain as plain
 from sureness.workflows.reporting import ReportOptions as ReportOptions
@@ -100,6 +101,7 @@ __all__ = [
     "allocate",
     "apply",
     "baselines",
+    "check_outputs",
     "compare_with_baselines",
     "cut_run",
     "cut_table",

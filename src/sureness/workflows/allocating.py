@@ -21,8 +21,9 @@ from sureness.list_size.expectation import expected_utility
 from sureness.list_size.judging import evaluate_allocation
 from sureness.metrics.utility import at_sizes
 from sureness.workflows._ranked import Ranked, read_ranked
-from sureness.workflows.inputs import counter, refuse_input
+from sureness.workflows.inputs import counter
 from sureness.workflows.options import OneOf
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 _LONGEST = 50  # list under a budget, unless said otherwise
@@ -108,7 +109,7 @@ def allocate(
     """
     path, target = Path(table), Path(output)
     options.check()
-    refuse_input(target, path)
+    check_outputs([(target, "table")], [path])
     lists = read_ranked(path, columns or Columns(), by_domain=options.slots is not None)
     longest = options.max_size or max(options.slots or _LONGEST, options.min_size)
     width = min(longest, int(lists.lengths.max()))

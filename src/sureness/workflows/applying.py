@@ -28,14 +28,13 @@ from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.workflows.inputs import (
-    check_table_name,
     counter,
     is_saved,
     read_columns,
     refuse_given,
-    refuse_input,
     warned_log,
 )
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 
@@ -94,9 +93,8 @@ def apply(
     """
     place, target = Path(data), Path(output)
     options, columns = options or ApplyOptions(), columns or Columns()
+    check_outputs([(target, "table")], [place, calibrator, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap)
-    check_table_name(target)
-    refuse_input(target, place, Path(calibrator), options.segments, *options.seen)
     asked = _Asked.of(fitted, place)
     if asked.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")

@@ -22,10 +22,10 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
 from sureness.report.page import require_report
 from sureness.workflows._deciding import Tally, decide_block
-from sureness.workflows._outputs import check_saved_name
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
-from sureness.workflows.inputs import check_table_name, counter, read_columns, refuse_input
+from sureness.workflows.inputs import counter, read_columns
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 
@@ -108,8 +108,7 @@ def cut_table(
     path, target = Path(table), Path(output)
     options, columns = options or ListOptions(), columns or Columns()
     policy, total = options.policy(), options.expected_relevant
-    check_table_name(target)
-    refuse_input(target, path)
+    check_outputs([(target, "table")], [path])
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
     wanted = columns.only("user_id", "item_id", "probability")
@@ -182,11 +181,10 @@ def cut_run(
     options, page, columns = options or ListOptions(), page or PageOptions(), columns or Columns()
     named_utility(options.utility or "f1")
     calibration = calibration or CalibrationOptions()
-    check_table_name(target)
-    refuse_input(target, page.items, *calibration.logs.values())
-    if page.save is not None:
-        check_saved_name(page.save)
-        refuse_input(page.save, path, calibration.calibrator)
+    check_outputs(
+        [(target, "table"), (page.save, "file"), (page.report, "page"), (page.figures, "figures")],
+        [path, page.items, calibration.calibrator, *calibration.logs.values()],
+    )
     if page.report is not None:
         require_report()
     titles = None if page.items is None else read_columns(page.items, columns, ["item_id", "title"])

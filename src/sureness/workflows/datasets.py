@@ -20,6 +20,7 @@ from sureness.data.recipes.preparing import prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError, FileError
 from sureness.workflows.logs import LogOptions, read_log
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 
@@ -117,6 +118,7 @@ def fetch(
     progress : Progress
     """
     wanted = recipe(name)
+    check_outputs([(to, "folder")])  # files that are there already are kept
     if source is not None:
         place = copy_dataset(name, Path(source), None if to is None else Path(to))
     elif to is None and (found := whereabouts(name))[1] != "download":

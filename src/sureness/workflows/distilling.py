@@ -31,10 +31,11 @@ from sureness.models.needs import need_torch
 from sureness.pipeline.runs import DistilledRuns, open_run
 from sureness.report.page import require_report
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.workflows._outputs import Checkpoints, check_saved_name
-from sureness.workflows.inputs import is_saved, refuse_input
+from sureness.workflows._checkpoints import Checkpoints
+from sureness.workflows.inputs import is_saved
 from sureness.workflows.judging import judge
 from sureness.workflows.logs import LogOptions, SplitLog, split_log
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 from sureness.workflows.training import model_settings, run_of, typed_settings
 
@@ -142,9 +143,10 @@ def distill(
     need_torch("distillation")
     if options.report is not None:
         require_report()
-    check_saved_name(target)
+    read = [data, log.folder, options.teacher, options.student]
+    check_outputs([(target, "file"), (options.report, "page")], read)
     settings = options.method_settings(log.seed)
-    starts = [_start(role, options, target) for role in ROLES]
+    starts = [_start(role, options) for role in ROLES]
     found = split_log(data, log, columns=columns, progress=progress)
     if options.report is not None and not len(found.split.test):
         raise EmptyError("report judges the models by a test part, and this split has none; leave it out")
@@ -191,7 +193,7 @@ class _Start:
                 )
 
 
-def _start(role: Role, options: DistillOptions, output: Path) -> _Start:
+def _start(role: Role, options: DistillOptions) -> _Start:
     """What a role says: a kind with its size and settings, or something saved."""
     text, words = getattr(options, role), getattr(options, f"{role}_set")
     name, colon, size = text.partition(":")
@@ -207,7 +209,6 @@ def _start(role: Role, options: DistillOptions, output: Path) -> _Start:
         )
     if words:
         raise SettingError(f"{role}_set belongs to a {role} such as bpr:50, got the saved {text}; leave it out")
-    refuse_input(output, Path(text))
     return _Start(role, text, None, {})
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness._registry import find, names
 from sureness._types import Estimand, Risk
-from sureness.artefacts.packed import JSON
+from sureness.artefacts.packed import JSON, Form
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
@@ -30,9 +30,9 @@ from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics.intervals import Interval
 from sureness.pipeline.runs import Run, open_run
 from sureness.propensity.models import PopularityPropensity
-from sureness.workflows._outputs import check_saved_name
-from sureness.workflows.inputs import counter, is_saved, refuse_given, refuse_input, warned_log
+from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
 from sureness.workflows.options import OneOf
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
@@ -165,9 +165,8 @@ def fit(
     options, columns = options or FitOptions(), columns or Columns()
     if columns.segment is not None and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
-    if target is not None:
-        check_saved_name(target, find("map", options.method).saved_as if options.method in PER_USER else "json")
-        refuse_input(target, place)
+    form: Form = find("map", options.method).saved_as if options.method in PER_USER else "json"
+    check_outputs([(target, form)], [place, options.anchor, options.held_out, options.train])
     if options.method in PER_USER:
         return _fit_users(place, options, columns, target, progress)
     pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)

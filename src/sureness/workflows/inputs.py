@@ -1,4 +1,4 @@
-"""What several jobs do with their inputs and outputs: tell tables from saved things, count rows, refuse bad names."""
+"""What several jobs do with their inputs: tell tables from saved things, count rows, read columns and logs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from sureness._progress import Progress
-from sureness.artefacts.saving import ENDINGS, split_path
+from sureness.artefacts.saving import ENDINGS
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.tables import readable, require_columns, scan_table
-from sureness.errors import OutputError, SettingError, SurenessWarning
+from sureness.errors import SettingError, SurenessWarning
 from sureness.pipeline.runs import Run
 from sureness.sources.base import id_maps
 
@@ -36,21 +36,6 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
         progress(step, done, total)
 
     return add
-
-
-def check_table_name(path: Path) -> None:
-    """Refuse a name that no table can have, before the work and not after it."""
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
-    if path.suffix.lower() not in (".parquet", ".csv", ".tsv"):
-        raise OutputError(f"cannot write {path}: the name must end in .parquet, .csv or .tsv")
-
-
-def refuse_input(output: Path, *inputs: Path | None) -> None:
-    """Refuse an output that would replace what it is made from."""
-    for path in inputs:
-        if path is not None and output.resolve() == split_path(path)[0].resolve():
-            raise OutputError(f"the output must be another file than the input {path}")
 
 
 def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:

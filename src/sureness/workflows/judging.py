@@ -17,7 +17,8 @@ from sureness.data.tables import write_table
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.pipeline.runs import Run, open_run
-from sureness.workflows.inputs import check_table_name, known_log, refuse_input
+from sureness.workflows.inputs import known_log
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 WITHIN = ("ndcg@1", "ndcg@3", "ndcg@5", "recall@1", "recall@3", "recall@5")
@@ -99,9 +100,7 @@ def evaluate(
     progress : Progress
     """
     options, columns = options or EvaluateOptions(), columns or Columns()
-    if options.per_user is not None:
-        check_table_name(options.per_user)
-        refuse_input(options.per_user, options.test, *options.seen)
+    check_outputs([(options.per_user, "table")], [run, options.test, *options.seen])
     opened, notes = open_run(run), list[str]()
     if options.test is not None:
         test = known_log(opened, options.test, columns)

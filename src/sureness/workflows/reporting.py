@@ -20,9 +20,10 @@ from sureness.errors import ColumnError, SettingError
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
-from sureness.workflows.inputs import read_columns, refuse_input
+from sureness.workflows.inputs import read_columns
 from sureness.workflows.listing import ListOptions, open_listing
 from sureness.workflows.options import Usually
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 _NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
@@ -86,7 +87,8 @@ def report(
     options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
     if options.utility is not None and options.lists is None:
         raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
-    refuse_input(target, Path(table), *map(Path, calibrators), options.items, options.train, options.candidates)
+    others = (options.items, options.train, options.candidates, options.lists)
+    check_outputs([(target, "page"), (options.figures, "figures")], [table, *calibrators, *others])
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
     group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column

@@ -13,6 +13,7 @@ from sureness.data.simulator import SimulatorSettings, simulate, world_tables
 from sureness.data.tables import write_table
 from sureness.sources.svd import svd_source
 from sureness.sources.tables import candidate_table, score_pairs
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 
@@ -54,6 +55,7 @@ def write_world(
     ['candidates.parquet', 'held_out.parquet', 'items.parquet', 'test.parquet', 'train.parquet']
     """
     options = options or WorldOptions()
+    check_outputs([(folder, "folder")])
     world = simulate(
         SimulatorSettings(
             n_users=options.users, n_items=options.items, n_domains=options.domains, seed=options.seed

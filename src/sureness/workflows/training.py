@@ -20,10 +20,11 @@ from sureness.models.catalogue import make_recommender, model_type
 from sureness.models.needs import need_torch
 from sureness.pipeline.runs import Run
 from sureness.sources.base import ScoreSource
-from sureness.workflows._outputs import Checkpoints, check_saved_name
+from sureness.workflows._checkpoints import Checkpoints
 from sureness.workflows.judging import judge
 from sureness.workflows.logs import LogOptions, SplitLog, named_value, split_log
 from sureness.workflows.options import OneOf
+from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 _MODEL, _TRIALS = "model", "trials.json"
@@ -101,7 +102,7 @@ def train(
     """
     options, log, target = options or TrainOptions(), log or LogOptions(), Path(output)
     need_torch("training")
-    check_saved_name(target)
+    check_outputs([(target, "file")], [data, log.folder])
     given = model_settings(options.model, options.factors, options.settings) | {
         "seed": log.seed, "device": options.device,
     }  # fmt: skip

@@ -1,35 +1,20 @@
-"""Where training writes: one file at the end, and a folder of checkpoints beside it until then."""
+"""Where training writes until its one file is there: a folder of checkpoints beside it."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sureness.artefacts.files import sweep
-from sureness.artefacts.packed import Form
+from sureness.artefacts.files import beside, sweep
 from sureness.artefacts.records import read_record, write_record
-from sureness.artefacts.saving import check_ending
-from sureness.errors import CheckpointError, OutputError
+from sureness.errors import CheckpointError
+from sureness.workflows.outputs import CHECKPOINTS
 
 _KIND = "start-of-training"
 _START = "start.json"
-
-
-def check_saved_name(path: Path, form: Form = "file") -> None:
-    """Refuse a name that nothing saved can have, or a place that cannot be written to, before the work is done."""
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file")
-    check_ending(path, form)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True)
@@ -42,7 +27,7 @@ class Checkpoints:
     @property
     def folder(self) -> Path:
         """Where they are."""
-        return self.output.with_name(f"{self.output.name}.checkpoints")
+        return beside(self.output.with_suffix(""), CHECKPOINTS)
 
     def path(self, name: str) -> Path:
         """The file of a checkpoint; its folder is made when it is first written."""
