@@ -30,6 +30,7 @@ __getattr__, _, _lazy_names = lazy_names(
         ],
         "calibration.per_segment": ["SegmentCalibrator"],
         "calibration.per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
+        "calibration.shape": ["ShapeCalibrator"],
         "calibration.top_n": ["TopNCalibrator"],
         "data.columns": ["Columns"],
         "data.filtering": ["k_core"],

@@ -31,6 +31,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "gamma": f"{_CALIBRATION}.parametric:GammaCalibrator",
         "manmatha": f"{_CALIBRATION}.parametric:ManmathaCalibrator",
         "kanoulas": f"{_CALIBRATION}.parametric:KanoulasCalibrator",
+        "shape": f"{_CALIBRATION}.shape:ShapeCalibrator",  # not of chapter 2
     },
     "map": {  # made of calibrators
         "top-n": f"{_CALIBRATION}.top_n:TopNCalibrator",

@@ -12,12 +12,19 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness._settings import clone
-from sureness.calibration import BBQCalibrator, MinMaxCalibrator, SigmoidCalibrator, all_calibrators
+from sureness.calibration import (
+    BBQCalibrator,
+    MinMaxCalibrator,
+    ShapeCalibrator,
+    SigmoidCalibrator,
+    all_calibrators,
+)
 from sureness.calibration.parametric import ParametricCalibrator
 
 CLOSED = [
     *(c for c in all_calibrators() if isinstance(c, ParametricCalibrator)),
     MinMaxCalibrator(),
+    ShapeCalibrator(),
     SigmoidCalibrator(),
 ]
 GRID = np.r_[np.linspace(-30, 30, 601), -1e4, 1e4]

@@ -20,6 +20,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "per_segment": ["SegmentCalibrator"],
         "per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
+        "shape": ["ShapeCalibrator"],
         "top_n": ["TopNCalibrator"],
     },
 )  # fmt: skip

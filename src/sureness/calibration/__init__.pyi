@@ -34,6 +34,7 @@ from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.rescaling import MinMaxCalibrator as MinMaxCalibrator
 from sureness.calibration.rescaling import SigmoidCalibrator as SigmoidCalibrator
+from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "ScoreRange",
     "SegmentCalibrator",
     "Segments",
+    "ShapeCalibrator",
     "SigmoidCalibrator",
     "TemperatureCalibrator",
     "TopNCalibrator",

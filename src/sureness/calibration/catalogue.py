@@ -12,7 +12,7 @@ def all_calibrators() -> list[Calibrator]:
     Examples
     --------
     >>> [type(calibrator).__name__ for calibrator in all_calibrators()][-3:]
-    ['GammaCalibrator', 'ManmathaCalibrator', 'KanoulasCalibrator']
+    ['ManmathaCalibrator', 'KanoulasCalibrator', 'ShapeCalibrator']
     """
     return [find("calibrator", name)() for name in names("calibrator")]
 

@@ -151,6 +151,19 @@ def _gamma_ends(fitted: ScoreRange) -> tuple[float, float]:
     return fitted.shift, fitted.width + fitted.shift
 
 
+def rising_curve(s: Column, knots: FloatArray, slopes: FloatArray, operations: Operations) -> Column:
+    """A curve that is 0 at the first knot and whose slope is straight between knots and constant beyond them."""
+    below = s - float(knots[0])
+    result = (below - operations.absolute(below)) * (0.5 * float(slopes[0]))
+    for piece in range(len(knots) - 1):
+        start, stop = float(knots[piece]), float(knots[piece + 1])
+        first, last = float(slopes[piece]), float(slopes[piece + 1])
+        moved = operations.clip(s, start, stop) - start
+        result = result + moved * (moved * ((last - first) / (2.0 * (stop - start))) + first)
+    above = s - float(knots[-1])
+    return result + (above + operations.absolute(above)) * (0.5 * float(slopes[-1]))
+
+
 # --- the parameters of the dissertation -----------------------------------------------------------------------------
 
 

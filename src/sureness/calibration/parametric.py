@@ -60,7 +60,7 @@ class ParametricCalibrator(Calibrator):
             features, weight, target @ self.family.design(target_scores, self.fitted_range_), bounded=bounded
         )
         if solution.endless is not None:
-            raise NoMinimumError(_explain(points))
+            raise NoMinimumError(explain_no_minimum(points))
         self.intercept_, self.coef_ = self.family.split(solution.theta)
         if self.monotone:
             self.coef_ = np.maximum(self.coef_, 0.0)  # the change of units may round a zero below it
@@ -73,19 +73,10 @@ class ParametricCalibrator(Calibrator):
         return self.family.logit(scores, self.intercept_, self.coef_, self.fitted_range_, operations)
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return self._in_blocks(scores, lambda part: sigmoid(self._logit_of(part, families.NUMPY)))
+        return in_blocks(scores, lambda part: sigmoid(self._logit_of(part, families.NUMPY)))
 
     def _log_odds(self, scores: FloatArray) -> FloatArray:
-        return self._in_blocks(scores, lambda part: self._logit_of(part, families.NUMPY))
-
-    @staticmethod
-    def _in_blocks(scores: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """A function of blocks so small that what is computed on the way stays in the cache."""
-        result = np.empty(len(scores))
-        for start in range(0, len(scores), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            result[part] = function(scores[part])
-        return result
+        return in_blocks(scores, lambda part: self._logit_of(part, families.NUMPY))
 
     @classmethod
     def of_coefficients(cls, intercept: float, coef: FloatArray, fitted: ScoreRange) -> Self:
@@ -304,11 +295,20 @@ class KanoulasCalibrator(GammaCalibrator):
     family = families.KANOULAS
 
 
+def in_blocks(scores: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """A function of blocks so small that what is computed on the way stays in the cache."""
+    result = np.empty(len(scores))
+    for start in range(0, len(scores), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        result[part] = function(scores[part])
+    return result
+
+
 def _logits_of(probabilities: ArrayLike) -> FloatArray:
     return logit(np.clip(check_probabilities(probabilities, "scores"), 1e-15, 1 - 1e-15))
 
 
-def _explain(points: WeightedScores) -> str:
+def explain_no_minimum(points: WeightedScores) -> str:
     """Say in numbers why the risk has no minimum: which end of the scores asks for more than certainty."""
     order = np.argsort(-points.scores, kind="stable")
     weight, target = np.cumsum(points.weight[order]), np.cumsum(points.target[order])

@@ -34,7 +34,7 @@ _MOST_PAIRS = 40_000_000  # users x items; larger logs are sampled
 _MOST_INTERACTIONS = 250_000
 _MOST_JUDGED = 2_000_000  # test pairs to judge on
 _CHOOSING_PAIRS = 400_000  # pairs to choose the calibrator on
-_CANDIDATES = ("platt", "beta", "gaussian", "gamma")
+_CANDIDATES = ("platt", "beta", "gaussian", "gamma", "shape")
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
-AUTO = ("platt", "beta", "gaussian", "gamma", "isotonic")
+AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
 _OF_TABLES = ("sampling_rate", "relative_propensity")

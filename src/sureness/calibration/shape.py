@@ -1,0 +1,110 @@
+"""One map for all pairs whose shape is learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sureness._types import FloatArray, Risk
+from sureness.calibration.base import Calibrator
+from sureness.calibration.families import NUMPY, PLATT, Formula, Operations, ScoreRange, rising_curve, sigmoid_of
+from sureness.calibration.level import Level
+from sureness.calibration.parametric import explain_no_minimum, in_blocks
+from sureness.errors import NoMinimumError
+from sureness.numerics.histogram import WeightedScores
+from sureness.numerics.logistic import fit_logistic, sigmoid
+from sureness.numerics.rising_curve import Labelled, RisingCurve, learn_curve
+
+_FOLDS = 5
+
+
+class ShapeCalibrator(Calibrator):
+    """A smooth rising curve inside the sigmoid, learned from the labels: ``p = sigmoid(c + g(s))``.
+
+    The slope of g is positive, straight between a dozen knots and constant beyond them. The curve is pulled towards
+    a straight line (`PlattCalibrator`) as far as the labels leave open: of several strengths the one is taken under
+    which labels of left-out scores are most likely. With few positives or few different scores it is the line.
+
+    Parameters
+    ----------
+    risk : {"naive", "unbiased", "weighted"}, optional
+        The risk to minimise; by default unbiased where the data estimate preference, else naive.
+
+    Attributes
+    ----------
+    curve_ : RisingCurve
+        Intercept, knots, slopes at the knots, and the strength of the pull (infinite: a straight line).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=5_000)
+    >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - np.log1p(np.exp(3 * scores))))  # flat, then steep
+    >>> calibrator = ShapeCalibrator().fit(scores, labels)
+    >>> slow, fast = np.diff(calibrator.log_odds([-1.5, -1.0, 1.0, 1.5]))[[0, 2]]
+    >>> bool(0 < 3 * slow < fast)
+    True
+    """
+
+    curve_: RisingCurve
+
+    def __init__(self, *, risk: Risk | None = None) -> None:
+        self.risk = risk
+
+    def _fit_points(self, points: WeightedScores) -> None:
+        self.curve_ = learn_curve(_labelled(points), _line(points))
+
+    def _curve(self, scores: Any, operations: Operations) -> Any:
+        curve = self.curve_
+        return rising_curve(scores, curve.knots, curve.slopes, operations) + curve.intercept
+
+    def _formula(self) -> Formula | None:
+        return lambda scores, operations: sigmoid_of(self._curve(scores, operations), operations)
+
+    def _probability(self, scores: FloatArray) -> FloatArray:
+        return in_blocks(scores, lambda part: sigmoid(self._curve(part, NUMPY)))
+
+    def _log_odds(self, scores: FloatArray) -> FloatArray:
+        return in_blocks(scores, lambda part: self._curve(part, NUMPY))
+
+    def _adjust(self, level: Level) -> None:
+        curve = self.curve_
+        self.curve_ = RisingCurve(
+            level.intercept + level.slope * curve.intercept, curve.knots, level.slope * curve.slopes, curve.strength
+        )
+
+    def _state(self) -> dict[str, Any]:
+        return {**vars(self.curve_), "knots": self.curve_.knots.tolist(), "slopes": self.curve_.slopes.tolist()}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        knots, slopes = (np.array(state[name], dtype=np.float64) for name in ("knots", "slopes"))
+        self.curve_ = RisingCurve(float(state["intercept"]), knots, slopes, float(state["strength"]))
+
+
+def _line(points: WeightedScores) -> tuple[float, float]:
+    """Intercept and slope of the best straight line; a risk without a minimum is refused."""
+    fitted = ScoreRange(points.minimum, points.maximum)
+    scores, weight, target_scores, target = points.quadrature()
+    solution = fit_logistic(
+        PLATT.design(scores, fitted), weight, target @ PLATT.design(target_scores, fitted),
+        bounded=np.array([False, True]),
+    )  # fmt: skip
+    if solution.endless is not None:
+        raise NoMinimumError(explain_no_minimum(points))
+    slope = max(float(solution.theta[1]), 0.0) / fitted.width
+    return float(solution.theta[0]) - slope * fitted.low, slope
+
+
+def _labelled(points: WeightedScores) -> Labelled:
+    """Points in folds: neighbouring scores in different ones, equal scores in the same."""
+    scores, weight, target_scores, target = points.quadrature()
+    fold = np.searchsorted(np.unique(points.scores[points.weight > 0]), points.scores) % _FOLDS
+    folds = [
+        fold if spread is None else np.concatenate([fold, fold[spread > 0]])
+        for spread in (points.spread, points.target_spread)
+    ]
+    there, positive = weight > 0, target > 0
+    return Labelled(
+        scores[there], weight[there], folds[0][there], target_scores[positive], target[positive], folds[1][positive]
+    )

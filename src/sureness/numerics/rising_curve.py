@@ -1,0 +1,291 @@
+"""A rising curve of log-odds, learned from labels and pulled towards a straight line as far as these leave open.
+
+The slope of the curve is straight between knots and constant beyond them, so the curve is smooth, rises everywhere and
+is linear in its slopes at the knots. The wigglier it is, the more it is penalised; how much is decided by the
+likelihood of labels that were left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.numerics.logistic import sigmoid
+
+STRENGTHS = (np.inf, 1e3, 1e2, 1e1, 1.0, 0.1, 0.01)
+"""How strongly a curve may be pulled towards a straight line; infinite: it is one."""
+
+_INNER = 10  # knots at equal shares of the positives, between the first and the last
+_AT_THE_ENDS = (0.02, 0.05, 0.95, 0.98)  # more, towards both ends
+_BEYOND = 5.0  # positives that lie beyond the first and the last knot
+_FEWEST = 4  # knots without which there is only a line: three different scores have no shape
+_APART = 0.01  # knots closer than this share of their range are joined
+_LEAST = 20.0  # positives without which there is only a line
+_FLATTEST = 0.02  # of the slope of the line: what keeps the order of all scores
+_CELLS = 400  # groups of neighbouring scores in which strengths are compared
+_STEPS, _DONE = 100, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Weighted scores, the positives among them, and a fold for each."""
+
+    scores: FloatArray  # (n,)
+    weight: FloatArray  # (n,)
+    fold: IntArray  # (n,)
+    positive_scores: FloatArray  # (m,)
+    positives: FloatArray  # (m,) their weight
+    positive_fold: IntArray  # (m,)
+    unlabelled_positives: bool = False  # whether the scores hold as many positives again, without a label
+
+    def take(self, points: BoolArray, positives: BoolArray) -> Labelled:
+        """Some of the scores and some of the positives."""
+        return Labelled(
+            self.scores[points], self.weight[points], self.fold[points], self.positive_scores[positives],
+            self.positives[positives], self.positive_fold[positives], self.unlabelled_positives,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RisingCurve:
+    """Log-odds ``intercept + g(score)``, where g is 0 at the first knot and its slope is straight between knots."""
+
+    intercept: float
+    knots: FloatArray  # (k,) ascending
+    slopes: FloatArray  # (k,) of g at the knots; constant beyond the first and the last
+    strength: float  # of the pull towards a straight line; infinite: it is one
+
+
+def knots_of(scores: FloatArray, mass: FloatArray) -> FloatArray:
+    """Where the slope of a curve may change: at equal shares of the positives, and more closely at both ends."""
+    order = np.argsort(scores, kind="stable")
+    ordered = scores[order]
+    reached = np.cumsum(mass[order])
+    total = reached[-1]
+    margin = min(_BEYOND / total, 0.25)
+    inner = np.linspace(0.0, 1.0, _INNER + 1)[1:-1]
+    shares = np.unique([margin, *inner, *_AT_THE_ENDS, 1.0 - margin])
+    shares = shares[(shares >= margin) & (shares <= 1.0 - margin)]
+    places = np.minimum(np.searchsorted(reached, shares * total * (1 - 1e-12)), len(ordered) - 1)
+    found = ordered[places]
+    kept = [found[0]]
+    for knot in found[1:]:
+        if knot - kept[-1] > _APART * (found[-1] - found[0]):
+            kept.append(knot)
+    return np.array(kept)
+
+
+def curve_basis(scores: FloatArray, knots: FloatArray) -> FloatArray:
+    """What each slope at a knot adds to the curve: integrals of hats, continued straight; shape (n, k).
+
+    Examples
+    --------
+    >>> curve_basis(np.array([-1.0, 0.0, 1.0, 3.0]), np.array([0.0, 2.0])).tolist()
+    [[-1.0, 0.0], [0.0, 0.0], [0.75, 0.25], [1.0, 2.0]]
+    """
+    columns = np.zeros((len(scores), len(knots)))
+    columns[:, 0] = np.minimum(scores - knots[0], 0.0)
+    columns[:, -1] += np.maximum(scores - knots[-1], 0.0)
+    for piece, (start, stop) in enumerate(pairwise(knots)):
+        moved = np.clip(scores, start, stop) - start
+        rising = moved * moved / (2.0 * (stop - start))
+        columns[:, piece] += moved - rising
+        columns[:, piece + 1] += rising
+    return columns
+
+
+def learn_curve(data: Labelled, line: tuple[float, float]) -> RisingCurve:
+    """The curve under which left-out labels are most likely, among those of all strengths.
+
+    Parameters
+    ----------
+    data : Labelled
+    line : (intercept, slope)
+        The straight line that fits best.
+    """
+    straight = _straight(data, line)
+    if data.positives.sum() < _LEAST or not line[1] > 0:
+        return straight
+    knots = knots_of(data.positive_scores, data.positives)
+    if len(knots) < _FEWEST:
+        return straight
+    cells = _in_cells(data)
+    losses = np.zeros(len(STRENGTHS))
+    for fold in np.unique(cells.fold):
+        inside, positives = cells.fold == fold, cells.positive_fold == fold
+        kept, left_out = _Problem.of(cells.take(~inside, ~positives), knots), cells.take(inside, positives)
+        judged = _Problem.of(left_out, knots)
+        theta = kept.straight(line)
+        for number, strength in enumerate(STRENGTHS):
+            theta = kept.solved(strength, theta)
+            losses[number] += judged.risk(theta)
+    best = float(STRENGTHS[int(np.argmin(losses))])
+    if np.isinf(best):
+        return straight
+    whole = _Problem.of(data, knots)
+    theta = whole.solved(best, whole.straight(line))
+    return RisingCurve(float(theta[0]), knots, theta[1:], best)
+
+
+def _straight(data: Labelled, line: tuple[float, float]) -> RisingCurve:
+    low, high = float(data.scores.min()), float(data.scores.max())
+    return RisingCurve(line[0] + line[1] * low, np.array([low, high]), np.full(2, line[1]), np.inf)
+
+
+def _in_cells(data: Labelled) -> Labelled:
+    """Neighbouring scores of one fold as one score, so that strengths are quickly compared."""
+    if len(data.scores) + len(data.positives) <= 2 * _CELLS:
+        return data
+    of_all = _quantiles(data.scores, data.weight, _CELLS // 2)
+    edges = np.unique([*of_all, *_quantiles(data.positive_scores, data.positives, _CELLS // 2)])
+    scores, weight, fold = _merged(data.scores, data.weight, data.fold, edges)
+    positive_scores, positives, positive_fold = _merged(data.positive_scores, data.positives, data.positive_fold, edges)
+    return Labelled(scores, weight, fold, positive_scores, positives, positive_fold, data.unlabelled_positives)
+
+
+def _quantiles(scores: FloatArray, mass: FloatArray, number: int) -> FloatArray:
+    order = np.argsort(scores, kind="stable")
+    reached = np.cumsum(mass[order])
+    wanted = np.linspace(0.0, 1.0, number + 1)[1:-1] * reached[-1]
+    return np.asarray(scores[order][np.minimum(np.searchsorted(reached, wanted), len(scores) - 1)])
+
+
+def _merged(
+    scores: FloatArray, mass: FloatArray, fold: IntArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Mean score, mass and fold of what shares a cell and a fold."""
+    n_folds = int(fold.max(initial=0)) + 1
+    cell = np.searchsorted(edges, scores) * n_folds + fold
+    total = np.bincount(cell, mass)
+    there = np.flatnonzero(total > 0)
+    mean = np.bincount(cell, mass * scores)[there] / total[there]
+    return mean, np.asarray(total[there], dtype=np.float64), np.asarray(there % n_folds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The penalised risk of intercept and slopes, ``theta``."""
+
+    features: FloatArray  # (n, 1 + k)
+    weight: FloatArray  # (n,)
+    positive_features: FloatArray  # (m, 1 + k)
+    positives: FloatArray  # (m,)
+    knots: FloatArray
+    unlabelled: bool
+
+    @classmethod
+    def of(cls, data: Labelled, knots: FloatArray) -> _Problem:
+        features, positive_features = (
+            np.c_[np.ones(len(scores)), curve_basis(scores, knots)] for scores in (data.scores, data.positive_scores)
+        )
+        return cls(features, data.weight, positive_features, data.positives, knots, data.unlabelled_positives)
+
+    def straight(self, line: tuple[float, float]) -> FloatArray:
+        """A straight line as intercept and slopes."""
+        return np.asarray([line[0] + line[1] * self.knots[0], *np.full(len(self.knots), line[1])])
+
+    def risk(self, theta: FloatArray) -> float:
+        """Minus the log-likelihood; see `sureness.numerics.row_logistic.fit_rows`."""
+        z, own = self.features @ theta, self.positive_features @ theta
+        if self.unlabelled:
+            return float(self.weight @ np.log1p(sigmoid(z)) + self.positives @ np.logaddexp(0.0, -own))
+        return float(self.weight @ np.logaddexp(0.0, z) - self.positives @ own)
+
+    def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Slope and (expected) curvature of the risk."""
+        p = sigmoid(self.features @ theta)
+        first: FloatArray = self.weight * p
+        second: FloatArray = first * (1.0 - p)
+        share: FloatArray = np.ones(len(self.positives))
+        if self.unlabelled:
+            first, second = second / (1.0 + p), second * (1.0 - p) / (1.0 + p) ** 2
+            share = 1.0 - sigmoid(self.positive_features @ theta)
+        slope = first @ self.features - (share * self.positives) @ self.positive_features
+        return slope, (self.features * second[:, None]).T @ self.features
+
+    def solved(self, strength: float, start: FloatArray) -> FloatArray:
+        """The parameters of smallest penalised risk; Newton's method inside the bounds."""
+        line = self._line(start)
+        if np.isinf(strength):
+            return line
+        penalty = strength * self._roughness() / line[1] ** 2
+        lowest = np.r_[-np.inf, np.full(len(self.knots), _FLATTEST * line[1])]
+        return self._newton(np.maximum(start, lowest), penalty, lowest)
+
+    def _line(self, start: FloatArray) -> FloatArray:
+        """The straight line of smallest risk, as intercept and slopes."""
+        together = np.zeros((len(start), 2))
+        together[0, 0], together[1:, 1] = 1.0, 1.0
+        folded = _Problem(
+            self.features @ together, self.weight, self.positive_features @ together, self.positives,
+            self.knots[:1], self.unlabelled,
+        )  # fmt: skip
+        lowest = np.array([-np.inf, 1e-9 * start[1:].mean()])
+        return together @ folded._newton(np.array([start[0], start[1:].mean()]), np.zeros((2, 2)), lowest)
+
+    def _roughness(self) -> FloatArray:
+        """The integral of the squared second derivative, for a range of knots of 1, as a matrix."""
+        steps = np.diff(np.eye(len(self.knots)), axis=0)
+        whole = np.zeros((len(self.knots) + 1, len(self.knots) + 1))
+        whole[1:, 1:] = steps.T @ (steps / np.diff(self.knots)[:, None]) * (self.knots[-1] - self.knots[0])
+        return whole
+
+    def _penalised(self, theta: FloatArray, penalty: FloatArray) -> float:
+        return self.risk(theta) + 0.5 * float(theta @ penalty @ theta)
+
+    def _newton(self, theta: FloatArray, penalty: FloatArray, lowest: FloatArray) -> FloatArray:
+        value = self._penalised(theta, penalty)
+        for _ in range(_STEPS):
+            slope, curvature = self.derivatives(theta)
+            slope, curvature = slope + penalty @ theta, curvature + penalty
+            step = lowest_point(curvature, curvature @ theta - slope, lowest) - theta
+            promised = -float(slope @ step)
+            if promised <= _DONE * max(1.0, abs(value)) * 1e-3:
+                return np.asarray(theta + step)
+            share = 1.0
+            while share > 1e-10:
+                trial: FloatArray = theta + share * step
+                found = self._penalised(trial, penalty)
+                if found <= value - 1e-4 * share * promised:
+                    break
+                share *= 0.5
+            else:
+                return theta  # only rounding is left
+            theta, value = trial, found
+        return theta
+
+
+def lowest_point(curvature: FloatArray, pull: FloatArray, lowest: FloatArray) -> FloatArray:
+    """The minimum of ``x @ curvature @ x / 2 - pull @ x`` with ``x >= lowest``, by Lawson and Hanson's active sets.
+
+    Examples
+    --------
+    >>> lowest_point(np.eye(2), np.array([1.0, -1.0]), np.zeros(2)).round(9).tolist()
+    [1.0, 0.0]
+    """
+    units = 1.0 / np.sqrt(np.maximum(np.diag(curvature), 1e-300))
+    matrix = curvature * units * units[:, None] + 1e-12 * np.eye(len(pull))
+    right, bound = pull * units, lowest / units
+    free = np.isinf(bound)
+    x = np.where(free, 0.0, bound)
+    for _ in range(20 * len(pull)):
+        while True:  # go to the minimum on the free coordinates, and hold those that meet their bound on the way
+            target = x.copy()
+            held = matrix[np.ix_(free, ~free)] @ x[~free]
+            target[free] = np.linalg.solve(matrix[np.ix_(free, free)], right[free] - held)
+            below = free & (target < bound)
+            if not below.any():
+                break
+            share = float(np.min((x[below] - bound[below]) / (x[below] - target[below])))
+            x = x + share * (target - x)
+            free &= ~below | (x - bound > 1e-12 * (1.0 + np.abs(x)))
+            x = np.where(free, x, bound)
+        x = target
+        gain = np.where(free, -np.inf, right - matrix @ x)
+        if gain.max(initial=-np.inf) <= 1e-12 * (1.0 + np.abs(right).max()):
+            break
+        free[int(np.argmax(gain))] = True
+    return x * units
