@@ -76,10 +76,11 @@ def evaluate_allocation(
         part = slice(start, start + _ROWS)
         values = utility_at_every_size(rows[part], totals[part], utility)
         worth[:, part] = at_sizes(values, chosen.ravel()[part]), at_sizes(values, others.ravel()[part])
-    return _compare(*worth.reshape(2, len(found), -1).sum(axis=2))
+    return compare_worth(*worth.reshape(2, len(found), -1).sum(axis=2))
 
 
-def _compare(own: FloatArray, other: FloatArray) -> AllocationComparison:
+def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
+    """Compare what two allocations were worth to each user."""
     from scipy.special import stdtr
 
     difference, n_users = own - other, len(own)

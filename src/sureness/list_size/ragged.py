@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -53,9 +54,32 @@ class Ragged(NamedTuple):
         result[rows[inside], ranks[inside]] = self.values[self.starts[0] : self.starts[-1]][inside]
         return result
 
-    def cut(self, width: int) -> Self:
-        """The first entries of each row."""
-        lengths = np.minimum(self.lengths, width)
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[:-1] - starts[:-1], lengths)
+    def take(self, rows: IntArray) -> Self:
+        """Some of the rows."""
+        lengths = self.lengths[rows]
+        starts = row_starts(lengths)
+        places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return type(self)(self.values[places], starts)
+
+
+def row_starts(lengths: IntArray) -> IntArray:
+    """Where rows of these lengths begin, one after the other, and where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+
+
+def similar_lengths(lengths: IntArray, cells: int) -> Iterator[IntArray]:
+    """Row numbers in groups of similar length, each of which fits a matrix of that many cells.
+
+    However long a single row is, the matrices together have few more cells than the rows have entries.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in similar_lengths(np.array([2, 9, 3, 2]), cells=9)]
+    [[1], [2, 0, 3]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        step = max(1, cells // max(1, int(lengths[order[start]])))
+        yield order[start : start + step]
+        start += step

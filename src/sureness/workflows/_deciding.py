@@ -12,8 +12,9 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import ColumnError, DataError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
+from sureness.list_size.ragged import Ragged, row_starts, similar_lengths
 
-_CELLS = 4_000_000  # probabilities in the matrix of a block of users
+_CELLS = 1_000_000  # probabilities in the matrix of some users
 
 
 @dataclass
@@ -58,15 +59,12 @@ def decide_block(
     table, probability = table[order], probability[order]
     ranks = np.arange(len(users)) - starts[users]
     totals = _totals(table, expected_relevant, starts)
-    step = max(1, _CELLS // int(lengths.max()))
-    parts = []
-    for first in range(0, len(starts), step):
-        own = lengths[first : first + step]
-        rows = slice(starts[first], starts[first] + own.sum())
-        matrix = np.zeros((len(own), int(own.max())))
-        matrix[users[rows] - first, ranks[rows]] = probability[rows]
-        parts.append(policy.decide(_lists(matrix, own, totals, first, table, starts)))
-    sizes, expected, unsure = (np.concatenate(values) for values in zip(*parts, strict=True))
+    sizes, expected, unsure = np.zeros(len(starts), np.int64), np.zeros(len(starts)), np.zeros(len(starts), bool)
+    candidates = Ragged(probability, row_starts(lengths))
+    for some in similar_lengths(lengths, _CELLS):
+        matrix = candidates.take(some).padded(int(lengths[some].max()))
+        lists = _lists(matrix, lengths[some], totals, some, table, starts)
+        sizes[some], expected[some], unsure[some] = policy.decide(lists)
     tally.add(sizes, expected, unsure)
     if sizes_only:
         return pl.DataFrame({"user_id": table["user_id"].gather(starts), "list_size": sizes,
@@ -76,17 +74,18 @@ def decide_block(
 
 
 def _lists(
-    matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, first: int, table: pl.DataFrame, starts: IntArray
-) -> Lists:
+    matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, some: IntArray, table: pl.DataFrame,
+    starts: IntArray,
+) -> Lists:  # fmt: skip
     """Candidates of some users; what is expected beyond them is the tail."""
     tail = None
     if totals is not None:
         listed = matrix.sum(axis=1)
-        missing = totals[first : first + len(lengths)] - listed
+        missing = totals[some] - listed
         short = missing < -1e-9 * np.maximum(listed, 1.0)
         if short.any():
             row = int(np.argmax(short))
-            user, wanted = table["user_id"][int(starts[first + row])], missing[row] + listed[row]
+            user, wanted = table["user_id"][int(starts[some[row]])], missing[row] + listed[row]
             raise SettingError(
                 f"user {user} cannot have {wanted:.6g} relevant items: the listed probabilities add up to "
                 f"{listed[row]:.6g} already; give a number of at least that, or one for each user in a column "

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Annotated, Any
 
 from sureness._progress import Progress, silent
-from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
-from sureness.data.tables import write_table
 from sureness.errors import SettingError
-from sureness.list_size.allocation import allocate_budget, allocate_domains
-from sureness.list_size.equal_allocation import equal_budget, equal_shares
-from sureness.list_size.expectation import expected_utility
-from sureness.list_size.judging import evaluate_allocation
-from sureness.metrics.utility import at_sizes
-from sureness.workflows._ranked import Ranked, read_ranked
-from sureness.workflows.inputs import counter
+from sureness.metrics.utility import named_utility
+from sureness.workflows._ranked import open_ranked
+from sureness.workflows._sharing import Sharing, Totals, share_budget, share_pages
+from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
 _LONGEST = 50  # list under a budget, unless said otherwise
-_BLOCK = 4_000_000  # probabilities looked at in one step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +44,10 @@ class AllocateOptions:
                 f"sizes must satisfy 0 <= min_size <= max_size with max_size of at least 1, got {self.min_size} and "
                 f"{self.max_size}"
             )
+
+    def longest(self) -> int:
+        """The longest list that may be shown."""
+        return self.max_size or max(self.slots or _LONGEST, self.min_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,14 +74,6 @@ class AllocateResult:
         return plain(found | ({} if self.held_out is None else {"held_out": self.held_out}))  # type: ignore[no-any-return]
 
 
-class _Shared(NamedTuple):
-    """Sizes of all lists, equal shares beside them, and what the allocation says of itself."""
-
-    sizes: IntArray
-    equal: IntArray
-    about: dict[str, float]
-
-
 def allocate(
     table: str | PathLike[str],
     output: str | PathLike[str],
@@ -96,7 +84,8 @@ def allocate(
 ) -> AllocateResult:
     """Choose list sizes that share the slots of a page, or a budget over all users.
 
-    With a column of labels, from a later period, the result is also compared with equal shares.
+    With a column of labels, from a later period, the result is also compared with equal shares. A table whose rows are
+    sorted by user may be larger than memory; a budget needs the worth of every list size of all users.
 
     Parameters
     ----------
@@ -110,56 +99,22 @@ def allocate(
     path, target = Path(table), Path(output)
     options.check()
     check_outputs([(target, "table")], [path])
-    lists = read_ranked(path, columns or Columns(), by_domain=options.slots is not None)
-    longest = options.max_size or max(options.slots or _LONGEST, options.min_size)
-    width = min(longest, int(lists.lengths.max()))
-    bounds = {"min_size": min(options.min_size, width), "max_size": width}
-    worth = _expected(lists, options.utility, width, progress)
-    shared = _share(lists, worth, options, bounds)
-    sizes = shared.sizes
-    write_table(lists.shown(sizes) if options.items else lists.sized(sizes, at_sizes(worth, sizes)), target)
-    mean, mean_of_equal = (float(at_sizes(worth, each).sum()) / lists.n_users for each in (sizes, shared.equal))
-    return AllocateResult(
-        table=path, output=target, n_users=lists.n_users, n_pairs=lists.table.height, utility=options.utility,
-        n_shown=int(sizes.sum()), shared=shared.about, expected_utility=mean,
-        expected_utility_of_equal_shares=mean_of_equal,
-        held_out=None if lists.labels is None else _judged(lists, shared, options.utility, width),
-    )  # fmt: skip
-
-
-def _expected(lists: Ranked, utility: str, width: int, progress: Progress) -> FloatArray:
-    """What each list is expected to be worth, for every size; shape (n_lists, width)."""
-    n_lists, n_columns = len(lists.lengths), int(lists.lengths.max())
-    probabilities = lists.table["probability"].to_numpy().astype(np.float64)
-    worth, size = np.empty((n_lists, width)), max(1, _BLOCK // n_columns)
-    count = counter(progress, "expected utility", n_lists)
-    for first in range(0, n_lists, size):
-        last = min(first + size, n_lists)
-        rows, lengths = lists.padded(probabilities, n_columns, first, last), lists.lengths[first:last]
-        worth[first:last] = expected_utility(rows, utility, max_size=width, lengths=lengths)
-        count(last - first)
-    return worth
-
-
-def _share(lists: Ranked, worth: FloatArray, options: AllocateOptions, bounds: dict[str, int]) -> _Shared:
+    named_utility(options.utility)
+    lists = open_ranked(path, columns or Columns(), by_domain=options.slots is not None)
+    sharing = Sharing(
+        lists=lists, utility=options.utility, min_size=options.min_size, max_size=options.longest(), progress=progress
+    )
+    totals = Totals()
+    about: dict[str, float] = {}
     if options.budget is None:
-        slots, lengths = options.slots or 0, lists.per_user(lists.lengths)
-        page = allocate_domains(lists.per_user(worth), slots, lengths=lengths, **bounds)
-        return _Shared(page.sizes.ravel(), equal_shares(slots, lengths, **bounds).ravel(), {"slots": slots})
-    cost: AnyArray | None = None
-    if "cost" in lists.table.columns:
-        cost = lists.padded(lists.table["cost"].to_numpy(), worth.shape[1])
-    found = allocate_budget(worth, options.budget, cost=cost, lengths=lists.lengths, **bounds)
-    about = {"budget": options.budget, "spent": found.spent, "price": found.price, "bound": found.bound}
-    return _Shared(found.sizes, equal_budget(options.budget, lists.lengths, cost=cost, **bounds), about)
-
-
-def _judged(lists: Ranked, shared: _Shared, utility: str, width: int) -> dict[str, float]:
-    labels = np.asarray(lists.labels)
-    n_lists = len(lists.lengths)
-    n_relevant = np.bincount(np.repeat(np.arange(n_lists), lists.lengths), labels, n_lists)
-    found = evaluate_allocation(
-        lists.per_user(shared.sizes), lists.per_user(shared.equal), lists.per_user(lists.padded(labels, width)),
-        lists.per_user(n_relevant.astype(np.int64)), utility=utility,
+        about["slots"] = options.slots or 0
+        blocks = share_pages(sharing, options.slots or 0, totals, items=options.items)
+    else:
+        blocks = share_budget(sharing, options.budget, totals, about, items=options.items)
+    write_blocks(blocks, target)
+    n_users = lists.found.n_users
+    return AllocateResult(
+        table=path, output=target, n_users=n_users, n_pairs=lists.found.n_rows, utility=options.utility,
+        n_shown=totals.n_shown, shared=about, expected_utility=totals.expected / n_users,
+        expected_utility_of_equal_shares=totals.expected_of_equal / n_users, held_out=totals.held_out(),
     )  # fmt: skip
-    return asdict(found)
