@@ -44,9 +44,9 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         sweep(target)
         handle, temporary = _locked_file(target)
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         os.replace(temporary, target)
-        _sync(target.parent)
+        sync(target.parent)
     except FileError:
         raise
     except OSError as error:
@@ -170,7 +170,7 @@ def _discard(handle: int, temporary: Path) -> None:
         os.close(handle)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Bring a file or folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:

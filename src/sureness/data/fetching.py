@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sureness._progress import Progress, silent
-from sureness.artefacts.files import replacing
+from sureness.artefacts.files import replacing, sync
 from sureness.errors import ChecksumError, FileError, OutputError
 
 _log = logging.getLogger(__name__)
@@ -62,16 +62,20 @@ def fetch(
     if target.is_file():
         return target
     expected = checksum or _pinned(url)
+    download = Download(target, progress, attempts, pause)
     try:
-        _retrieve(url, target, expected, Download(target, progress, attempts, pause))
-    except ValueError as error:
-        raise ChecksumError(_mismatch(url, checksum, expected)) from error
+        target.parent.mkdir(parents=True, exist_ok=True)
+        download.complete(url)
+        if expected is None:
+            _pin(url, download.part)  # before the file gets its name, since a file that is there is not looked at again
+        elif not _pooch().hashes.hash_matches(download.part, expected):
+            download.forget()
+            raise ChecksumError(_mismatch(url, checksum, expected))
+        download.finish(target)
     except FileError:
         raise
     except OSError as error:
         raise _explained(error, target) from error
-    if expected is None:
-        _pin(url, target)
     return target
 
 
@@ -85,7 +89,7 @@ def pins() -> dict[str, str]:
 
 
 class Download:
-    """A downloader for pooch that keeps partial downloads beside the target and resumes them."""
+    """A partial file beside the target, which is completed in several attempts and gets its name at the end."""
 
     def __init__(self, target: Path, progress: Progress, attempts: int, pause: float) -> None:
         self.part = target.with_name(f"{target.name}.part")
@@ -94,8 +98,8 @@ class Download:
         self.attempts = attempts
         self.pause = pause
 
-    def __call__(self, url: str, output_file: Any, _: Any) -> None:
-        """Complete the partial file, in several attempts if needed, and move it to `output_file`."""
+    def complete(self, url: str) -> None:
+        """Complete the partial file, in several attempts if needed."""
         import requests  # slow to import
 
         for attempt in range(1, self.attempts + 1):
@@ -112,7 +116,17 @@ class Download:
                     raise FileError(self._broken(url, error)) from error
             _log.info("attempt %d of %d to download %s failed", attempt, self.attempts, url)
             time.sleep(self.pause * 2 ** (attempt - 1))
-        self.part.replace(output_file)
+
+    def finish(self, target: Path) -> None:
+        """Give the complete file its name; a kill at any moment leaves nothing that the next call does not remove."""
+        sync(self.part)
+        self.tag.unlink(missing_ok=True)  # first: without it the partial file is not resumed, and with it would be left
+        os.replace(self.part, target)
+        sync(target.parent)
+
+    def forget(self) -> None:
+        """Remove what was received."""
+        self.part.unlink(missing_ok=True)
         self.tag.unlink(missing_ok=True)
 
     def _complete(self, url: str) -> None:
@@ -123,7 +137,7 @@ class Download:
             if (
                 answer.status_code == requests.codes.requested_range_not_satisfiable
             ):  # the partial file belongs to another file
-                self._forget()
+                self.forget()
                 return self._complete(url)
             answer.raise_for_status()
             resumed = answer.status_code == requests.codes.partial_content
@@ -161,7 +175,7 @@ class Download:
         plain = {"Accept-Encoding": "identity"}  # so that lengths count the bytes we write
         tag = self._tag()
         if tag.get("url") != url or not tag.get("validator") or not self.part.is_file():
-            self._forget()
+            self.forget()
             return plain
         size = self.part.stat().st_size
         return plain | ({"Range": f"bytes={size}-", "If-Range": tag["validator"]} if size else {})
@@ -177,10 +191,6 @@ class Download:
         validator = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
         self.tag.write_text(json.dumps({"url": url, "validator": validator}))
 
-    def _forget(self) -> None:
-        self.part.unlink(missing_ok=True)
-        self.tag.unlink(missing_ok=True)
-
     def _broken(self, url: str, error: Exception) -> str:
         there = self.part.stat().st_size if self.part.is_file() else 0
         if not there:
@@ -189,17 +199,6 @@ class Download:
             f"cannot download {url}: the connection broke {self.attempts} times after {there:,} bytes; "
             "run it again to resume"
         )
-
-
-def _retrieve(url: str, target: Path, expected: str | None, download: Download) -> None:
-    pooch = _pooch()
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel(logging.ERROR)  # pooch logs to the terminal
-    try:
-        pooch.retrieve(url, known_hash=expected, fname=target.name, path=target.parent, downloader=download)
-    finally:
-        logger.setLevel(level)
 
 
 def _pooch() -> Any:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.artefacts.files import replacing, why_unnameable
+from sureness.artefacts.files import replacing, why_unnameable, writable_file
 from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
@@ -134,17 +134,38 @@ def write_table(
 
     A lazy table is read while it is written; `source` names its file for error messages.
     """
-    frame = table.lazy()
     place = Path(path)
-    ending = place.suffix.lower()
-    if ending not in (".parquet", *_SEPARATORS) and not place.is_dir():
-        raise OutputError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
     named = place if source is None else f"{place} from {source}"
-    with replacing(place) as temporary, readable(named, doing="write"):
-        if ending == ".parquet":
-            frame.sink_parquet(_polars_name(temporary), compression="snappy")  # fast, and read everywhere
-        else:
-            frame.sink_csv(_polars_name(temporary), separator=_SEPARATORS[ending])
+    with replacing(_named_table(place)) as temporary, readable(named, doing="write"):
+        _sink(table.lazy(), temporary, place.suffix.lower())
+
+
+def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
+    """Write tables that belong together; a reader never meets some of an older set beside some of the new one.
+
+    All of them are complete before the first gets its name. In the moment in which they get their names some may be
+    missing, as after a kill then.
+    """
+    with ExitStack() as written:
+        for place, table in tables.items():
+            temporary = written.enter_context(replacing(_named_table(place)))
+            with readable(place, doing="write"):
+                _sink(table.lazy(), temporary, place.suffix.lower())
+        for place in tables:
+            writable_file(place).unlink(missing_ok=True)  # where a link leads to, not the link
+
+
+def _named_table(place: Path) -> Path:
+    if place.suffix.lower() not in (".parquet", *_SEPARATORS) and not place.is_dir():
+        raise OutputError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
+    return place
+
+
+def _sink(frame: pl.LazyFrame, place: Path, ending: str) -> None:
+    if ending == ".parquet":
+        frame.sink_parquet(_polars_name(place), compression="snappy")  # fast, and read everywhere
+    else:
+        frame.sink_csv(_polars_name(place), separator=_SEPARATORS[ending])
 
 
 def add_column(

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.simulator import SimulatorSettings, simulate, world_tables
-from sureness.data.tables import write_table
+from sureness.data.tables import write_tables
 from sureness.sources.svd import svd_source
 from sureness.sources.tables import candidate_table, score_pairs
 from sureness.workflows.outputs import check_outputs
@@ -69,8 +69,7 @@ def write_world(
     tables["test"] = score_pairs(source, test).filter(~world.in_training)
     progress("simulating", 2, 3)
     places = {name: Path(folder) / f"{name}.{options.ending}" for name in tables}
-    for name, table in tables.items():
-        write_table(table, places[name])
+    write_tables({places[name]: table for name, table in tables.items()})
     progress("simulating", 3, 3)
     rows = {places[name]: table.height for name, table in tables.items()}
     return WorldResult(rows=rows, held_out_share=world.settings.held_out_share)
