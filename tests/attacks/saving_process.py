@@ -1,4 +1,4 @@
-"""What other processes do with saved objects while tests watch: `python -m tests.artefacts.saving_process ROLE ...`.
+"""What other processes do with saved objects while tests watch: `python -m tests.attacks.saving_process ROLE ...`.
 
 write PATH FIRST SECOND SECONDS   save the two objects in FIRST and SECOND under PATH in turn
 read PATH FIRST SECOND SECONDS    open PATH again and again, and count what was found
@@ -7,7 +7,6 @@ kill PATH NEW                     save NEW over PATH, once for every system call
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -16,10 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 from sureness.artefacts.saving import read_packed, write_packed
+from tests.attacks.faults import LOCKS, at_number, watch
 
-CALLS = [(os, name) for name in ("open", "write", "fsync", "replace", "unlink", "mkdir", "close", "fstat")] + [
-    (fcntl, "flock")
-]
+CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", *LOCKS)
 """The system calls of a save; each may fail, and before and after each a process may be killed."""
 
 
@@ -103,24 +101,18 @@ def kill(path: Path, new: Path) -> list[dict[str, object]]:
 
 def _die_at(number: int, tell: int, after: bool) -> None:
     """Let the process end without a word at its n-th system call of a save, before or after the call is made."""
-    count = 0
-    exits, writes = os._exit, os.write
+    write = os.write
 
-    def dying(name, original):
-        def call(*arguments, **options):
-            nonlocal count
-            count += 1
-            if count < number:
-                return original(*arguments, **options)
-            if after:
-                original(*arguments, **options)
-            writes(tell, name.encode())
-            return exits(9)
+    def die(name: str) -> None:
+        write(tell, name.encode())
+        os._exit(9)
 
-        return call
+    dying = at_number(number, die)
+    watch(_ignore if after else dying, dying if after else None, CALLS, reads=True)
 
-    for module, name in CALLS:
-        setattr(module, name, dying(name, getattr(module, name)))
+
+def _ignore(name: str) -> None:
+    """Nothing happens at an operation."""
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import pytest
 import sureness as sn
 from sureness.errors import OutputError
 from tests.artefacts.kinds import ending, fingerprint, made
-from tests.artefacts.saving_process import CALLS
+from tests.attacks.faults import at_number, watching
+from tests.attacks.saving_process import CALLS
 
 ROOT = Path(__file__).parents[2]
 OLDER = {
@@ -39,7 +40,7 @@ def places(kind, tmp_path):
 
 @every_kind
 def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(kind, places):
-    words = [sys.executable, "-m", "tests.artefacts.saving_process", "kill", *map(str, places)]
+    words = [sys.executable, "-m", "tests.attacks.saving_process", "kill", *map(str, places)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
@@ -58,38 +59,33 @@ def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(kind, plac
     assert all(result["swept"] for result in results), "the next save removes what a killed one left"
 
 
-def failing_at(number, monkeypatch):
-    """Let the n-th system call fail as on a full disk; the list that is returned gets its name."""
-    failed = []
-    count = 0
+def noting(failed, act):
+    """Note the name of the operation at which something happens."""
 
-    def wrapped(name, original):
-        def call(*arguments, **options):
-            nonlocal count
-            count += 1
-            if count == number:
-                failed.append(name)
-                if name == "close":
-                    original(*arguments, **options)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return original(*arguments, **options)
+    def noted(name):
+        failed.append(name)
+        act(name)
 
-        return call
+    return noted
 
-    for module, name in CALLS:
-        monkeypatch.setattr(module, name, wrapped(name, getattr(module, name)))
-    return failed
+
+def disk_is_full(name):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def interrupted(name):
+    raise KeyboardInterrupt
 
 
 @every_kind
-def test_a_full_disk_at_any_system_call_is_said_in_one_sentence(kind, places, monkeypatch):
+def test_a_full_disk_at_any_system_call_is_said_in_one_sentence(kind, places):
     place, newer = places
     old, new = place.read_bytes(), newer.read_bytes()
     made(kind).pack()
     refused, was_renamed = [], False
     for number in range(1, 1_000):
-        with monkeypatch.context() as patch:
-            failed = failing_at(number, patch)
+        failed = []
+        with watching(at_number(number, noting(failed, disk_is_full)), CALLS, reads=True):
             try:
                 made(kind).save(place)
             except OutputError as error:
@@ -135,17 +131,19 @@ def test_a_disk_that_really_runs_full_leaves_the_old_file(kind, places):
 
 
 @every_kind
-def test_a_save_that_is_interrupted_leaves_the_old_file(kind, places, monkeypatch):
-    place, _ = places
-    old = place.read_bytes()
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    for module, name in CALLS:
-        if name in ("write", "fsync", "replace"):
-            with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-                patch.setattr(module, name, interrupted)
+def test_a_save_that_is_interrupted_leaves_the_old_file(kind, places):
+    place, newer = places
+    old, new = place.read_bytes(), newer.read_bytes()
+    for number in range(1, 1_000):
+        met = []
+        with watching(at_number(number, noting(met, interrupted)), ("write", "fsync", "replace")):
+            try:
                 made(kind).save(place)
-            assert place.read_bytes() == old
-            assert os.listdir(place.parent) == [place.name]
+            except KeyboardInterrupt:
+                assert os.listdir(place.parent) == [place.name]
+                assert place.read_bytes() in (old, new)
+            else:
+                assert met == []
+                break
+        place.write_bytes(old)
+    assert number > 3
