@@ -16,7 +16,7 @@ from sureness._registry import names, register
 from sureness.artefacts import _container
 from sureness.artefacts.packed import Packed, Savable, kind_of, plain, revived
 from sureness.artefacts.records import heading, read_record, write_record
-from sureness.artefacts.saving import save, write_packed
+from sureness.artefacts.saving import read_packed, save, write_packed
 from sureness.errors import ArtefactError, DamagedError, KindError, OutputError, VersionError
 from sureness.pipeline.runs import Run
 from tests.artefacts.kinds import FILES, HAS_TORCH, KINDS, NEED_TORCH, ending, fingerprint, made
@@ -115,6 +115,14 @@ class TestRoundTrip:
         assert opened.text == {"of": [np.inf, -np.inf, 1.5, None, True]}
         assert opened.number == -np.inf
         assert np.isnan(revived(plain(float("nan"))))
+
+    @pytest.mark.parametrize("given", [
+        {"number": "q"}, {"packed": 1}, {"mapping": {"number": 2}}, {"x": [{"number": "inf"}]}, {"mapping": {}},
+    ])  # fmt: skip
+    def test_mappings_that_look_like_markers_come_back(self, given, own_kind, tmp_path):
+        own_kind(given).save(tmp_path / "it.sureness")
+        write_packed(read_packed(tmp_path / "it.sureness"), tmp_path / "again.sureness", "file")
+        assert sn.load(tmp_path / "again.sureness").text == given
 
     @pytest.mark.parametrize("name", ["a/b", "", "__metadata__"])
     def test_names_that_would_be_lost_are_refused(self, name, tmp_path):

@@ -231,6 +231,12 @@ class TestRefusals:
             with pytest.raises(DamagedError):
                 sn.load(tmp_path / "it.sureness")
 
+    @pytest.mark.parametrize("name", ["map", "policy", "source"])
+    def test_a_part_of_another_kind_is_refused(self, recommender, name, tmp_path):
+        recommender.save(tmp_path / "it.sureness")
+        with pytest.raises(KindError, match=name):
+            sn.load(tmp_path / "it.sureness", parts={name: "x"})
+
 
 class TestRuns:
     def test_a_run_comes_back_with_its_split(self, named, tmp_path):

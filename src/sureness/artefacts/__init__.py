@@ -7,7 +7,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "files": ["replacing", "sweep"],
         "inspecting": ["Contents", "inspect"],
-        "packed": ["JSON", "Packed", "Savable", "plain", "revived", "settings_of"],
+        "packed": ["JSON", "Packed", "Savable", "plain", "revived"],
         "records": ["read_record", "write_record"],
         "saving": ["load", "save"],
     },

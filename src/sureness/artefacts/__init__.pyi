@@ -8,7 +8,6 @@ from sureness.artefacts.packed import Packed as Packed
 from sureness.artefacts.packed import Savable as Savable
 from sureness.artefacts.packed import plain as plain
 from sureness.artefacts.packed import revived as revived
-from sureness.artefacts.packed import settings_of as settings_of
 from sureness.artefacts.records import read_record as read_record
 from sureness.artefacts.records import write_record as write_record
 from sureness.artefacts.saving import load as load
@@ -26,7 +25,6 @@ __all__ = [
     "replacing",
     "revived",
     "save",
-    "settings_of",
     "sweep",
     "write_record",
 ]

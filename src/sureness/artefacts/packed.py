@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 
 from sureness._registry import Family, find, name_of
-from sureness._settings import Configurable
 from sureness._types import AnyArray
 from sureness.errors import DamagedError, DataError, KindError, SettingError, missing_extra
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 Form = Literal["json", "file"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Packed:
-    """An object taken apart; `unpack` of its class puts it together again."""
+    """An object taken apart; `unpack` of its class puts it together again.
+
+    Settings, state and about hold whatever `plain` can write; a file holds them as JSON.
+    """
 
     kind: str  # "family/name", as the registry knows it
-    settings: Mapping[str, JSON] = field(default_factory=dict)  # what its constructor takes
-    state: Mapping[str, JSON] = field(default_factory=dict)  # what it has learned, in plain values
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what its constructor takes
+    state: Mapping[str, Any] = field(default_factory=dict)  # what it has learned, in plain values
     arrays: Mapping[str, AnyArray] = field(default_factory=dict)  # what it has learned, in arrays
     parts: Mapping[str, Packed] = field(default_factory=dict)  # other objects it holds
-    about: Mapping[str, JSON] = field(default_factory=dict)  # for people: estimand, horizon, what it was fitted on
+    about: Mapping[str, Any] = field(default_factory=dict)  # for people: estimand, horizon, what it was fitted on
     needs: tuple[str, ...] = ()  # extras without which it cannot be opened
 
 
@@ -92,6 +95,13 @@ class Parts(Mapping[str, Any]):
             raise _MissingPartError(name)
         return unpack(self._packed[name], given)
 
+    def opened(self, name: str, expected: Callable[..., T]) -> T:
+        """One part; refused if an object of another class was given in its place."""
+        part, wanted = self[name], cast(type[T], expected)  # mypy takes abstract classes for callables only
+        if not isinstance(part, wanted):
+            raise KindError(f"the part {name!r} must be a {wanted.__name__}, got {part!r:.60}; give another object")
+        return part
+
     def given(self, name: str) -> bool:
         """Whether an object was given in the place of a part."""
         return name in self._given
@@ -118,9 +128,8 @@ def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
         raise missing_extra(f"the saved {packed.kind}", _LIBRARY.get(missing[0], missing[0]), missing[0])
     kind = class_of(packed.kind)
     try:
-        whole = replace(packed, **{name: revived(getattr(packed, name)) for name in ("settings", "state", "about")})
         opener = Parts(packed.parts, given)
-        unpacked = kind.unpack(whole, opener)
+        unpacked = kind.unpack(packed, opener)
         opener.refuse_unused(packed.kind)
         return unpacked
     except _MissingPartError as error:
@@ -146,18 +155,13 @@ def class_of(kind: str) -> type[Savable]:
         ) from error
 
 
-def settings_of(configured: Configurable) -> dict[str, JSON]:
-    """The settings of an object as JSON."""
-    return {name: plain(value) for name, value in configured.get_params(deep=False).items()}
-
-
-def revived_settings(packed: Packed) -> dict[str, Any]:
-    """Settings as the constructor takes them."""
-    return {name: revived(value) for name, value in packed.settings.items()}
+_MARKERS = ("number", "packed", "mapping")  # the one key of a dictionary that stands for something else
 
 
 def plain(value: Any) -> JSON:
     """A value as JSON: infinity and objects that can be packed are wrapped, tuples become lists.
+
+    A mapping that looks like such a wrapping is wrapped itself.
 
     Examples
     --------
@@ -165,6 +169,8 @@ def plain(value: Any) -> JSON:
     {'width': {'number': 'inf'}, 'sizes': [1, 2]}
     >>> revived(plain(float("inf")))
     inf
+    >>> plain({"number": 3})
+    {'mapping': {'number': 3}}
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -173,7 +179,8 @@ def plain(value: Any) -> JSON:
     if isinstance(value, Savable):
         return {"packed": tree_of(value.pack())}
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        parts = {str(key): plain(part) for key, part in value.items()}
+        return {"mapping": parts} if _marker(parts) else parts
     if isinstance(value, list | tuple | np.ndarray):
         return [plain(part) for part in value]
     if value is None or isinstance(value, bool | int | float | str):
@@ -183,13 +190,23 @@ def plain(value: Any) -> JSON:
 
 def revived(value: Any) -> Any:
     """What `plain` was given, but for tuples, which stay lists."""
-    if isinstance(value, dict):
-        if value.keys() == {"number"}:
+    if isinstance(value, list):
+        return [revived(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    match _marker(value):
+        case "number":
             return float(value["number"])
-        if value.keys() == {"packed"}:
+        case "packed":
             return unpack(packed_of(value["packed"], {}))
-        return {key: revived(part) for key, part in value.items()}
-    return [revived(part) for part in value] if isinstance(value, list) else value
+        case "mapping":
+            value = value["mapping"]
+    return {key: revived(part) for key, part in value.items()}
+
+
+def _marker(parts: Mapping[str, Any]) -> str | None:
+    """The marker that a dictionary consists of; None for any other dictionary."""
+    return next((name for name in parts if len(parts) == 1 and name in _MARKERS), None)
 
 
 def tree_of(packed: Packed) -> dict[str, JSON]:
@@ -210,11 +227,11 @@ def packed_of(tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: s
     names = [name for name in arrays if name.startswith(prefix) and "/" not in name[len(prefix) :]]
     return Packed(
         kind=tree["kind"],
-        settings=tree.get("settings", {}),
-        state=tree.get("state", {}),
+        settings=revived(tree.get("settings", {})),
+        state=revived(tree.get("state", {})),
         arrays={name[len(prefix) :]: arrays[name] for name in names},
         parts={name: packed_of(part, arrays, f"{prefix}{name}/") for name, part in tree.get("parts", {}).items()},
-        about=tree.get("about", {}),
+        about=revived(tree.get("about", {})),
         needs=tuple(tree.get("needs", ())),
     )
 

@@ -12,7 +12,7 @@ from sureness.artefacts import _container
 from sureness.artefacts._container import Verify
 from sureness.artefacts.packed import Form, Packed, Savable, arrays_of, class_of, packed_of, tree_of, unpack
 from sureness.artefacts.records import check_heading, heading, read_record, write_record
-from sureness.errors import KindError, OutputError
+from sureness.errors import DamagedError, DataError, KindError, OutputError
 
 T = TypeVar("T")
 
@@ -112,7 +112,12 @@ def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = Non
     else:
         content, arrays, _ = _container.read(file, verify=verify, mapped=mapped)
         check_heading(content, file)
-    packed = packed_of(content, arrays)
+    try:
+        packed = packed_of(content, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DamagedError(f"{file} cannot be understood ({error!r}); save it again") from error
     for name in names:
         if name not in packed.parts:
             raise KindError(f"{file} has no part {name!r}; it has {', '.join(packed.parts) or 'none'}")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
+from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, expression_of
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
@@ -139,22 +139,22 @@ class Calibrator(ProbabilityMap):
 
     def pack(self) -> Packed:
         if not hasattr(self, "estimand_"):
-            return Packed(kind=kind_of(self.family_name, type(self)), settings=settings_of(self))
+            return Packed(kind=kind_of(self.family_name, type(self)), settings=self.get_params(deep=False))
         return Packed(
             kind=kind_of(self.family_name, type(self)),
-            settings=settings_of(self),
-            state={name: plain(value) for name, value in self._state().items()},
+            settings=self.get_params(deep=False),
+            state=self._state(),
             about={
                 "estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_,
-                "scores": plain(self.score_range_),
+                "scores": list(self.score_range_),
             },
         )  # fmt: skip
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**revived_settings(packed))
+        calibrator = cls(**packed.settings)
         if "estimand" in packed.about:
-            calibrator._restore({name: revived(value) for name, value in packed.state.items()})
+            calibrator._restore(dict(packed.state))
             about: Mapping[str, Any] = packed.about
             calibrator._learned(about["estimand"], Horizon.of(about["horizon"]), about["pairs"], about["scores"])
         return calibrator

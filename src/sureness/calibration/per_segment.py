@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray, Risk
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of, plain, revived, revived_settings, settings_of
+from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
@@ -257,21 +257,21 @@ class SegmentCalibrator(ProbabilityMap):
         return float(STRENGTHS[int(np.argmin(losses))])
 
     def pack(self) -> Packed:
-        kind, settings = kind_of("map", type(self)), settings_of(self)
+        kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
         if not hasattr(self, "estimand_"):
             return Packed(kind=kind, settings=settings)
         segments = [[name, own, self.shares_[name]] for name, own in self.maps_.items()]  # names may be any text
         without = [name for name in self.segments_.ids.to_list() if name not in self.maps_]
-        state = {"global": plain(self.global_), "segments": plain(segments), "strength": plain(self.strength_)}
-        state |= {"without_map": plain(without)} if without else {}
+        state = {"global": self.global_, "segments": segments, "strength": self.strength_}
+        state |= {"without_map": without} if without else {}
         about = {"estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_}
         return Packed(kind=kind, settings=settings, state=state, about=about)
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**revived_settings(packed))
+        calibrator = cls(**packed.settings)
         if packed.state:
-            state = {name: revived(value) for name, value in packed.state.items()}
+            state = packed.state
             calibrator.global_, calibrator.strength_ = state["global"], float(state["strength"])
             calibrator.maps_ = {name: own for name, own, _ in state["segments"]}
             calibrator.shares_ = {name: float(share) for name, _, share in state["segments"]}

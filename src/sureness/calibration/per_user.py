@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, kind_of, revived_settings, settings_of
+from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.families import NUMPY, ScoreRange
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
@@ -272,7 +272,7 @@ class PerUserCalibrator(ProbabilityMap):
     # --- saving -----------------------------------------------------------------------------------------------------
 
     def pack(self) -> Packed:
-        kind, settings = kind_of("map", type(self)), settings_of(self)
+        kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
         if not hasattr(self, "estimand_"):
             return Packed(kind=kind, settings=settings)
         about: dict[str, JSON] = {"estimand": self.estimand_, "horizon": self.horizon_.plain()}
@@ -287,15 +287,16 @@ class PerUserCalibrator(ProbabilityMap):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**revived_settings(packed))
+        calibrator = cls(**packed.settings)
         if not packed.arrays:
             return calibrator
-        calibrator.range_ = ScoreRange(*packed.state["range"])  # type: ignore[misc]
+        calibrator.range_ = ScoreRange(*packed.state["range"])
         for attribute, name in cls.LEARNED.items():
             setattr(calibrator, attribute, packed.arrays[name])
-        calibrator.global_, calibrator.users_ = parts["global"], parts["users"]
+        calibrator.global_ = parts.opened("global", ParametricCalibrator)
+        calibrator.users_ = parts.opened("users", IdMap)
         calibrator.estimand_ = calibrator.global_.estimand_
-        calibrator.horizon_ = Horizon.of(packed.about["horizon"])  # type: ignore[arg-type]
+        calibrator.horizon_ = Horizon.of(packed.about["horizon"])
         return calibrator
 
     # --- inside -----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.artefacts.packed import Packed, Parts, Savable, kind_of, plain, revived_settings
+from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.errors import DataError, SettingError
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.lists import Lists
@@ -85,15 +85,14 @@ class ListSizePolicy(Configurable, Savable):
         settings = self.get_params(deep=False)
         if "utility" in settings:
             settings["utility"] = named_utility(settings["utility"]).plain(self.max_size)
-        packed = {name: plain(value) for name, value in settings.items()}
         state = self.state()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        numbers = {name: plain(value) for name, value in state.items() if name not in arrays}
-        return Packed(kind=kind_of("policy", type(self)), settings=packed, state=numbers, arrays=arrays)
+        numbers = {name: value for name, value in state.items() if name not in arrays}
+        return Packed(kind=kind_of("policy", type(self)), settings=settings, state=numbers, arrays=arrays)
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        settings = revived_settings(packed)
+        settings = dict(packed.settings)
         if "utility" in settings:
             utility = utility_of(settings["utility"])
             settings["utility"] = utility.name if set(settings["utility"]) == {"name"} else utility

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._registry import name_of
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, revived_settings
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DamagedError, DataError, EmptyError, NotFittedError
@@ -215,12 +215,13 @@ class Recommender(Configured, Savable):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         """Put a model together; it is on the CPU, even if it was trained on a GPU."""
-        model = cls.of(revived_settings(packed) | {"device": "cpu"})
+        model = cls.of({**packed.settings, "device": "cpu"})
         state: Mapping[str, Any] = packed.state
         model.best_epoch_, model.best_metric_ = state["best_epoch"], state["best_metric"]
         model._n_parameters = state["n_parameters"]
         model.history_ = pl.DataFrame(state["history"], schema=HISTORY)
-        model._arrays, model.users, model.items = packed.arrays, parts["users"], parts["items"]
+        model.users, model.items = parts.opened("users", IdMap), parts.opened("items", IdMap)
+        model._arrays = packed.arrays
         model.source_ = model._opened()
         return model
 

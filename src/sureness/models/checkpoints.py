@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness.artefacts.packed import JSON, Packed, revived
+from sureness.artefacts.packed import JSON, Packed
 from sureness.artefacts.saving import read_packed, write_packed
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
@@ -74,7 +74,7 @@ class CheckpointFile:
         import torch
 
         packed = read_checkpoint(self.path)
-        body: dict[str, Any] = revived(packed.state)
+        body: dict[str, Any] = dict(packed.state)
         self._refuse_others(body["identity"])
         found: dict[str, dict[str, Tensor]] = {part: {} for part in parts}
         for part, held in packed.parts.items():

@@ -370,7 +370,8 @@ class ConfidentRecommender(Configurable, Savable):
                 "it was saved without its source, which cannot be saved; give it with "
                 "load(path, parts={'source': model})"
             )
-        source = parts["source"]
+        source = parts.opened("source", ScoreSource)
+        map_, policy = parts.opened("map", ProbabilityMap), parts.opened("policy", ListSizePolicy)
         if parts.given("source"):
             check_given_source(source, packed)
         users, items = id_maps(source)
@@ -378,10 +379,10 @@ class ConfidentRecommender(Configurable, Savable):
         arrays = dict(packed.arrays)
         given = arrays.pop("expected_relevant", None)
         opened = cls(
-            source, parts["map"], parts["policy"], segments=segments,
+            source, map_, policy, segments=segments,
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
         )  # fmt: skip
-        opened.map_, opened.policy_ = parts["map"], parts["policy"]
+        opened.map_, opened.policy_ = map_, policy
         opened.mapped_ = MappedSource.of(source, opened.map_, segments)
         opened.summaries_ = Summaries(**arrays)
         opened.seen_ = parts.open("seen", users=users, items=items)

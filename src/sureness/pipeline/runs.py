@@ -53,7 +53,7 @@ class Run(Savable):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        source = parts["source"]
+        source = parts.opened("source", ScoreSource)
         if parts.given("source"):
             check_given_source(source, packed)
         users, items = id_maps(source)
@@ -74,7 +74,7 @@ class DistilledRuns(Savable):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        return cls(parts["teacher"], parts["student"])
+        return cls(parts.opened("teacher", Run), parts.opened("student", Run))
 
 
 def pack_source(source: ScoreSource) -> Packed:
