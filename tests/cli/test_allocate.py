@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from polars.testing import assert_frame_equal
 
 from sureness.errors import DataError, OutputError
 from sureness.list_size.allocation import allocate_budget, allocate_domains
 from sureness.list_size.equal_allocation import equal_shares
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.judging import evaluate_allocation
+from sureness.workflows import AllocateOptions, _sharing, _user_blocks, allocate
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15
@@ -179,3 +181,47 @@ def test_bad_input_is_refused(tmp_path, changes, options, word):
 def test_the_input_is_not_overwritten(folder):
     done = run("allocate", "pairs.csv", "--slots", "3", "-o", "pairs.csv", cwd=folder)
     refused(done, OutputError)
+
+
+ASKED = [{"slots": 7}, {"slots": 7, "items": True}, {"budget": 150.0}, {"budget": 150.0, "items": True}]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_blocks_of_users_give_what_the_whole_table_gives(asked, folder, tmp_path, monkeypatch):
+    table = pl.read_parquet(folder / "pairs.parquet")
+    table = table if "slots" in asked else table.filter(pl.col("domain") == "books")
+    table.write_parquet(tmp_path / "any.parquet")
+    table.sort("user_id", maintain_order=True).write_parquet(tmp_path / "sorted.parquet")
+    options = AllocateOptions(**asked)
+    whole = allocate(tmp_path / "any.parquet", tmp_path / "whole.parquet", options)
+    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
+    monkeypatch.setattr(_sharing, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
+    blocks = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
+    assert_frame_equal(pl.read_parquet(tmp_path / "blocks.parquet"), pl.read_parquet(tmp_path / "whole.parquet"))
+    assert blocks.shared == whole.shared
+    assert blocks.held_out == pytest.approx(whole.held_out)
+    assert blocks.expected_utility == pytest.approx(whole.expected_utility)
+
+
+def test_one_long_list_costs_no_more_than_its_own_rows(tmp_path):
+    """A matrix of all lists would have 12 thousand million cells."""
+    long, n_users = 60_000, 200_000
+    users = np.concatenate([np.zeros(long, dtype=np.int64), np.arange(1, n_users)])
+    items = np.concatenate([np.arange(long), np.zeros(n_users - 1, dtype=np.int64)])
+    probability = np.where(users == 0, 1e-5, 0.5)
+    pl.DataFrame({"user_id": users, "item_id": items, "probability": probability}).write_parquet(tmp_path / "t.parquet")
+    options = AllocateOptions(budget=1_000.0, utility="tp", max_size=long)
+    found = allocate(tmp_path / "t.parquet", tmp_path / "sizes.parquet", options)
+    assert found.n_users == n_users
+    assert found.shared["spent"] == 1_000
+
+
+def test_what_is_wrong_in_a_later_block_is_said_and_nothing_is_written(folder, tmp_path, monkeypatch):
+    table = pl.read_parquet(folder / "books.parquet").sort("user_id")
+    wrong = pl.when(pl.int_range(pl.len()) == table.height - 1).then(2.0).otherwise("probability")
+    table.with_columns(wrong.alias("probability")).write_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
+    for options in (AllocateOptions(budget=50.0), AllocateOptions(slots=3)):
+        with pytest.raises(DataError):
+            allocate(tmp_path / "t.parquet", tmp_path / "out.parquet", options)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]

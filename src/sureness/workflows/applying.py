@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -27,6 +28,7 @@ from sureness.evaluation.ranking import list_blocks
 from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.inputs import (
     counter,
     is_saved,
@@ -190,18 +192,22 @@ def _list_run(
         raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
     n_users = run.source.n_users
     count = counter(progress, "applying", n_users)
-    tables: list[pl.DataFrame] = []
-    for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
-        others = [table["user_id"]] if asked.users else []
-        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
-        who = asked.who(table.height, *others)
-        found = asked.fitted.probability_of(table["score"].to_numpy().astype(np.float64), who)
-        answered = pl.Series("map", ANSWERS, dtype=pl.String).gather(asked.fitted.answered_by(who))
-        tables.append(table.with_columns(pl.Series(columns.probability, found), answered))
-        count(n_block)
-    whole = pl.concat(tables)
-    write_table(whole, output)
-    return whole.height
+    n_rows = 0
+
+    def blocks() -> Iterator[pl.DataFrame]:
+        nonlocal n_rows
+        for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
+            others = [table["user_id"]] if asked.users else []
+            others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+            who = asked.who(table.height, *others)
+            found = asked.fitted.probability_of(table["score"].to_numpy().astype(np.float64), who)
+            answered = pl.Series("map", ANSWERS, dtype=pl.String).gather(asked.fitted.answered_by(who))
+            n_rows += table.height
+            count(n_block)
+            yield table.with_columns(pl.Series(columns.probability, found), answered)
+
+    write_blocks(blocks(), output)
+    return n_rows
 
 
 def _segments(path: Path, columns: Columns, source: ScoreSource) -> pl.DataFrame:
