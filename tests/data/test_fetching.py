@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gzip
 import hashlib
 import json
 import socket
@@ -35,9 +37,13 @@ class Server:
         self.status = []  # statuses of the next answers
         self.asked = []  # headers of each request
         self.sent = []  # bytes of each answer
+        self.odd = None  # answers in place of the usual way
 
     def answer(self, handler):
         self.asked.append(dict(handler.headers))
+        if self.odd is not None:
+            self.odd(handler)
+            return
         if self.status and (status := self.status.pop(0)) != 200:
             handler.send_error(status)
             self.sent.append(0)
@@ -141,7 +147,7 @@ def test_an_unknown_checksum_is_pinned_at_the_first_download(server, target, cac
 
 def test_damaged_pins_are_no_pins(server, target, cache):
     cache.mkdir()
-    for damaged in ("{", "[]", ""):
+    for damaged in ("{", "[]", "", "[" * 100_000, '{"a": 5}', '{"a": "sha256:x"}'):
         (cache / "checksums.json").write_text(damaged)
         assert pins() == {}
     fetch(server.url, target)
@@ -249,6 +255,137 @@ def test_a_host_that_cannot_be_reached(target):
         fetch(url, target, attempts=2, pause=0)
     with pytest.raises(FileError, match="download"):
         fetch("http://nowhere.invalid/data.zip", target, attempts=1)
+
+
+# --- servers that are damaged or mean harm -------------------------------------------------------------------------
+
+
+def answering(status, body=b"", tag='"first"', **headers):
+    """A way to answer, whatever is asked."""
+
+    def answer(handler):
+        handler.send_response(status)
+        for name, value in {"ETag": tag, **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        with contextlib.suppress(ConnectionError):  # nobody listens any more
+            handler.wfile.write(body)
+
+    return answer
+
+
+def begun(server, target, n_bytes=300_000):
+    """A download that broke off."""
+    target.parent.mkdir(exist_ok=True)
+    (target.parent / "data.zip.part").write_bytes(CONTENT[:n_bytes])
+    (target.parent / "data.zip.part.json").write_text(json.dumps({"url": server.url, "validator": server.tag}))
+
+
+@pytest.mark.parametrize("part", [True, False])
+def test_a_server_that_never_satisfies_is_given_up(server, target, part):
+    if part:
+        begun(server, target)
+    server.odd = answering(416, Content_Length="0")
+    with pytest.raises(FileError, match="416"):
+        fetch(server.url, target, pause=0, attempts=4)
+    assert len(server.asked) <= 4
+
+
+WHOLE = len(CONTENT)
+MISPLACED = {
+    "from byte 0": f"bytes 0-{WHOLE - 1}/{WHOLE}",
+    "from another byte": f"bytes 299999-{WHOLE - 1}/{WHOLE}",
+    "of no kind": "items 300000-5/6",
+    "of no number": "bytes x-y/z",
+    "missing": "",
+}
+
+
+@pytest.mark.parametrize("how", MISPLACED)
+def test_a_part_that_was_not_asked_for_is_not_appended(server, target, how):
+    def usual_then_odd(handler):
+        if "Range" in handler.headers:
+            answering(206, CONTENT, Content_Range=MISPLACED[how], Content_Length=str(WHOLE))(handler)
+        else:
+            answering(200, CONTENT, Content_Length=str(WHOLE))(handler)
+
+    begun(server, target)
+    server.odd = usual_then_odd
+    fetch(server.url, target, pause=0)  # no published checksum would catch it
+    assert target.read_bytes() == CONTENT
+    assert len(server.asked) == 2
+
+
+def test_a_server_that_always_sends_parts_is_given_up(server, target):
+    server.odd = answering(206, CONTENT, Content_Range=f"bytes 0-{WHOLE - 1}/{WHOLE}", Content_Length=str(WHOLE))
+    with pytest.raises(FileError, match="download"):
+        fetch(server.url, target, pause=0, attempts=3)
+    assert len(server.asked) == 3
+    assert left(target) == []
+
+
+def test_a_part_of_another_version_is_not_appended(server, target):
+    def changed(handler):
+        if "Range" in handler.headers:
+            rest, place = OTHER[300_000:], f"bytes 300000-{len(OTHER) - 1}/{len(OTHER)}"
+            answering(206, rest, '"second"', Content_Range=place, Content_Length=str(len(rest)))(handler)
+        else:
+            answering(200, OTHER, '"second"', Content_Length=str(len(OTHER)))(handler)
+
+    begun(server, target)
+    server.odd = changed
+    fetch(server.url, target, pause=0)
+    assert target.read_bytes() == OTHER
+
+
+def test_a_download_that_was_packed_on_the_way_is_not_resumed(server, target):
+    """The bytes that are there are not those of the server, so their number says nothing to it."""
+    packed = gzip.compress(CONTENT)
+
+    def answer(handler):
+        assert "Range" not in handler.headers
+        sent = packed if len(server.asked) > 1 else packed[:500_000]
+        answering(200, sent, Content_Encoding="gzip", Content_Length=str(len(packed)))(handler)
+
+    server.odd = answer
+    fetch(server.url, target, pause=0)
+    assert target.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("said", ["5e9", "-1", "many", "9" * 30])
+def test_a_length_that_is_no_number_is_not_believed(server, target, said):
+    server.odd = answering(200, CONTENT, Content_Length=said)
+    try:
+        fetch(server.url, target, pause=0, attempts=1)
+    except FileError:
+        assert not target.exists()
+    else:
+        assert target.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_what_has_no_end_is_stopped(server, target, monkeypatch, length):
+    monkeypatch.setattr(fetching, "MOST_BYTES", 500_000)
+    server.odd = answering(200, CONTENT, **({"Content_Length": str(WHOLE)} if length else {}))
+    with pytest.raises(FileError, match="larger"):
+        fetch(server.url, target, pause=0)
+    assert len(server.asked) == 1
+    assert left(target) == []
+
+
+def test_a_redirection_in_a_circle_is_given_up(server, target):
+    server.odd = lambda handler: answering(302, Location=server.url, Content_Length="0")(handler)
+    with pytest.raises(FileError, match="download"):
+        fetch(server.url, target, pause=0, attempts=2)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"url": 5}', '{"url": "%s", "validator": 5}', "\x00"])
+def test_damaged_notes_about_a_part_are_no_notes(server, target, text):
+    begun(server, target)
+    (target.parent / "data.zip.part.json").write_text(text.replace("%s", server.url))
+    fetch(server.url, target, checksum=md5(CONTENT))
+    assert "Range" not in server.asked[0]
+    assert target.read_bytes() == CONTENT
 
 
 # --- disks ---------------------------------------------------------------------------------------------------------

@@ -7,18 +7,24 @@ import hashlib
 import json
 import logging
 import os
+import re
 import time
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sureness._progress import Progress, silent
-from sureness.artefacts.files import replacing, sync
+from sureness.artefacts.files import beside, replacing, sync
 from sureness.errors import ChecksumError, FileError, OutputError
 
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 18
 _PINS = "checksums.json"
+_PIN = re.compile(r"sha256:[0-9a-f]{64}")
+_CONTENT_RANGE = re.compile(r"bytes (?P<first>[0-9]{1,18})-[0-9]{1,18}/(?P<total>[0-9]{1,18}|\*)")
+
+MOST_BYTES = 20_000_000_000
+"""Downloads that are larger are stopped: no recipe has such a file, but a server may send without end."""
 
 
 def cache_folder() -> Path:
@@ -82,18 +88,23 @@ def fetch(
 def pins() -> dict[str, str]:
     """The checksum of the first download by address, for files without a published checksum."""
     try:
-        found = json.loads((cache_folder() / _PINS).read_text())
-    except (OSError, ValueError):
+        found = json.loads((cache_folder() / _PINS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    every = found.items() if isinstance(found, dict) else ()
+    return {url: pin for url, pin in every if isinstance(pin, str) and _PIN.fullmatch(pin)}
+
+
+class _UnusableError(Exception):
+    """What came does not continue what is there, which was thrown away; another attempt starts over."""
 
 
 class Download:
     """A partial file beside the target, which is completed in several attempts and gets its name at the end."""
 
     def __init__(self, target: Path, progress: Progress, attempts: int, pause: float) -> None:
-        self.part = target.with_name(f"{target.name}.part")
-        self.tag = target.with_name(f"{target.name}.part.json")
+        self.part, self.tag = beside(target, ".part"), beside(target, ".part.json")
+        self.step = f"downloading {target.name}"
         self.progress = progress
         self.attempts = attempts
         self.pause = pause
@@ -111,9 +122,15 @@ class Download:
                 if status < 500 or attempt == self.attempts:
                     reason = f"the server answered {status} {error.response.reason}"
                     raise FileError(f"cannot download {url}: {reason}; check the address or try later") from error
+            except _UnusableError as error:
+                if attempt == self.attempts:
+                    raise FileError(f"cannot download {url}: {error}; check the address or try later") from error
+                continue
             except requests.RequestException as error:
                 if attempt == self.attempts:
                     raise FileError(self._broken(url, error)) from error
+            except ValueError as error:  # such as a redirection to an address that is none
+                raise FileError(f"cannot download {url}: the answer cannot be used ({error})") from error
             _log.info("attempt %d of %d to download %s failed", attempt, self.attempts, url)
             time.sleep(self.pause * 2 ** (attempt - 1))
 
@@ -133,27 +150,42 @@ class Download:
         """Request the missing bytes and append them; start over if the file on the server has changed."""
         import requests  # slow to import
 
-        with requests.get(url, headers=self._range(url), stream=True, timeout=(10, 60)) as answer:
-            if (
-                answer.status_code == requests.codes.requested_range_not_satisfiable
-            ):  # the partial file belongs to another file
-                self.forget()
-                return self._complete(url)
+        asked = self._range(url)
+        with requests.get(url, headers=asked, stream=True, timeout=(10, 60)) as answer:
+            start = self.part.stat().st_size if "Range" in asked else 0
+            if start and answer.status_code == requests.codes.requested_range_not_satisfiable:
+                self._start_over("there is less on the server than was received before")
             answer.raise_for_status()
-            resumed = answer.status_code == requests.codes.partial_content
-            start = self.part.stat().st_size if resumed else 0
-            total = start + int(answer.headers.get("Content-Length", 0))
+            if answer.status_code == requests.codes.partial_content:
+                total = self._whole_size(answer.headers, start, asked.get("If-Range"))
+            else:
+                start, total = 0, _number(answer.headers.get("Content-Length", ""))
             self._remember(url, answer.headers)
-            with self.part.open("ab" if resumed else "wb") as part:
+            with self.part.open("ab" if start else "wb") as part:
                 self._fill(part, answer, url, start, total)
-        return None
+
+    def _whole_size(self, headers: Any, start: int, validator: str | None) -> int:
+        """The size of a file of which a part came, if that is the part that was asked for."""
+        found = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+        if not start or found is None or int(found["first"]) != start:
+            self._start_over(f"another part came than the one from byte {start:,} on")
+        if _is_packed(headers) or _validator(headers) not in ("", validator):
+            self._start_over("the file on the server has changed")
+        assert found is not None
+        return _number(found["total"])
+
+    def _start_over(self, why: str) -> NoReturn:
+        self.forget()
+        raise _UnusableError(why)
 
     def _fill(self, part: Any, answer: Any, url: str, start: int, total: int) -> None:
         import requests  # slow to import
 
-        done, step = start, f"downloading {self.part.name.removesuffix('.part')}"
-        packed = "Content-Encoding" in answer.headers  # then the length does not count the bytes we write
+        done, packed = start, _is_packed(answer.headers)  # then the length does not count the bytes we write
         for chunk in answer.iter_content(_CHUNK):
+            if max(total, done + len(chunk)) > MOST_BYTES:
+                self.forget()
+                raise FileError(f"cannot download {url}: it is larger than {MOST_BYTES / 1e9:,.0f} GB; get it by hand")
             try:
                 part.write(chunk)
                 part.flush()
@@ -166,30 +198,32 @@ class Download:
                     ) from error
                 raise
             done += len(chunk)
-            self.progress(step, done, total)
+            self.progress(self.step, done, total)
         if total and done < total and not packed:
             raise requests.ConnectionError(f"{done:,} of {total:,} bytes came")
+        if total and done > total and not packed:
+            self._start_over(f"{done:,} bytes came instead of {total:,}")
 
     def _range(self, url: str) -> dict[str, str]:
         """Headers that request the rest of the file if it has not changed."""
         plain = {"Accept-Encoding": "identity"}  # so that lengths count the bytes we write
         tag = self._tag()
-        if tag.get("url") != url or not tag.get("validator") or not self.part.is_file():
+        validator = tag.get("validator")
+        if tag.get("url") != url or not _is_sendable(validator) or not self.part.is_file():
             self.forget()
             return plain
         size = self.part.stat().st_size
-        return plain | ({"Range": f"bytes={size}-", "If-Range": tag["validator"]} if size else {})
+        return plain | ({"Range": f"bytes={size}-", "If-Range": str(validator)} if size else {})
 
-    def _tag(self) -> dict[str, str]:
+    def _tag(self) -> dict[str, object]:
         try:
-            return dict(json.loads(self.tag.read_text()))
-        except (OSError, ValueError, TypeError):
+            return dict(json.loads(self.tag.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError):
             return {}
 
     def _remember(self, url: str, headers: Any) -> None:
-        tag = headers.get("ETag", "")
-        validator = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")
-        self.tag.write_text(json.dumps({"url": url, "validator": validator}))
+        validator = "" if _is_packed(headers) else _validator(headers)  # bytes of what was unpacked cannot be asked for
+        self.tag.write_text(json.dumps({"url": url, "validator": validator}), encoding="utf-8")
 
     def _broken(self, url: str, error: Exception) -> str:
         there = self.part.stat().st_size if self.part.is_file() else 0
@@ -199,6 +233,25 @@ class Download:
             f"cannot download {url}: the connection broke {self.attempts} times after {there:,} bytes; "
             "run it again to resume"
         )
+
+
+def _validator(headers: Any) -> str:
+    """What names this version of the file; empty if the server does not say."""
+    tag = str(headers.get("ETag", ""))
+    return tag if tag and not tag.startswith("W/") else str(headers.get("Last-Modified", ""))
+
+
+def _is_packed(headers: Any) -> bool:
+    return bool(headers.get("Content-Encoding", "identity") != "identity")
+
+
+def _is_sendable(validator: object) -> bool:
+    return isinstance(validator, str) and validator != "" and validator.isascii() and validator.isprintable()
+
+
+def _number(text: str) -> int:
+    """A size; 0 if the server does not say."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
 def _pooch() -> Any:

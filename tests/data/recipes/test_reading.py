@@ -364,3 +364,29 @@ def test_given_pairs_that_are_in_two_parts_stay_in_the_first(tmp_path):
     split = prepare(data, "given", positive_above=None)
     assert len(split.test) == 1
     assert any("1 test pairs are in an earlier part and were left out" in note for note in split.notes)
+
+
+@pytest.mark.parametrize("form", ["zip", "gz", "gz in zip"])
+def test_a_file_that_unpacks_without_measure_is_refused(tmp_path, monkeypatch, form):
+    monkeypatch.setattr("sureness.data.recipes.files._ANY_SIZE", 10_000)
+    few, many = b"0 1\n" * 2_500, b"0 0\n" * 500_000
+    for content in (few, many):
+        packed = gzip.compress(content) if "gz" in form else content
+        if "zip" in form:
+            with zipfile.ZipFile(tmp_path / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("train.ascii.gz" if "gz" in form else "train.ascii", packed)
+        else:
+            (tmp_path / "train.ascii.gz").write_bytes(packed)
+        if content is few:
+            assert DataFiles(tmp_path).read("train.ascii") == few
+        else:
+            with pytest.raises(FileError, match="unpacks"):
+                DataFiles(tmp_path).read("train.ascii")
+
+
+def test_damaged_deflate_streams_are_refused(tmp_path):
+    packed = bytearray(gzip.compress(bytes(range(256)) * 40))
+    packed[20:40] = bytes(20)
+    (tmp_path / "train.ascii.gz").write_bytes(packed)
+    with pytest.raises(FileError, match="damaged"):
+        DataFiles(tmp_path).read("train.ascii")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import polars as pl
 
 from sureness.data.tables import readable
 from sureness.errors import EmptyError, FileError
+
+_ANY_SIZE, _MOST_SHRUNK = 100_000_000, 200  # bytes that any packed file may have, and the factor beyond
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,11 @@ class DataFiles:
             raise FileError(f"cannot read {name}: it is not in {self.place}; give the folder that holds it")
         path, member = found
         try:
-            if member is not None:
-                with zipfile.ZipFile(path) as archive:
-                    data = archive.read(member)
-            else:
-                data = path.read_bytes()
-            return gzip.decompress(data) if (member or path.name).endswith(".gz") else data
-        except (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            data = path.read_bytes() if member is None else _member(path, member)
+            return _decompressed(data, path) if (member or path.name).endswith(".gz") else data
+        except FileError:
+            raise
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise FileError(f"cannot read {name} in {path}: {error}; it seems damaged, fetch it again") from error
 
     def table(self, name: str) -> pl.DataFrame:
@@ -89,6 +90,36 @@ class DataFiles:
         if self.place.is_file():
             return [self.place] if zipfile.is_zipfile(self.place) else []
         return [path for path in sorted(self.place.glob("*.zip")) if path.is_file()]
+
+
+def _member(path: Path, name: str) -> bytes:
+    """A file of an archive, of a size that its packed size can explain."""
+    with zipfile.ZipFile(path) as archive:
+        found = archive.getinfo(name)
+        if found.file_size > _most_bytes(found.compress_size):
+            raise _too_large(path)
+        return archive.read(found)  # never more than its stated size
+
+
+def _decompressed(data: bytes, path: Path) -> bytes:
+    most = _most_bytes(len(data))
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as opened:
+        content = opened.read(most + 1)
+    if len(content) > most:
+        raise _too_large(path)
+    return content
+
+
+def _most_bytes(packed: int) -> int:
+    """How large a file may be that is packed into so many bytes; logs of interactions shrink 2 to 50 times."""
+    return _ANY_SIZE + _MOST_SHRUNK * packed
+
+
+def _too_large(path: Path) -> FileError:
+    return FileError(
+        f"cannot read {path}: it unpacks to more than {_MOST_SHRUNK} times its size, as no log of interactions does; "
+        "fetch it again, or unpack it by hand if you trust it"
+    )
 
 
 def _members(archive: Path) -> list[str]:
