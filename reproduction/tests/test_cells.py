@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from reproduction.tests import works
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessWarning
 from sureness_reproduction import sealing
 from sureness_reproduction.base_models import tuned
 from sureness_reproduction.cells import in_order, key_of
@@ -69,7 +69,8 @@ def test_a_damaged_cell_is_computed_again(store, trace):
     run_cells([cell], store)
     file = store.find(cell).folder / "found.parquet"
     file.write_bytes(file.read_bytes()[:-5])
-    assert run_cells([cell], store) == (1, 0)
+    with pytest.warns(SurenessWarning, match="slow 7 is computed again"):
+        assert run_cells([cell], store) == (1, 0)
     assert store.find(cell).table("found")["value"][0] == 7
     assert (store.find(cell).folder / "note.txt").exists()
     assert trace() == ["slow 7", "slow 7"]

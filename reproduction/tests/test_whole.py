@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from reproduction.tests.small import SMALL
 from reproduction.tests.works import broken
-from sureness.errors import DataError, FileError
+from sureness.errors import DataError, FileError, SurenessWarning
 from sureness_reproduction import catalogue, claims, writing
 from sureness_reproduction.claims import claims_table
 from sureness_reproduction.comparing import beside_published, paired
@@ -22,6 +22,7 @@ from sureness_reproduction.running import CellError, run_cells
 from sureness_reproduction.store import CellStore
 from sureness_reproduction.whole import reproduce
 from sureness_reproduction.workbench import DataShelf
+from sureness_reproduction.writing import write_index
 
 OTHER = replace(SMALL, name="other", title="Another")
 
@@ -49,6 +50,30 @@ def test_every_output_is_there(written, tmp_path):
     assert_allclose(table["ours"][0], 0.2)  # (0 + 1, 1 + 1, 2 + 1) / 10
     assert table["verdict"].to_list() == ["better", ""]
     assert table["remark"].to_list() == ["", "not run: a data set is missing"]
+
+
+OLD = '{"name": "small", "chapter": 2, "title": "A", "shows": "b", "command": "c", "findings": ["The mean is 0.20."]}'
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace("The mean is 0.20.", "The mean is 0.90."),
+        lambda text: text.replace('"small"', '"smell"'),
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: OLD,
+    ],
+    ids=["a digit", "a letter", "half", "nothing", "a list", "without a checksum"],
+)
+def test_a_damaged_outcome_is_not_shown_as_a_finding(written, tmp_path, damage):
+    file = written.folder / "outcome.json"
+    file.write_text(damage(file.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.warns(SurenessWarning, match="small is left out"):
+        page = write_index(tmp_path / "out")
+    assert "The mean is" not in page.read_text(encoding="utf-8")
+    assert "The mean is" not in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_markdown_says_all_of_it(written):

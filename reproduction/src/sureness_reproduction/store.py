@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
-from sureness.errors import ArtefactError, DataError, FileError
+from sureness.errors import ArtefactError, DataError, FileError, SurenessWarning
 from sureness_reproduction.cells import Cell, key_of, work_of
 from sureness_reproduction.folders import read_folder, write_folder
 from sureness_reproduction.sealing import sealing_tests
@@ -42,7 +43,8 @@ class CellStore:
         """Whether a cell is finished; one that was damaged since is taken away, to be computed again."""
         try:
             read_folder(self.folder / self.key(cell))
-        except ArtefactError:
+        except ArtefactError as error:
+            warnings.warn(f"{cell.label} is computed again: {error}", SurenessWarning, stacklevel=2)
             shutil.rmtree(self.folder / self.key(cell), ignore_errors=True)
             return False
         except FileError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from sureness import __version__
-from sureness.artefacts import replacing
+from sureness.artefacts import read_record, replacing, write_record
 from sureness.data import write_table
+from sureness.errors import ArtefactError, SurenessWarning
 from sureness.plots import FONTS, figure_svg, save_figure
 from sureness.report import MISSING, page_environment, plain
 from sureness_reproduction.catalogue import experiments
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ABOUT = "outcome.json"
+_KIND = "reproduction/outcome"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ def write_outcome(experiment: Experiment, plan: Plan, outcome: Outcome, folder: 
     for table in outcome.tables:
         write_table(table.shown if table.tidy is None else table.tidy, written.folder / f"{table.name}.parquet")
     svgs = {figure.name: _drawn(figure, written.folder / "figures") for figure in outcome.figures}
-    _write(written.folder / _ABOUT, json.dumps(written.about, indent=1))
+    write_record(written.folder / _ABOUT, _KIND, written.about)
     _write(written.folder / "README.md", markdown(written))
     _write(written.page, _html("reproduced.html.j2", one=written, svgs=svgs, title=experiment.title))
     return written
@@ -88,14 +90,27 @@ def write_outcome(experiment: Experiment, plan: Plan, outcome: Outcome, folder: 
 def write_index(folder: Path) -> Path:
     """One page that leads to all experiments of a folder, also those of earlier runs, with their findings."""
     order = list(experiments())
-    every = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob(f"*/{_ABOUT}")]
-    every = sorted((one for one in every if one["name"] in order), key=lambda one: order.index(one["name"]))
+    read = [_read_about(file) for file in sorted(folder.glob(f"*/{_ABOUT}"))]
+    known = (one for one in read if one is not None and one["name"] in order)
+    every = sorted(known, key=lambda one: order.index(one["name"]))
     lines = [
         f"- [{one['title']}]({one['name']}/README.md) ({one['shows']}). {' '.join(one['findings'])}" for one in every
     ]
     _write(folder / "README.md", "\n".join(["# The dissertation, reproduced", "", *lines, ""]))
     _write(folder / "index.html", _html("reproduced_index.html.j2", every=every, title="The dissertation, reproduced"))
     return folder / "index.html"
+
+
+def _read_about(file: Path) -> dict[str, Any] | None:
+    """What an earlier run wrote about its outcome; None, with a warning, if that is not what is there now."""
+    try:
+        return read_record(file, _KIND)
+    except ArtefactError as error:
+        warnings.warn(
+            f"{file.parent.name} is left out of the page of all experiments: {error}; reproduce it again",
+            SurenessWarning, stacklevel=3,
+        )  # fmt: skip
+        return None
 
 
 def markdown(written: Written) -> str:
