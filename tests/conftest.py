@@ -13,6 +13,18 @@ settings.register_profile("sureness", deadline=None, suppress_health_check=[Heal
 settings.load_profile("sureness")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def working_directory(tmp_path_factory):
+    """Tests run in an empty folder, so that none writes into the repository; the last one sees whether any did."""
+    before, folder = os.getcwd(), tmp_path_factory.mktemp("working-directory")
+    if "SURENESS_DATA" in os.environ:
+        os.environ["SURENESS_DATA"] = os.path.abspath(os.environ["SURENESS_DATA"])
+    os.chdir(folder)
+    yield folder
+    os.chdir(before)
+    assert not os.listdir(folder), "a test wrote into the working directory; give it a path in tmp_path"
+
+
 def draw_pairs(n_pairs: int, seed: int = 0, level: float = -1.0, slope: float = 1.0, bend: float = 0.15):
     """Scores and labels whose log-odds are level + slope s + bend s^2."""
     rng = np.random.default_rng(seed)

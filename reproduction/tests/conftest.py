@@ -1,5 +1,5 @@
-"""The real data that the library's tests use."""
+"""The real data that the library's tests use, and the empty folder that they run in."""
 
-from tests.conftest import data_folder
+from tests.conftest import data_folder, working_directory
 
-__all__ = ["data_folder"]
+__all__ = ["data_folder", "working_directory"]

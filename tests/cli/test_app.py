@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
 
+import numpy as np
 import pytest
 
-from sureness.cli import _app, commands
+from sureness.cli import _app, commands, print_json
 from tests.cli.runner import run, succeed
 
 HEAVY = ("polars", "numpy", "numba", "torch", "scipy", "sklearn", "matplotlib")
@@ -49,3 +52,61 @@ def test_other_distributions_add_commands(monkeypatch):
     found = _app.targets()
     assert found["hello"] == ("sureness.cli.inspect:COMMAND", "Greet the world.")
     assert commands()["hello"] is commands()["inspect"]
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["sureness", "data", "list"]
+from sureness.cli import main
+main()
+"""
+
+ENDING = """
+import atexit, os, signal, sys
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+sys.argv = ["sureness", "--version"]
+from sureness.cli import main
+main()
+"""
+
+
+def test_an_interrupt_during_an_import_is_said_in_one_sentence():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "stopped; unfinished output was discarded\n"
+
+
+def test_an_interrupt_after_everything_is_said_changes_nothing():
+    done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("sureness ")
+
+
+def test_what_a_terminal_cannot_show_does_not_end_a_job(tmp_path):
+    (tmp_path / "é.csv").write_text("user_id,item_id\n" + "".join(f"{n // 9},{n % 9}\n" for n in range(90)))
+    code = "import sys; sys.argv[1:] = ['data', 'describe', '\\u00e9.csv']; from sureness.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert r"\xe9.csv" in done.stdout
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), np.float32("inf"), np.array([np.nan])])
+def test_json_has_no_numbers_that_json_does_not_know(capsys, value):
+    print_json({"a": value, "b": {"c": [value, 1.5]}})
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["a"] in (None, [None])
+    assert found["b"]["c"][1] == 1.5
