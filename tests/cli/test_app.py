@@ -110,3 +110,11 @@ def test_json_has_no_numbers_that_json_does_not_know(capsys, value):
     found = json.loads(capsys.readouterr().out, parse_constant=refuse)
     assert found["a"] in (None, [None])
     assert found["b"]["c"][1] == 1.5
+
+
+def test_settings_are_named_as_they_are_typed(tmp_path):
+    (tmp_path / "table.csv").write_text("user_id,item_id,probability\n1,2,0.5\n")
+    done = run("list-size", "table.csv", "-o", "lists.csv", "--max-size", "0", cwd=tmp_path)
+    assert done.error == "setting"
+    assert "--max-size" in done.stderr
+    assert "max_size" not in done.stderr

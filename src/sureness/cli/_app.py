@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
@@ -48,6 +49,10 @@ _STOPPED = {
     "distill": "rerun the same command to resume from the last checkpoint",
     "reproduce": "finished cells are kept; rerun the same command to compute the others",
 }
+
+
+_typed: dict[str, str] = {}
+"""How settings are typed in the command that runs, by their names in Python: "--max-size" for "max_size"."""
 
 
 def commands() -> dict[str, Callable[..., None]]:
@@ -94,7 +99,11 @@ class LazyCommands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the line of the help by the command itself."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, loaded(name, self._targets[name]) if name in self._targets else command, rest
+        if name in self._targets:
+            command = loaded(name, self._targets[name])
+            _typed.clear()
+            _typed.update(_as_typed(command.params))
+        return name, command, rest
 
 
 class _DataCommands(LazyCommands):
@@ -191,7 +200,25 @@ def _say(prefix: str, sentence: str) -> None:
     from sureness.cli._console import err
 
     err.print(prefix, end="")
-    err.print(sentence, markup=False, soft_wrap=True)
+    err.print(as_typed(sentence, _typed), markup=False, soft_wrap=True)
+
+
+def as_typed(sentence: str, typed: Mapping[str, str]) -> str:
+    """A sentence of the library with settings named as on the command line.
+
+    Names of one word stay, since they may be plain words.
+
+    Examples
+    --------
+    >>> as_typed("max_size must be at least min_size", {"max_size": "--max-size"})
+    '--max-size must be at least min_size'
+    """
+    return re.sub(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+\b(?![/.]\w)", lambda found: typed.get(found[0], found[0]), sentence)
+
+
+def _as_typed(parameters: Iterable[Any]) -> dict[str, str]:
+    flags = [flag for parameter in parameters for flag in parameter.opts if flag.startswith("--")]
+    return {flag.removeprefix("--").replace("-", "_"): flag for flag in flags}
 
 
 def _summary(point: EntryPoint) -> str:
