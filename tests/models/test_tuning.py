@@ -13,6 +13,7 @@ from sureness.models.bpr import BPR
 from sureness.models.catalogue import model_names, model_type
 from sureness.models.tuning import tune
 from tests.models.worlds import grouped, simulated
+from tests.searches import assert_same_search, tried
 
 FIXED = {"n_factors": 4, "epochs": 4, "validate_every": 2, "metric": "ndcg@10"}
 SPACE = {"learning_rate": (0.001, 0.01, 0.05), "l2": (0.0, 0.01), "negatives": (1, 2)}
@@ -35,14 +36,9 @@ def search(trials=4, **changes):
     return tune("bpr", simulated(), trials, **({"space": SPACE} | FIXED | changes))
 
 
-def tried(found):
-    return [json.loads(settings) for settings in found.trials.sort("trial")["settings"]]
-
-
 def test_a_seed_tries_the_same_settings_and_another_others():
     first, again, other = search(seed=1), search(seed=1), search(seed=2)
-    assert tried(first) == tried(again)
-    assert first.trials.drop("seconds").equals(again.trials.drop("seconds"))
+    assert_same_search(first, again)
     assert first.best == again.best
     drawn = [[settings | {"seed": None} for settings in tried(found)[1:]] for found in (first, other)]
     assert drawn[0] != drawn[1]

@@ -1,7 +1,5 @@
 """Figures of distillation: what is counted, and that every edge can be drawn."""
 
-import xml.etree.ElementTree as ElementTree
-
 import numpy as np
 import polars as pl
 import pytest
@@ -19,11 +17,11 @@ from sureness.plots import (
     draw_rank_scatter,
     draw_side_by_side,
     draw_training_curves,
-    figure_svg,
     prepare_model_comparison,
     prepare_rank_differences,
     prepare_training_curves,
 )
+from tests.plots.svg import svg_of
 
 
 def compared(teacher, student, n_items=100):
@@ -129,8 +127,7 @@ AXES = {
 
 @pytest.mark.parametrize("kind", AXES)
 def test_every_edge_is_drawn_as_valid_svg(kind):
-    root = ElementTree.fromstring(figure_svg(AXES[kind]().figure).replace("xlink:href", "href"))
-    assert root.tag == "svg"
+    svg_of(AXES[kind]())
 
 
 def test_given_axes_are_used():

@@ -26,7 +26,7 @@ from sureness.report import (
 from sureness.report.distillation_headline import distillation_headline, distillation_tiles
 from sureness.report.formatting import spoken_percent
 from sureness.sources.base import FactorSource, MatrixSource
-from tests.report.test_page import Structure
+from tests.report.test_page import Structure, checked_page
 
 TEXT = PageText(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
 SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]
@@ -259,12 +259,7 @@ def test_a_page_about_distillation_alone(found, tmp_path):
     summary = write_distillation_report(
         tmp_path / "page.html", found, TEXT, figures_dir=tmp_path / "figures", progress=lambda *step: told.append(step),
     )  # fmt: skip
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    structure = Structure(page)
-    assert structure.open == []
-    assert structure.sections == [*SECTIONS, "table-1", "notes"]
-    assert structure.tags.count("figure") == structure.tags.count("svg") == 4
-    assert len(structure.ids) == len(set(structure.ids))
+    page = checked_page(tmp_path / "page.html", [*SECTIONS, "table-1", "notes"], 4)
     assert sorted(summary.figures) == sorted((tmp_path / "figures").iterdir())
     assert told[-1] == ("figures", 4, 4)
     assert summary.headline == distillation_headline(found).sentence

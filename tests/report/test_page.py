@@ -51,6 +51,17 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
 
+def checked_page(path, sections, n_figures):
+    """A page that is whole: every tag is closed, every id is unique, all sections and figures are there."""
+    page = path.read_text(encoding="utf-8")
+    structure = Structure(page)
+    assert structure.open == []
+    assert structure.sections == sections
+    assert structure.tags.count("figure") == structure.tags.count("svg") == n_figures
+    assert len(structure.ids) == len(set(structure.ids))
+    return page
+
+
 CHOICE = ("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))
 
 

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from sureness.errors import DivergedError, SettingError
 from sureness.truncation.mt_cut import MtCut
 from sureness.truncation.tuning import GRID, cut_type, tune_cut
+from tests.searches import assert_same_search, tried
 from tests.truncation.worlds import made_up
 
 FIXED = {"n_factors": 4, "epochs": 1}
@@ -20,14 +21,9 @@ def search(trials=4, lists=None, **changes):
     return tune_cut("attn-cut", made_up(40) if lists is None else lists, "f1", trials, **(FIXED | changes))
 
 
-def tried(found):
-    return [json.loads(settings) for settings in found.trials.sort("trial")["settings"]]
-
-
 def test_a_seed_tries_the_same_settings_and_another_others():
     first, again, other = search(seed=1), search(seed=1), search(seed=2)
-    assert tried(first) == tried(again)
-    assert first.trials.drop("seconds").equals(again.trials.drop("seconds"))
+    assert_same_search(first, again)
     assert tried(first)[1:] != tried(other)[1:]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from sureness.workflows import warming
 
 
@@ -19,3 +22,24 @@ def test_kernels_are_compiled_or_loaded(monkeypatch):
     assert result.n_compiled + result.n_loaded > 10
     assert [done for _, done, _ in steps] == list(range(1, 10))
     assert steps[-1][2] == 9
+
+
+COLD = """
+from sureness.workflows import warming
+
+warming._train = warming._distill = lambda *_: None  # these train every model by every method that is registered
+warming.warm()
+kernels = list(warming.kernels())
+inner = {name for kernel in kernels for name in kernel.py_func.__code__.co_names}  # compiled with those that call them
+for kernel in kernels:
+    used = sum(kernel.stats.cache_hits.values()) + sum(kernel.stats.cache_misses.values())
+    if not used and kernel.py_func.__name__ not in inner:
+        print(kernel.py_func.__module__.removeprefix("sureness."), kernel.py_func.__name__)
+"""
+
+
+def test_no_kernel_is_left_out():
+    """In a process of its own: here other tests may have called what warming forgets."""
+    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
+    of_training = ("models.networks._kernels ", "numerics._rank_kernels ")
+    assert [line for line in done.stdout.splitlines() if not line.startswith(of_training)] == []

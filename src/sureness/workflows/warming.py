@@ -29,6 +29,7 @@ from sureness.list_size.allocation import allocate_budget, allocate_domains
 from sureness.list_size.pages import fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
+from sureness.numerics.ranking import draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
 from sureness.pipeline.runs import Run
 from sureness.sources.base import MatrixSource
@@ -151,6 +152,7 @@ def _numbers() -> None:
     scores = rng.normal(size=(30, 100))
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
     PerUserPlatt(top=None, n_bins=8).fit(MatrixSource(scores), taken)  # so few bins that there are any
+    draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)
 
 
 def _save_run(log: str, path: Path) -> None:
