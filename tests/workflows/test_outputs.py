@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sureness.errors import OutputError
+from sureness.workflows._checkpoints import Checkpoints
 from sureness.workflows.outputs import check_outputs
+from sureness.workflows.simulating import WorldOptions, write_world
 from tests.artefacts.test_files import as_nobody
 
 
@@ -140,3 +142,20 @@ def test_a_closed_folder_is_refused():
         Path(name).chmod(0o555)
         with as_nobody(), pytest.raises(OutputError):
             check_outputs([(Path(name) / "new" / "table.csv", "table")])
+
+
+def test_the_tables_of_a_world_do_not_lead_to_each_other(folder):
+    link("train.csv", "test.csv")
+    with pytest.raises(OutputError):
+        write_world(folder, WorldOptions(users=20, items=10, domains=2, factors=2, ending="csv"))
+    assert not (folder / "test.csv").exists()
+
+
+def test_checkpoints_of_the_longest_name_have_a_folder_of_their_own(folder):
+    outputs = [folder / f"{letter * 246}.sureness" for letter in "ab"]
+    places = {Checkpoints(output, ("model",)).folder for output in outputs}
+    assert len(places) == 2
+    for place in places:
+        place.mkdir()
+        assert place.name.endswith(".sureness.checkpoints")
+    assert Checkpoints(folder / "run.v1.sureness", ()).folder.name == "run.v1.sureness.checkpoints"

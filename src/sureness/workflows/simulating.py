@@ -16,6 +16,8 @@ from sureness.sources.tables import candidate_table, score_pairs
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
 
+_TABLES = ("train", "held_out", "test", "items", "candidates")
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorldOptions:
@@ -55,7 +57,8 @@ def write_world(
     ['candidates.parquet', 'held_out.parquet', 'items.parquet', 'test.parquet', 'train.parquet']
     """
     options = options or WorldOptions()
-    check_outputs([(folder, "folder")])
+    places = {name: Path(folder) / f"{name}.{options.ending}" for name in _TABLES}
+    check_outputs([(folder, "folder"), *((place, "table") for place in places.values())])
     world = simulate(
         SimulatorSettings(
             n_users=options.users, n_items=options.items, n_domains=options.domains, seed=options.seed
@@ -68,7 +71,6 @@ def write_world(
     test = tables["test"].join(tables["items"].select("item_id", "domain"), on="item_id", maintain_order="left")
     tables["test"] = score_pairs(source, test).filter(~world.in_training)
     progress("simulating", 2, 3)
-    places = {name: Path(folder) / f"{name}.{options.ending}" for name in tables}
     write_tables({places[name]: table for name, table in tables.items()})
     progress("simulating", 3, 3)
     rows = {places[name]: table.height for name, table in tables.items()}
