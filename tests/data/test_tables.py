@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import time
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 from sureness.data import tables
@@ -417,3 +419,20 @@ def test_categories_are_ids_like_any_other(table):
 def test_text_is_no_score():
     with pytest.raises(DataError, match="scores"):
         pairs_of_table(pl.DataFrame({"score": ["1", "2"], "label": [0, 1]}))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+@pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt])
+def test_a_table_that_fails_midway_leaves_nothing_even_later(tmp_path, ending, problem):
+    """Threads of polars outlive the error; they must not make the temporary file again after it was removed."""
+    part = pl.DataFrame({"score": np.linspace(0, 1, 1_000)})
+
+    def rows(*_):
+        yield from [part] * 3
+        raise problem
+
+    for number in range(20):
+        with pytest.raises(problem):
+            write_table(register_io_source(rows, schema=part.schema), tmp_path / f"{number}.{ending}")
+    time.sleep(0.05)
+    assert os.listdir(tmp_path) == []

@@ -162,10 +162,11 @@ def _named_table(place: Path) -> Path:
 
 
 def _sink(frame: pl.LazyFrame, place: Path, ending: str) -> None:
-    if ending == ".parquet":
-        frame.sink_parquet(_polars_name(place), compression="snappy")  # fast, and read everywhere
-    else:
-        frame.sink_csv(_polars_name(place), separator=_SEPARATORS[ending])
+    with place.open("wb") as opened:  # a name would be made again by threads of polars that outlive an error
+        if ending == ".parquet":
+            frame.sink_parquet(opened, compression="snappy")  # fast, and read everywhere
+        else:
+            frame.sink_csv(opened, separator=_SEPARATORS[ending])
 
 
 def add_column(
@@ -209,19 +210,12 @@ def readable(path: str | PathLike[str], doing: str = "read") -> Iterator[None]:
         raise FileError(f"cannot {doing} {path}: {error.strerror or error}") from error
 
 
-def is_utf8(place: Path) -> bool:
-    """Whether the name of a file is UTF-8, as polars needs it."""
-    try:
-        return bool(os.fsencode(place).decode("utf-8"))
-    except UnicodeDecodeError:
-        return False
-
-
 def _polars_name(place: Path) -> str:
     """A path as polars takes it: UTF-8, whatever Python takes the names of files for."""
-    if not is_utf8(place):
-        raise FileError(f"cannot use {place}: its name is not UTF-8; rename the file, or its folder")
-    return os.fsencode(place).decode("utf-8")
+    try:
+        return os.fsencode(place).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError(f"cannot read {place}: its name is not UTF-8; rename the file, or its folder") from error
 
 
 def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFrame:

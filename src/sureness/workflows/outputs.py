@@ -11,7 +11,6 @@ from typing import Literal
 
 from sureness.artefacts.files import why_unnameable, writable_file
 from sureness.artefacts.saving import ENDINGS, split_path
-from sureness.data.tables import is_utf8
 from sureness.errors import OutputError
 
 AnyPath = str | PathLike[str]
@@ -69,9 +68,7 @@ def _check_name(path: Path, kind: Kind) -> None:
     endings = _ENDINGS.get(kind)
     if endings is None:
         return
-    place = writable_file(path)
-    if kind == "table" and not is_utf8(place):
-        raise OutputError(f"cannot write {path}: the name of a table must be UTF-8; give another name")
+    writable_file(path)
     if path.suffix.lower() not in endings:
         raise OutputError(
             f"cannot write {path}: the name must end in {' or '.join(endings)}, such as {path.stem}{endings[0]}"
