@@ -72,10 +72,14 @@ def told(*words, cwd) -> dict[str, Any]:
 
 
 def refused(done: Done, error: type[SurenessError], word: str = "") -> None:
-    """One sentence, of an error of this class, that names what it is about; no traceback."""
+    """One sentence, of an error of this class, that names what it is about; no traceback.
+
+    A setting such as max_size may be named as it is typed, --max-size.
+    """
     assert done.returncode == 1, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     raised = next((kind for kind in vars(errors).values() if getattr(kind, "code", None) == done.error), None)
     assert raised is not None, done.error
     assert issubclass(raised, error), (raised, done.stderr)
-    assert word in " ".join(done.stderr.split())
+    said = " ".join(done.stderr.split())
+    assert word in said or word.replace("_", "-") in said

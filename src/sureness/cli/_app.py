@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from sureness.errors import FileError, SurenessError, SurenessWarning, missing_extra
+from sureness.errors import FileError, SettingError, SurenessError, SurenessWarning, missing_extra
 
 _HELP = "How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists."
 _DATA_HELP = "Data sets and the simulator."
@@ -172,7 +172,8 @@ def main() -> None:
 
 def fail(error: SurenessError) -> None:
     """Say what went wrong in one sentence, and leave."""
-    _say("[bold red]error:[/] ", str(error))
+    of_setting = error.code == SettingError.code  # in other sentences such a name may be that of a column
+    _say("[bold red]error:[/] ", as_typed(str(error), _typed) if of_setting else str(error))
     sys.exit(1)
 
 
@@ -200,7 +201,7 @@ def _say(prefix: str, sentence: str) -> None:
     from sureness.cli._console import err
 
     err.print(prefix, end="")
-    err.print(as_typed(sentence, _typed), markup=False, soft_wrap=True)
+    err.print(sentence, markup=False, soft_wrap=True)
 
 
 def as_typed(sentence: str, typed: Mapping[str, str]) -> str:
