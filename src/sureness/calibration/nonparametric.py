@@ -30,6 +30,9 @@ class _StepCalibrator(Calibrator):
         self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
 
 
+_MOST_BINS = 1_000_000
+
+
 class HistogramCalibrator(_StepCalibrator):
     """The share of positives in equally wide bins of the scores; may decrease.
 
@@ -61,6 +64,8 @@ class HistogramCalibrator(_StepCalibrator):
     def _fit_points(self, points: WeightedScores) -> None:
         if not isinstance(self.n_bins, int | np.integer) or self.n_bins < 1:
             raise SettingError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
+        if self.n_bins > _MOST_BINS:
+            raise SettingError(f"n_bins must be at most {_MOST_BINS:,}, got {self.n_bins:,}")
         self.edges_ = np.linspace(points.minimum, points.maximum, self.n_bins + 1)
         place = _bin_of(points.scores, self.edges_)
         weight = np.bincount(place, points.weight, self.n_bins)

@@ -160,6 +160,10 @@ def main() -> None:
             if error.name != "torch":
                 raise
             fail(missing_extra("this", "torch", "models"))
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "not enough memory" not in str(error):  # as torch says it
+                raise
+            fail(SettingError("this needs more memory than there is; choose smaller sizes or fewer threads"))
         except OSError as error:  # such as a full disk while compiled code is cached
             fail(FileError(f"{error.strerror or error}: {error.filename or 'some file'}"))
         except (KeyboardInterrupt, SystemExit) as end:

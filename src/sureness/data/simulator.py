@@ -15,6 +15,7 @@ from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_rows, same_length
 from sureness.numerics.logistic import sigmoid
+from sureness.numerics.memory import check_memory
 
 DOMAINS = ("books", "films", "games", "music", "podcasts")
 
@@ -175,12 +176,20 @@ def simulate(settings: SimulatorSettings | None = None) -> World:
     True
     """
     settings = settings or SimulatorSettings()
+    _check_size(settings)
     rng = np.random.default_rng(settings.seed)
     some_of_each = np.arange(2 * settings.n_domains) % settings.n_domains
     others = rng.integers(0, settings.n_domains, settings.n_items - len(some_of_each))
     item_domain = np.sort(np.r_[some_of_each, others])
     world = _with_levels(settings, rng, item_domain)
     return _live(world, rng)
+
+
+def _check_size(s: SimulatorSettings) -> None:
+    """Tastes and titles, and the pairs that are seen, are held in memory."""
+    n_pairs = int(s.n_users * s.n_items * s.exposure_rate)
+    n_bytes = 8 * s.n_tastes * (s.n_users + s.n_items) + 100 * s.n_items + 16 * n_pairs
+    check_memory(n_bytes, f"a world of {s.n_users:,} users and {s.n_items:,} items")
 
 
 def world_tables(world: World) -> dict[str, pl.DataFrame]:

@@ -15,6 +15,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
+from sureness.numerics.memory import check_memory
 from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial, named
 from sureness.sources.tables import scores_of
@@ -102,6 +103,7 @@ def evaluate_ranking(
         raise EmptyError(
             "no user has a test item, so there is nothing to judge; check that the ids are those of the source"
         )
+    check_memory(len(judged) * longest(metrics), f"lists of {longest(metrics):,} items for {len(judged):,} users")
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
     for block, tops, _ in top_blocks(source, judged, length, seen):

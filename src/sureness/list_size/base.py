@@ -12,7 +12,7 @@ from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.errors import DataError, SettingError
-from sureness.list_size.expectation import expected_utility
+from sureness.list_size.expectation import LONGEST, expected_utility
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_of
 
@@ -107,6 +107,8 @@ class ListSizePolicy(Configurable, Savable):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
                 raise SettingError(f"{name} must be a whole number, 0 or more, got {value!r}")
+        if self.max_size > LONGEST:
+            raise SettingError(f"max_size must be at most {LONGEST:,}, got {self.max_size:,}")
         if self.max_size < max(self.min_size, 1):
             raise SettingError(
                 f"max_size must be at least 1 and at least min_size, got min_size={self.min_size} and "

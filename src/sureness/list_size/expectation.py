@@ -17,7 +17,11 @@ from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import check_choice, check_probability_rows
 from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
+from sureness.numerics.memory import check_memory
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
+
+LONGEST = 1_000_000
+"""Most items of a list."""
 
 MOST_RELEVANT = 1e7
 """A larger number of relevant items of one user is taken for a mistake."""
@@ -109,6 +113,7 @@ def expected_utilities(
     rows, _ = check_probability_rows(probabilities, in_range=method == "approximate" or expected_relevant is not None)
     check_max_size(max_size)
     counts = _lengths(lengths, rows)
+    check_memory(8 * len(chosen) * len(rows) * max_size, f"{max_size:,} sizes of the lists of {len(rows):,} users")
     tails = _tails(rows, counts, expected_relevant, tail)
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
@@ -190,9 +195,11 @@ def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
 
 
 def check_max_size(max_size: int) -> None:
-    """Refuse anything but a whole number of at least 1."""
+    """Refuse anything but a whole number from 1 to `LONGEST`."""
     if not isinstance(max_size, int | np.integer) or isinstance(max_size, bool) or max_size < 1:
         raise SettingError(f"max_size must be a whole number of at least 1, got {max_size!r}")
+    if max_size > LONGEST:
+        raise SettingError(f"max_size must be at most {LONGEST:,}, got {max_size:,}")
 
 
 def _approximate(

@@ -22,6 +22,7 @@ from sureness.numerics.grouping import top_n
 WEIGHT, SQUARED_WEIGHT, PREDICTED, OBSERVED = range(4)
 """The columns of the sums of a cell."""
 
+_MOST_BINS = 1_000_000
 _SMALLEST = 1e-15  # probabilities of 0 and 1 are moved by this much, so that one wrong label does not cost infinity
 
 
@@ -117,6 +118,8 @@ def _one_cell(losses: FloatArray) -> Cells:
 def _check_bins(n_bins: int) -> None:
     if not isinstance(n_bins, int | np.integer) or n_bins < 1:
         raise SettingError(f"n_bins must be at least 1 and whole, got {n_bins}")
+    if n_bins > _MOST_BINS:
+        raise SettingError(f"n_bins must be at most {_MOST_BINS:,}, got {n_bins:,}")
 
 
 # --- from sums of cells to numbers ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from sureness.metrics.cells import Cells, Judged, Metric, cell_sums, chosen, jud
 from sureness.numerics.checks import check_ids, check_rate, check_scores, same_length
 from sureness.numerics.grouping import group_codes
 
+_MOST_RESAMPLES = 1_000_000
 _MAX_CLUSTERS = 2_000  # more users than this are merged at random, which does not change the spread of sums
 
 
@@ -130,6 +131,8 @@ def resampled_metric(
     """The value of a metric, and its values on resampled users; the same seed draws the same users."""
     if n_resamples < 2:
         raise SettingError(f"n_resamples must be at least 2, got {n_resamples}")
+    if n_resamples > _MOST_RESAMPLES:
+        raise SettingError(f"n_resamples must be at most {_MOST_RESAMPLES:,}, got {n_resamples:,}")
     rng = np.random.default_rng(seed)
     cells = metric.cells(judged, n_bins)
     clusters, n_clusters = clusters_of(users, len(judged.labels), rng)

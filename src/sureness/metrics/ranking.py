@@ -40,15 +40,19 @@ def precision(hits: BoolArray, n_relevant: IntArray) -> FloatArray:
     return np.asarray(hits.mean(axis=1))
 
 
+_LONGEST = 1_000_000  # items of a list
+
 MEASURES: dict[str, Measure] = {"hit": hit_ratio, "ndcg": ndcg, "recall": recall, "precision": precision}
 
 
 def parse_measure(name: str) -> tuple[Measure, int]:
     """The function and the list length behind a name such as "ndcg@50"."""
     word, _, length = name.lower().partition("@")
-    if word not in MEASURES or not length.isdecimal() or int(length) < 1:
+    if word not in MEASURES or not length.isdecimal() or not length.strip("0"):
         known = ", ".join(f"{measure}@50" for measure in MEASURES)
         raise SettingError(f"a ranking metric is a name and a length such as {known}, got {name!r}")
+    if len(length) > 9 or int(length) > _LONGEST:
+        raise SettingError(f"a ranking metric looks at {_LONGEST:,} items at most, got {name!r:.60}")
     return MEASURES[word], int(length)
 
 

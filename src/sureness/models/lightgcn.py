@@ -28,7 +28,7 @@ class LightGCNSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_whole(1, "layers")
+        self.require_whole(1, "layers", most=1_000)
 
 
 def smoothed_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:

@@ -17,6 +17,10 @@ Setting = bool | int | float | str | Sequence[int]
 Space = Mapping[str, tuple[Setting, ...]]
 """What a search chooses from: the values of each setting."""
 
+_LARGEST = 2**31 - 1
+_LONGEST = 100_000  # numbers of an embedding, and items drawn against one
+_MOST_THREADS = 1_024
+
 RATES = (0.0005, 0.001, 0.002, 0.005, 0.01)
 PULLS = (0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
 POPULARITY = (0.0, 0.5, 0.75)
@@ -45,18 +49,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         parse_measure(self.metric)
-        self.require_whole(1, "n_factors", "batch_size", "negatives", "epochs", "patience")
-        self.require_whole(1, "validate_every", "validation_users", "threads")
+        self.require_whole(1, "batch_size", "epochs", "patience", "validate_every", "validation_users")
+        self.require_whole(1, "n_factors", "negatives", most=_LONGEST)
+        self.require_whole(1, "threads", most=_MOST_THREADS)
         self.require_whole(0, "seed")
         self.require_number("above 0", "learning_rate", "start_scale")
         self.require_number("0 or more", "l2", "popularity")
 
-    def require_whole(self, least: int, *names: str) -> None:
-        """Refuse settings that are not whole numbers of at least `least`; numpy numbers become Python numbers."""
+    def require_whole(self, least: int, *names: str, most: int = _LARGEST) -> None:
+        """Refuse settings that are not whole numbers from `least` to `most`; numpy numbers become Python numbers."""
         for name in names:
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
                 raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            if int(value) > most:
+                raise SettingError(f"{name} must be at most {most:,}, got {value:,}")
             object.__setattr__(self, name, int(value))
 
     def require_number(self, how: Literal["above 0", "0 or more"], *names: str) -> None:

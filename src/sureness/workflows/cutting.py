@@ -117,6 +117,8 @@ def cut_table(
     found, tally = survey(frame, path), Tally()
     if total is None and looks_cut(frame, found, path):
         _warn_cut(path, policy, frame, found.longest)
+    policy.check()
+    policy.set_params(max_size=max(1, policy.min_size, min(policy.max_size, found.longest)))  # no list is longer
     count = counter(progress, "cutting lists", found.n_rows)
 
     def blocks() -> Iterator[pl.DataFrame]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -53,6 +54,13 @@ class LightGCNNetwork(Network):
         self.register_buffer("graph", normalised_graph(train), persistent=False)
         self.graph: Tensor
         self.smooth: Tensor
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copies share the graph: it never changes, and torch cannot copy its format."""
+        copied = type(self).__new__(type(self))
+        memo |= {id(self): copied, id(self.graph): self.graph}
+        copied.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return copied
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         """While training from the current embeddings, afterwards from what `settle` kept: no graph is saved."""

@@ -19,6 +19,7 @@ from sureness.models.factors import product_source
 from sureness.models.networks.batches import Batch, Batches, PairBatches, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
+from sureness.numerics.memory import check_memory
 from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.torch_model import TorchSource
 
@@ -121,7 +122,8 @@ class FactorNetwork(Network):
 
 
 def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:
-    """A table of embeddings, normally distributed."""
+    """A table of embeddings, normally distributed; training needs as much again for gradients and for Adam."""
+    check_memory(4 * 4 * n_rows * n_columns, f"embeddings of {n_rows:,} users or items with {n_columns:,} factors")
     return nn.Parameter(torch.randn(n_rows, n_columns) * scale)
 
 
