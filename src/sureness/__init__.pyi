@@ -21,6 +21,7 @@ from sureness.calibration.parametric import GaussianCalibrator as GaussianCalibr
 from sureness.calibration.parametric import PlattCalibrator as PlattCalibrator
 from sureness.calibration.parametric import TemperatureCalibrator as TemperatureCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibrator
+from sureness.calibration.per_user import PerUserCalibrator as PerUserCalibrator
 from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
@@ -129,6 +130,7 @@ __all__ = [
     "MissingExtraError",
     "NeuMF",
     "NotFittedError",
+    "PerUserCalibrator",
     "PerUserGamma",
     "PerUserGaussian",
     "PerUserPlatt",

@@ -17,10 +17,16 @@ import sureness as sn
 from sureness._settings import clone
 from sureness.calibration import candidates
 from sureness.calibration.maps import Who
+from sureness.errors import SettingError
 from sureness.evaluation import ranking
 from sureness.numerics.shrinkage import shrunk_counts
 
-PER_USER = {"platt": sn.PerUserPlatt, "gaussian": sn.PerUserGaussian, "gamma": sn.PerUserGamma}
+PER_USER = {
+    "learned": sn.PerUserCalibrator,
+    "platt": sn.PerUserPlatt,
+    "gaussian": sn.PerUserGaussian,
+    "gamma": sn.PerUserGamma,
+}
 KINDS = pytest.mark.parametrize("kind", PER_USER.values(), ids=PER_USER)
 FORMS = pytest.mark.parametrize("unlabelled", [False, True], ids=["plain", "unlabelled"])
 WITHIN = {False: 5e-6, True: 2e-5}  # of another solver, in probabilities; the unlabelled form ends in smaller steps
@@ -116,7 +122,8 @@ class TestAgainstOtherSolvers:
             )
             assert_allclose(found[user], expit(features[user] @ theta), atol=WITHIN[unlabelled])
 
-    def test_an_infinite_width_leaves_every_user_to_its_own_logistic_regression(self):
+    def test_an_infinite_width_leaves_every_user_to_its_own_logistic_regression(self, monkeypatch):
+        monkeypatch.setattr(candidates, "_UNGROUPED", 300)
         scores, held_out, _ = draw(15, 300, level=-1.5)
         fitted = fit(sn.PerUserPlatt(top=300, unlabelled_positives=False, prior_width=np.inf), scores, held_out)
         found = probabilities(fitted, scores)
@@ -187,7 +194,9 @@ class TestShrinking:
     def test_the_width_of_the_prior_is_found_where_it_is_known(self, unlabelled):
         scores, held_out, _ = draw(700, 150, spread=(0.8, 0.35), unlabelled=unlabelled, seed=3)
         fitted = fit(sn.PerUserPlatt(top=150, unlabelled_positives=unlabelled), scores, held_out)
-        level, slope = np.sqrt(np.diag(fitted.prior_.covariance))
+        known = np.log(shrunk_counts(held_out.sum(axis=1)))
+        explained = fitted.prior_.trend[0] ** 2 * known.var()  # by how many held-out items a user has
+        level, slope = np.sqrt(np.diag(fitted.prior_.covariance) + explained)
         assert level == pytest.approx(0.8, rel=0.2)
         assert slope == pytest.approx(0.35, rel=0.3)
 
@@ -222,6 +231,66 @@ def remaining(split):
         fitted = fit(sn.PerUserPlatt(top=120, unlabelled_positives=unlabelled), scores, held_out)
         found[unlabelled] = probabilities(fitted, scores)[~held_out]
     return found, later[~held_out]
+
+
+def bent(scores):
+    """Log-odds that are flat at first and steep at the top."""
+    return np.logaddexp(0.0, 3.0 * (scores - 1.0))
+
+
+class TestShapes:
+    def test_a_bent_shape_is_learned_and_beats_the_line(self):
+        rng = np.random.default_rng(0)
+        scores, levels = rng.normal(size=(600, 150)), rng.normal(-3.0, 0.5, size=(600, 1))
+        chance = expit(levels + bent(scores))
+        held_out = rng.random(scores.shape) < chance
+        error = {}
+        for shape in ("learned", "line"):
+            fitted = fit(
+                sn.PerUserCalibrator(shape=shape, top=150, unlabelled_positives=False, prior_width=0.5),
+                scores,
+                held_out,
+            )
+            error[shape] = np.abs(probabilities(fitted, scores) - chance).mean()
+        assert error["learned"] < 0.6 * error["line"]
+
+    @pytest.mark.parametrize("name", ["line", "gaussian", "gamma"])
+    def test_the_named_calibrators_are_shapes(self, small, name):
+        named = {"line": sn.PerUserPlatt, "gaussian": sn.PerUserGaussian, "gamma": sn.PerUserGamma}[name]
+        found, expected = fit(sn.PerUserCalibrator(shape=name, top=25), *small), fit(named(top=25), *small)
+        assert_array_equal(found.coef_, expected.coef_)
+
+    def test_a_learned_shape_with_few_positives_is_the_line(self, small):
+        scores, held_out = small[0][:3], small[1][:3]
+        learned, line = (
+            fit(sn.PerUserCalibrator(shape=s, prior_width=0.5), scores, held_out) for s in ("learned", "line")
+        )
+        assert_allclose(probabilities(learned, scores), probabilities(line, scores), atol=1e-6)
+
+    def test_one_user_is_enough(self, small):
+        fitted = fit(sn.PerUserCalibrator(), small[0][:1], small[1][:1])
+        assert np.all(np.diff(probabilities(fitted, small[0][:1])[0]) <= 0)
+
+    def test_all_scores_equal_are_refused(self, small):
+        with pytest.raises(sn.DataError):
+            fit(sn.PerUserCalibrator(), np.ones_like(small[0]), small[1])
+
+    def test_an_unknown_shape_is_refused(self, small):
+        with pytest.raises(SettingError):
+            fit(sn.PerUserCalibrator(shape="cubic"), *small)
+
+    def test_users_with_more_to_expect_are_shrunk_to_a_higher_level(self):
+        """Half of the users have three times as many relevant items; their levels follow the number, not the mean."""
+        rng = np.random.default_rng(1)
+        scores = rng.normal(size=(800, 150))
+        many = np.arange(800) % 2 == 1
+        chance = expit(np.where(many, -2.5, -4.0)[:, None] + scores)
+        relevant = rng.random(scores.shape) < 2 * chance / (1 + chance)
+        held_out = relevant & (rng.random(scores.shape) < 0.5)
+        p = probabilities(fit(sn.PerUserCalibrator(top=150), scores, held_out), scores)
+        for group in (many, ~many):
+            left = ~held_out[group]
+            assert (relevant & ~held_out)[group].sum() == pytest.approx(p[group][left].sum(), rel=0.08)
 
 
 class TestHiddenItems:
@@ -277,8 +346,8 @@ class TestRangeOfTheFit:
         best = np.argsort(-scores, axis=1, kind="stable")[:, :30]
         top_scores, top_labels = (np.take_along_axis(values, best, 1) for values in (scores, held_out))
         assert np.all(top_labels.any(axis=1)), "the same users teach the global map"
-        whole = fit(kind(top=30, unlabelled_positives=unlabelled), scores, held_out)
-        cut = fit(kind(top=30, unlabelled_positives=unlabelled), top_scores, top_labels)
+        whole = fit(kind(top=30, unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
+        cut = fit(kind(top=30, unlabelled_positives=unlabelled, prior_width=0.7), top_scores, top_labels)
         for name in ("location_", "scale_", "intercept_", "coef_", "n_positive_"):
             assert_allclose(getattr(whole, name), getattr(cut, name), rtol=1e-9)
         assert_array_equal(whole.n_positive_, top_labels.sum(axis=1))
@@ -286,7 +355,8 @@ class TestRangeOfTheFit:
 
     @KINDS
     @FORMS
-    def test_bins_are_nearly_as_good_as_every_candidate(self, kind, unlabelled):
+    def test_bins_are_nearly_as_good_as_every_candidate(self, kind, unlabelled, monkeypatch):
+        monkeypatch.setattr(candidates, "_UNGROUPED", 2_100)
         scores, held_out, _ = draw(20, 2_100, level=-4.0, seed=7, decimals=6)
         every = fit(kind(top=2_100, unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
         binned = fit(kind(top=None, unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
@@ -294,6 +364,17 @@ class TestRangeOfTheFit:
         coarse = fit(kind(top=None, unlabelled_positives=unlabelled, prior_width=0.7, n_bins=8), scores, held_out)
         assert np.abs(probabilities(coarse, scores) - probabilities(every, scores)).max() > 1e-3
         assert np.all(binned.location_ != every.location_)
+
+    @KINDS
+    @FORMS
+    def test_groups_of_later_ranks_are_as_good_as_every_candidate(self, kind, unlabelled, monkeypatch):
+        scores, held_out, _ = draw(60, 500, level=-3.0, seed=7, decimals=6)
+        grouped = fit(kind(unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
+        monkeypatch.setattr(candidates, "_UNGROUPED", 200)
+        every = fit(kind(unlabelled_positives=unlabelled, prior_width=0.7), scores, held_out)
+        best = -np.sort(-scores, axis=1)[:, :200]
+        assert np.abs(probabilities(grouped, best) - probabilities(every, best)).mean() < 0.01
+        assert np.any(grouped.coef_ != every.coef_)
 
     def test_few_items_need_no_bins(self, small):
         every, n_bins = fit(sn.PerUserPlatt(top=60), *small), bins_of(60)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 import polars as pl
@@ -12,30 +12,26 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
-from sureness.calibration.candidates import CandidateBlock, Candidates, joined
-from sureness.calibration.families import NUMPY, ScoreRange
+from sureness.calibration.base import Calibrator
+from sureness.calibration.candidates import Candidates, joined
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
-from sureness.calibration.parametric import (
-    GammaCalibrator,
-    GaussianCalibrator,
-    ParametricCalibrator,
-    PlattCalibrator,
-)
+from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError
 from sureness.evaluation.ranking import fitted_to
+from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.row_logistic import Prior, Rows, estimate_prior, fit_rows
+from sureness.numerics.row_logistic import Prior, fit_rows
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
 
-_WEAK = 100.0  # width of a prior that only keeps maps finite
-_FIRST_WIDTH = 0.7  # where the search for the prior's width starts
-
 
 class PerUserCalibrator(ProbabilityMap):
-    """A map of one monotone family for each user; use `PerUserPlatt`, `PerUserGaussian` or `PerUserGamma`.
+    """A map for each user: a level and a slope on a shape that all users share, ``p = sigmoid(a_u + b_u g(z))``.
+
+    The shape g is learned from all users together. Levels and slopes are shrunk to what is usual: to the level of users
+    with as many held-out items, as far as the user's own labels leave open.
 
     A map fitted over all candidates is dominated by the thousands that are never shown. By default it is therefore
     fitted where lists are made, on each user's best candidates, and what lies behind them enters as a number: how many
@@ -45,6 +41,11 @@ class PerUserCalibrator(ProbabilityMap):
 
     Parameters
     ----------
+    shape : {"learned", "line", "gaussian", "gamma"}, optional
+        What the log-odds of all users are made of: a smooth rising curve, learned and pulled towards a straight line as
+        far as the labels of left-out users ask for it; a straight line; or the two rising functions of a family, each
+        with a coefficient for each user. By default "learned"; `PerUserPlatt`, `PerUserGaussian` and `PerUserGamma`
+        have their own.
     top : int or None
         Fit on this many of each user's best candidates; None: on all of them.
     unlabelled_positives : bool
@@ -64,7 +65,7 @@ class PerUserCalibrator(ProbabilityMap):
 
     Attributes
     ----------
-    global_ : ParametricCalibrator
+    global_ : Calibrator
         The global map, of standardised scores: for users without held-out items and for users never seen.
     location_, scale_ : arrays of shape (n_users,)
         What a user's scores are standardised with.
@@ -81,7 +82,8 @@ class PerUserCalibrator(ProbabilityMap):
 
     answers_for: ClassVar[Literal["all", "segment", "user"]] = "user"
 
-    base: ClassVar[type[ParametricCalibrator]]
+    usual_shape: ClassVar[Shape] = "learned"
+    """The shape of maps made without one."""
 
     LEARNED: ClassVar[dict[str, str]] = {
         "location_": "location", "scale_": "scale", "intercept_": "intercept", "coef_": "coef",
@@ -99,10 +101,15 @@ class PerUserCalibrator(ProbabilityMap):
     n_held_out_: IntArray
     expected_relevant_: FloatArray
     beyond_: FloatArray
+    overall_: FloatArray
+    basis_: Basis
+    prior_: Prior
+    global_: Calibrator
 
     def __init__(
         self,
         *,
+        shape: Shape | None = None,
         top: int | None = 200,
         unlabelled_positives: bool = True,
         prior_width: float | Literal["auto"] = "auto",
@@ -110,6 +117,7 @@ class PerUserCalibrator(ProbabilityMap):
         n_bins: int = 256,
         seed: int = 0,
     ) -> None:
+        self.shape = shape
         self.top = top
         self.unlabelled_positives = unlabelled_positives
         self.prior_width = prior_width
@@ -146,18 +154,19 @@ class PerUserCalibrator(ProbabilityMap):
         candidates = Candidates(source, known, before, self.top, self.n_bins)
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
         learner.users_, _ = id_maps(source)
-        learner.horizon_ = Horizon.of_split(known, before)
-        learner._learn_prior(candidates)
-        learner._learn_users(candidates, progress)
-        learner.estimand_ = "interaction"
+        learner.n_held_out_ = np.asarray(known.user_degree)
+        learner.expected_relevant_ = shrunk_counts(known.user_degree)
+        model = learner._learn_model(candidates)
+        learner._learn_users(candidates, model, progress)
+        learner._take_over(model, Horizon.of_split(known, before))
         vars(self).update(vars(learner))
         return self
 
     def _fit_observed(self, observed: Observed) -> Self:
         return self.fit(observed.source, observed.held_out, seen=observed.seen, progress=observed.progress)
 
-    def _learn_prior(self, candidates: Candidates) -> None:
-        """The global map, the units of the features and the prior, from a sample of the users."""
+    def _learn_model(self, candidates: Candidates) -> UserModel:
+        """What users have in common, from a sample of those with held-out items."""
         learners = np.flatnonzero(candidates.held_out.user_degree)
         if len(learners) > self.prior_users:
             drawn = np.random.default_rng(self.seed).choice(learners, self.prior_users, replace=False)
@@ -168,48 +177,29 @@ class PerUserCalibrator(ProbabilityMap):
                 f"no held-out item is among the top {self.top} candidates of any user, so there is nothing to fit; "
                 "raise top, or check that the scores are higher for better items"
             )
-        known = sample.standardised[sample.weight > 0]
-        if known.min() == known.max():
-            raise EmptyError("every user has the same score for all candidates; check the recommender")
-        self.range_ = self.base().range_of(float(known.min()), float(known.max()))
-        columns, total = self._basis(sample.standardised), sample.weight.sum()
-        self._centre = np.array([(sample.weight * column).sum() / total for column in columns])
-        spread = [(sample.weight * (c - m) ** 2).sum() / total for c, m in zip(columns, self._centre, strict=True)]
-        self._units = np.maximum(np.sqrt(spread), 1e-12)
-        rows = self._rows(sample)
-        d = 1 + len(columns)
-        weak = Prior(np.zeros(d), _WEAK**2 * np.eye(d))
-        self._overall = fit_rows(rows.pooled(), weak, self._bounded(d))[0][0]
-        width = _FIRST_WIDTH if self.prior_width == "auto" else min(float(self.prior_width), _WEAK)
-        self.prior_ = Prior(self._overall, max(width, 1e-9) ** 2 * np.eye(d))
-        if self.prior_width == "auto":
-            self.prior_ = estimate_prior(rows, self.prior_, self._bounded(d))
-        self.global_ = self._plain_calibrator(*self._natural(self._overall[None]), int(total))
+        known = _known(self.expected_relevant_)
+        shape = self.shape or self.usual_shape
+        return Learner(sample, known[learners], shape, self.prior_width, self.unlabelled_positives, self.seed).model()
 
-    def _learn_users(self, candidates: Candidates, progress: Progress) -> None:
-        """The map of every user, block by block, and how many relevant items there are."""
-        n_users, d = candidates.source.n_users, len(self._overall)
-        counts = candidates.held_out.user_degree
-        theta = np.repeat(self._overall[None], n_users, axis=0)
+    def _learn_users(self, candidates: Candidates, model: UserModel, progress: Progress) -> None:
+        """The map of every user, block by block, and how many relevant items there are behind the fitted ones."""
+        n_users, own = candidates.source.n_users, self.n_held_out_ > 0
+        theta = np.repeat(model.overall[None], n_users, axis=0)
         self.location_, self.scale_ = np.zeros(n_users), np.ones(n_users)
         self.n_positive_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users)
+        known = _known(self.expected_relevant_)
         done = 0
         for block in candidates.blocks(np.arange(n_users)):
-            rows = self._rows(block)
-            own = counts[block.users] > 0
-            if self.prior_width != 0 and own.any():
-                fitted, _ = fit_rows(rows, self.prior_, self._bounded(d))
-                theta[block.users[own]] = fitted[own]
-            self.location_[block.users], self.scale_[block.users] = block.location, block.scale
-            self.n_positive_[block.users] = np.diff(rows.starts)
-            chance = sigmoid(np.einsum("npd,nd->np", rows.features, theta[block.users]))
-            within[block.users] = (
-                rows.weight * (chance / (1.0 + chance) if self.unlabelled_positives else chance)
-            ).sum(axis=1)
-            done += len(block.users)
+            users, rows = block.users, model.rows(block)
+            if self.prior_width != 0 and own[users].any():
+                fitted, _ = fit_rows(rows, model.prior, model.bounded, known[users])
+                theta[users[own[users]]] = fitted[own[users]]
+            self.location_[users], self.scale_[users] = block.location, block.scale
+            self.n_positive_[users] = np.diff(rows.starts)
+            within[users] = model.within(rows, theta[users])
+            done += len(users)
             progress("fitting a map for each user", done, n_users)
-        self.intercept_, self.coef_ = self._natural(theta)
-        self.n_held_out_, self.expected_relevant_ = np.asarray(counts), shrunk_counts(counts)
+        self.intercept_, self.coef_ = model.natural(theta)
         self.beyond_ = np.where(candidates.reach_beyond(), np.maximum(self.expected_relevant_ - within, 0.0), 0.0)
 
     # --- using ------------------------------------------------------------------------------------------------------
@@ -234,11 +224,9 @@ class PerUserCalibrator(ProbabilityMap):
         scale = np.where(unknown, self.scale_.mean(), self.scale_[rows])[:, None]
         known = np.isfinite(block)
         standardised = (np.where(known, block, location) - location) / scale
-        result = np.repeat(
-            np.where(unknown, self.global_.intercept_, self.intercept_[rows])[:, None], block.shape[1], 1
-        )
-        for number, column in enumerate(self._basis(standardised)):
-            coef = np.where(unknown, self.global_.coef_[number], self.coef_[rows, number])
+        result = np.repeat(np.where(unknown, self.overall_[0], self.intercept_[rows])[:, None], block.shape[1], 1)
+        for number, column in enumerate(self.basis_.columns(standardised)):
+            coef = np.where(unknown, self.overall_[1 + number], self.coef_[rows, number])
             result += coef[:, None] * column
         return np.where(known, result, -np.inf).reshape(scores.shape)
 
@@ -279,7 +267,7 @@ class PerUserCalibrator(ProbabilityMap):
         return Packed(
             kind=kind,
             settings=settings,
-            state={"range": list(self.range_)},
+            state={"basis": self.basis_.plain(), "overall": self.overall_.tolist()},
             arrays={name: getattr(self, attribute) for attribute, name in self.LEARNED.items()},
             parts={"global": self.global_.pack(), "users": self.users_.pack()},
             about={**about, "users": len(self.users_), "pairs": self.global_.n_pairs_},
@@ -290,10 +278,11 @@ class PerUserCalibrator(ProbabilityMap):
         calibrator = cls(**packed.settings)
         if not packed.arrays:
             return calibrator
-        calibrator.range_ = ScoreRange(*packed.state["range"])
+        calibrator.basis_ = basis_of(cast(dict[str, JSON], packed.state["basis"]))
+        calibrator.overall_ = np.array(packed.state["overall"], dtype=np.float64)
         for attribute, name in cls.LEARNED.items():
             setattr(calibrator, attribute, packed.arrays[name])
-        calibrator.global_ = parts.opened("global", ParametricCalibrator)
+        calibrator.global_ = parts.opened("global", Calibrator)
         calibrator.users_ = parts.opened("users", IdMap)
         calibrator.estimand_ = calibrator.global_.estimand_
         calibrator.horizon_ = Horizon.of(packed.about["horizon"])
@@ -301,38 +290,14 @@ class PerUserCalibrator(ProbabilityMap):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _basis(self, scores: FloatArray) -> list[FloatArray]:
-        return self.base.family.basis(np.asarray(scores, dtype=np.float64), self.range_, NUMPY)
-
-    def _rows(self, block: CandidateBlock) -> Rows:
-        """Features of the points and of the positives of a block, in standard units."""
-        starts = np.searchsorted(block.positive_rows, np.arange(len(block.users) + 1))
-        positives = (block.positive_scores - block.location[block.positive_rows]) / block.scale[block.positive_rows]
-        return Rows(
-            self._features(block.standardised),
-            block.weight,
-            self._features(positives),
-            starts,
-            unlabelled_positives=self.unlabelled_positives,
-        )
-
-    def _features(self, standardised: FloatArray) -> FloatArray:
-        columns = self._basis(standardised)
-        units = [(c - m) / u for c, m, u in zip(columns, self._centre, self._units, strict=True)]
-        return np.stack([np.ones_like(units[0]), *units], axis=-1)
-
-    def _natural(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Intercept and coefficients on the basis of the family, out of those on the standardised one."""
-        coef = np.maximum(theta[:, 1:], 0.0) / self._units
-        return theta[:, 0] - coef @ self._centre, coef
-
-    def _plain_calibrator(self, intercept: FloatArray, coef: FloatArray, n_pairs: int) -> ParametricCalibrator:
-        calibrator = self.base.of_coefficients(float(intercept[0]), coef[0], self.range_)
-        return calibrator._learned("interaction", self.horizon_, n_pairs, (self.range_.low, self.range_.high))
-
-    @staticmethod
-    def _bounded(d: int) -> BoolArray:
-        return np.arange(d) > 0
+    def _take_over(self, model: UserModel, horizon: Horizon) -> None:
+        """Keep what serving needs of the model."""
+        self.basis_, self.prior_ = model.basis, model.prior
+        intercept, coef = model.natural(model.overall[None])
+        self.overall_ = np.array([intercept[0], *coef[0]])
+        self.estimand_, self.horizon_ = "interaction", horizon
+        self.global_ = model.basis.plain_map(float(intercept[0]), coef[0])
+        self.global_._learned("interaction", horizon, model.n_pairs, model.score_range)
 
     def _check_settings(self) -> None:
         for name, least in (("top", 2), ("prior_users", 1), ("n_bins", 2)):
@@ -341,9 +306,17 @@ class PerUserCalibrator(ProbabilityMap):
                 continue
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        if self.shape is not None:
+            check_choice(self.shape, "shape", SHAPES)
         width = self.prior_width
         if width != "auto" and (isinstance(width, str) or not width >= 0):
             raise SettingError(f"prior_width must be 0 or more, or 'auto', got {width!r}")
+
+
+def _known(expected: FloatArray) -> FloatArray:
+    """What is known of users beside their labels: how much is expected of them, on the scale of log-odds; (n, 1)."""
+    logarithm = np.log(np.maximum(expected, 1e-3))
+    return np.asarray(logarithm - logarithm.mean())[:, None]
 
 
 def _rows(who: Who) -> IntArray:
@@ -370,7 +343,7 @@ class PerUserPlatt(PerUserCalibrator):
     True
     """
 
-    base = PlattCalibrator
+    usual_shape = "line"
 
 
 class PerUserGaussian(PerUserCalibrator):
@@ -384,7 +357,7 @@ class PerUserGaussian(PerUserCalibrator):
     PerUserGaussian(top=100)
     """
 
-    base = GaussianCalibrator
+    usual_shape = "gaussian"
 
 
 class PerUserGamma(PerUserCalibrator):
@@ -398,4 +371,4 @@ class PerUserGamma(PerUserCalibrator):
     PerUserGamma(prior_width=0.5)
     """
 
-    base = GammaCalibrator
+    usual_shape = "gamma"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -74,12 +74,18 @@ class ShapeCalibrator(Calibrator):
             level.intercept + level.slope * curve.intercept, curve.knots, level.slope * curve.slopes, curve.strength
         )
 
+    @classmethod
+    def of_curve(cls, curve: RisingCurve) -> Self:
+        """A map with a known curve; its estimand is set by the caller."""
+        calibrator = cls()
+        calibrator.curve_ = curve
+        return calibrator
+
     def _state(self) -> dict[str, Any]:
-        return {**vars(self.curve_), "knots": self.curve_.knots.tolist(), "slopes": self.curve_.slopes.tolist()}
+        return self.curve_.plain()
 
     def _restore(self, state: dict[str, Any]) -> None:
-        knots, slopes = (np.array(state[name], dtype=np.float64) for name in ("knots", "slopes"))
-        self.curve_ = RisingCurve(float(state["intercept"]), knots, slopes, float(state["strength"]))
+        self.curve_ = RisingCurve.of(state)
 
 
 def _line(points: WeightedScores) -> tuple[float, float]:

@@ -191,10 +191,10 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
 def fit_rows(
     start, stop, features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature
 ):
-    """Fit every row: features (n, points, d), weight (n, points), positives of row i from starts[i] on."""
+    """Fit every row: features (n, points, d), weight (n, points), centre (n, d), positives of row i from starts[i]."""
     for row in range(start, stop):
         _fit_row(
-            features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre, precision,
+            features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre[row], precision,
             bounded, theta[row], curvature[row],
         )  # fmt: skip
 

@@ -7,8 +7,10 @@ likelihood of labels that were left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,8 @@ _APART = 0.01  # knots closer than this share of their range are joined
 _LEAST = 20.0  # positives without which there is only a line
 _FLATTEST = 0.02  # of the slope of the line: what keeps the order of all scores
 _CELLS = 400  # groups of neighbouring scores in which strengths are compared
-_STEPS, _DONE = 100, 1e-9
+_STEPS, _DONE = 100, 1e-12
+_WEAK = 1e-6  # precision of the prior that keeps slopes finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,16 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
+class Personal:
+    """How the log-odds of each point follow the curve: ``level + stretch * g``."""
+
+    level: FloatArray  # (n,)
+    stretch: FloatArray  # (n,)
+    positive_level: FloatArray  # (m,)
+    positive_stretch: FloatArray  # (m,)
+
+
+@dataclass(frozen=True, eq=False)
 class RisingCurve:
     """Log-odds ``intercept + g(score)``, where g is 0 at the first knot and its slope is straight between knots."""
 
@@ -57,6 +70,21 @@ class RisingCurve:
     knots: FloatArray  # (k,) ascending
     slopes: FloatArray  # (k,) of g at the knots; constant beyond the first and the last
     strength: float  # of the pull towards a straight line; infinite: it is one
+
+    @property
+    def rise(self) -> float:
+        """From the first knot to the last."""
+        return float(np.diff(self.knots) @ (self.slopes[1:] + self.slopes[:-1]) / 2.0)
+
+    def plain(self) -> dict[str, Any]:
+        """As numbers and lists."""
+        return {**vars(self), "knots": self.knots.tolist(), "slopes": self.slopes.tolist()}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> RisingCurve:
+        """Out of `plain`."""
+        knots, slopes = (np.array(plain[name], dtype=np.float64) for name in ("knots", "slopes"))
+        return cls(float(plain["intercept"]), knots, slopes, float(plain["strength"]))
 
 
 def knots_of(scores: FloatArray, mass: FloatArray) -> FloatArray:
@@ -98,7 +126,7 @@ def curve_basis(scores: FloatArray, knots: FloatArray) -> FloatArray:
 
 
 def learn_curve(data: Labelled, line: tuple[float, float]) -> RisingCurve:
-    """The curve under which left-out labels are most likely, among those of all strengths.
+    """The straightest curve under which left-out labels are as likely as under the best, among those of all strengths.
 
     Parameters
     ----------
@@ -113,21 +141,34 @@ def learn_curve(data: Labelled, line: tuple[float, float]) -> RisingCurve:
     if len(knots) < _FEWEST:
         return straight
     cells = _in_cells(data)
-    losses = np.zeros(len(STRENGTHS))
+    losses = []
     for fold in np.unique(cells.fold):
         inside, positives = cells.fold == fold, cells.positive_fold == fold
         kept, left_out = _Problem.of(cells.take(~inside, ~positives), knots), cells.take(inside, positives)
         judged = _Problem.of(left_out, knots)
-        theta = kept.straight(line)
-        for number, strength in enumerate(STRENGTHS):
-            theta = kept.solved(strength, theta)
-            losses[number] += judged.risk(theta)
-    best = float(STRENGTHS[int(np.argmin(losses))])
+        theta = None
+        losses.append([judged.risk(theta := kept.solved(strength, line, theta)) for strength in STRENGTHS])
+    best = _strongest(np.array(losses))
     if np.isinf(best):
         return straight
-    whole = _Problem.of(data, knots)
-    theta = whole.solved(best, whole.straight(line))
+    theta = _Problem.of(data, knots).solved(best, line)
     return RisingCurve(float(theta[0]), knots, theta[1:], best)
+
+
+def _strongest(losses: FloatArray) -> float:
+    """The strongest pull that is as good as the best one, as far as folds can tell: within one standard error."""
+    worse = losses - losses[:, [int(np.argmin(losses.sum(axis=0)))]]
+    margin = worse.std(axis=0, ddof=1) * np.sqrt(len(losses)) if len(losses) > 1 else np.zeros(len(STRENGTHS))
+    return float(STRENGTHS[int(np.argmax(worse.sum(axis=0) <= margin))])
+
+
+def refine_curve(data: Labelled, curve: RisingCurve, personal: Personal) -> RisingCurve:
+    """The curve again, with the same knots and pull, now that level and stretch of every point are known."""
+    slope = float(curve.rise / (curve.knots[-1] - curve.knots[0]))
+    line = (-slope * float(curve.knots[0]), slope)  # levels of points are known, so that it starts at 0
+    problem = _Problem.of(data, curve.knots, personal)
+    theta = problem.solved(curve.strength, line, np.asarray([0.0, *curve.slopes]))
+    return RisingCurve(float(theta[0]), curve.knots, theta[1:], curve.strength)
 
 
 def _straight(data: Labelled, line: tuple[float, float]) -> RisingCurve:
@@ -175,56 +216,61 @@ class _Problem:
     positives: FloatArray  # (m,)
     knots: FloatArray
     unlabelled: bool
+    level: FloatArray | float = 0.0  # (n,) added to the log-odds
+    positive_level: FloatArray | float = 0.0  # (m,)
 
     @classmethod
-    def of(cls, data: Labelled, knots: FloatArray) -> _Problem:
+    def of(cls, data: Labelled, knots: FloatArray, personal: Personal | None = None) -> _Problem:
         features, positive_features = (
             np.c_[np.ones(len(scores)), curve_basis(scores, knots)] for scores in (data.scores, data.positive_scores)
         )
-        return cls(features, data.weight, positive_features, data.positives, knots, data.unlabelled_positives)
+        problem = cls(features, data.weight, positive_features, data.positives, knots, data.unlabelled_positives)
+        if personal is None:
+            return problem
+        features[:, 1:] *= personal.stretch[:, None]
+        positive_features[:, 1:] *= personal.positive_stretch[:, None]
+        return replace(problem, level=personal.level, positive_level=personal.positive_level)
 
-    def straight(self, line: tuple[float, float]) -> FloatArray:
-        """A straight line as intercept and slopes."""
-        return np.asarray([line[0] + line[1] * self.knots[0], *np.full(len(self.knots), line[1])])
+    def _log_odds(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of the points and of the positives."""
+        return self.features @ theta + self.level, self.positive_features @ theta + self.positive_level
 
     def risk(self, theta: FloatArray) -> float:
         """Minus the log-likelihood; see `sureness.numerics.row_logistic.fit_rows`."""
-        z, own = self.features @ theta, self.positive_features @ theta
+        z, own = self._log_odds(theta)
         if self.unlabelled:
             return float(self.weight @ np.log1p(sigmoid(z)) + self.positives @ np.logaddexp(0.0, -own))
         return float(self.weight @ np.logaddexp(0.0, z) - self.positives @ own)
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Slope and (expected) curvature of the risk."""
-        p = sigmoid(self.features @ theta)
+        z, own = self._log_odds(theta)
+        p = sigmoid(z)
         first: FloatArray = self.weight * p
         second: FloatArray = first * (1.0 - p)
         share: FloatArray = np.ones(len(self.positives))
         if self.unlabelled:
             first, second = second / (1.0 + p), second * (1.0 - p) / (1.0 + p) ** 2
-            share = 1.0 - sigmoid(self.positive_features @ theta)
+            share = 1.0 - sigmoid(own)
         slope = first @ self.features - (share * self.positives) @ self.positive_features
         return slope, (self.features * second[:, None]).T @ self.features
 
-    def solved(self, strength: float, start: FloatArray) -> FloatArray:
-        """The parameters of smallest penalised risk; Newton's method inside the bounds."""
-        line = self._line(start)
-        if np.isinf(strength):
-            return line
-        penalty = strength * self._roughness() / line[1] ** 2
-        lowest = np.r_[-np.inf, np.full(len(self.knots), _FLATTEST * line[1])]
-        return self._newton(np.maximum(start, lowest), penalty, lowest)
+    def solved(self, strength: float, line: tuple[float, float], start: FloatArray | None = None) -> FloatArray:
+        """The parameters of smallest penalised risk; Newton's method inside the bounds.
 
-    def _line(self, start: FloatArray) -> FloatArray:
-        """The straight line of smallest risk, as intercept and slopes."""
-        together = np.zeros((len(start), 2))
+        A prior around the line, too weak to matter otherwise, keeps them finite where labels are separated.
+        """
+        k, slope = len(self.knots), max(line[1], 1e-12)
+        centre = np.asarray([line[0] + line[1] * self.knots[0], *np.full(k, line[1])])
+        lowest = np.asarray([-np.inf, *np.full(k, _FLATTEST * slope)])
+        weak = _WEAK * np.diag([1.0, *np.full(k, 1.0 / (k * slope**2))])
+        if np.isfinite(strength):
+            first = centre if start is None else start
+            return self._newton(first, centre, weak + strength / slope**2 * self._roughness(), lowest)
+        together = np.zeros((1 + k, 2))  # one slope at all knots
         together[0, 0], together[1:, 1] = 1.0, 1.0
-        folded = _Problem(
-            self.features @ together, self.weight, self.positive_features @ together, self.positives,
-            self.knots[:1], self.unlabelled,
-        )  # fmt: skip
-        lowest = np.array([-np.inf, 1e-9 * start[1:].mean()])
-        return together @ folded._newton(np.array([start[0], start[1:].mean()]), np.zeros((2, 2)), lowest)
+        folded = replace(self, features=self.features @ together, positive_features=self.positive_features @ together)
+        return together @ folded._newton(centre[:2], centre[:2], together.T @ weak @ together, lowest[:2])
 
     def _roughness(self) -> FloatArray:
         """The integral of the squared second derivative, for a range of knots of 1, as a matrix."""
@@ -233,22 +279,22 @@ class _Problem:
         whole[1:, 1:] = steps.T @ (steps / np.diff(self.knots)[:, None]) * (self.knots[-1] - self.knots[0])
         return whole
 
-    def _penalised(self, theta: FloatArray, penalty: FloatArray) -> float:
-        return self.risk(theta) + 0.5 * float(theta @ penalty @ theta)
+    def _newton(self, theta: FloatArray, centre: FloatArray, penalty: FloatArray, lowest: FloatArray) -> FloatArray:
+        def penalised(at: FloatArray) -> float:
+            return self.risk(at) + 0.5 * float((at - centre) @ penalty @ (at - centre))
 
-    def _newton(self, theta: FloatArray, penalty: FloatArray, lowest: FloatArray) -> FloatArray:
-        value = self._penalised(theta, penalty)
+        value = penalised(theta)
         for _ in range(_STEPS):
             slope, curvature = self.derivatives(theta)
-            slope, curvature = slope + penalty @ theta, curvature + penalty
+            slope, curvature = slope + penalty @ (theta - centre), curvature + penalty
             step = lowest_point(curvature, curvature @ theta - slope, lowest) - theta
             promised = -float(slope @ step)
-            if promised <= _DONE * max(1.0, abs(value)) * 1e-3:
+            if promised <= _DONE * max(1.0, abs(value)):
                 return np.asarray(theta + step)
             share = 1.0
             while share > 1e-10:
                 trial: FloatArray = theta + share * step
-                found = self._penalised(trial, penalty)
+                found = penalised(trial)
                 if found <= value - 1e-4 * share * promised:
                     break
                 share *= 0.5

@@ -11,7 +11,7 @@ import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
 
-_EM_STEPS = 25
+EM_STEPS = 25
 _EM_DONE = 1e-3  # relative change of the covariance
 
 
@@ -39,9 +39,17 @@ class Prior:
 
     mean: FloatArray  # (d,)
     covariance: FloatArray  # (d, d)
+    trend: FloatArray | None = None  # (m, d) how the mean changes with what else is known of a user
+
+    def centres(self, known: FloatArray | None, n: int) -> FloatArray:
+        """The mean of each user; shape (n, d)."""
+        centres = np.repeat(self.mean[None], n, axis=0)
+        return centres if known is None or self.trend is None else np.asarray(centres + known @ self.trend)
 
 
-def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, FloatArray]:
+def fit_rows(
+    rows: Rows, prior: Prior, bounded: BoolArray, known: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """The most likely parameters of each user under the prior, and the curvature there.
 
     A user's risk is ``sum_i weight_i softplus(x_i @ theta) - sum over positives of x @ theta``, a logistic regression
@@ -55,6 +63,8 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
     prior : Prior
     bounded : boolean array of shape (d,)
         Parameters that must not be negative.
+    known : array of shape (n, m), optional
+        What else is known of each user, for a prior with a trend.
 
     Returns
     -------
@@ -67,26 +77,32 @@ def fit_rows(rows: Rows, prior: Prior, bounded: BoolArray) -> tuple[FloatArray, 
     n, _, d = rows.features.shape
     theta, curvature = np.empty((n, d)), np.empty((n, d, d))
     _logistic_kernels.fit_rows(
-        rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, prior.mean,
+        rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, prior.centres(known, n),
         np.linalg.inv(prior.covariance), bounded, theta, curvature,
     )  # fmt: skip
     return theta, curvature
 
 
-def estimate_prior(rows: Rows, start: Prior, bounded: BoolArray) -> Prior:
-    """The prior under which the labels of these users are most likely.
+def estimate_prior(
+    rows: Rows, start: Prior, bounded: BoolArray, known: FloatArray | None = None, *, steps: int = EM_STEPS
+) -> Prior:
+    """The prior under which the labels of these users are most likely, and its trend in what else is known of them.
 
     Expectation-maximisation with a Gaussian in place of each user's posterior. The posterior covariance of users with
     little data enters the estimate, so that noise is not mistaken for differences between users.
     """
-    prior = start
-    for _ in range(_EM_STEPS):
-        theta, curvature = fit_rows(rows, prior, bounded)
-        mean = theta.mean(axis=0)
-        spread = (theta - mean).T @ (theta - mean) / len(theta)
-        covariance = spread + np.linalg.inv(curvature).mean(axis=0)
+    prior, n = start, len(rows.features)
+    given = np.empty((n, 0)) if known is None else known
+    design = np.c_[np.ones(n), given]
+    for _ in range(steps):
+        theta, curvature = fit_rows(rows, prior, bounded, given if given.shape[1] else None)
+        weights = np.linalg.lstsq(design, theta, rcond=None)[0]
+        away = theta - design @ weights
+        covariance = away.T @ away / n + np.linalg.inv(curvature).mean(axis=0)
         change = np.abs(covariance - prior.covariance).max() / np.abs(covariance).max()
-        prior = Prior(mean, covariance + 1e-8 * np.eye(len(mean)))
+        prior = Prior(
+            weights[0], covariance + 1e-8 * np.eye(len(covariance)), weights[1:] if len(weights) > 1 else None
+        )
         if change < _EM_DONE:
             break
     return prior

@@ -1,0 +1,244 @@
+"""What all users have in common: the shape of their maps, and how far levels and slopes differ between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.artefacts.packed import JSON
+from sureness.calibration.base import Calibrator
+from sureness.calibration.candidates import CandidateBlock
+from sureness.calibration.families import NUMPY, ScoreRange, rising_curve
+from sureness.calibration.parametric import (
+    GammaCalibrator,
+    GaussianCalibrator,
+    ParametricCalibrator,
+    PlattCalibrator,
+)
+from sureness.calibration.shape import ShapeCalibrator
+from sureness.errors import EmptyError
+from sureness.numerics.logistic import sigmoid
+from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, learn_curve, refine_curve
+from sureness.numerics.row_logistic import EM_STEPS, Prior, Rows, estimate_prior, fit_rows
+
+Shape = Literal["learned", "line", "gaussian", "gamma"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
+
+_WEAK = 100.0  # width of a prior that only keeps maps finite
+_FIRST_WIDTH = 0.7  # where the search for the prior's width starts
+_FOLDS = 5
+_REFINING_USERS, _REFINING_ROUNDS, _REFINING_STEPS = 1_000, 2, 8
+_FAMILIES: dict[str, type[ParametricCalibrator]] = {
+    "line": PlattCalibrator,
+    "gaussian": GaussianCalibrator,
+    "gamma": GammaCalibrator,
+}
+
+
+class Basis(Protocol):
+    """Rising functions of standardised scores; a user's log-odds are a level plus a positive mixture of them."""
+
+    def columns(self, standardised: FloatArray) -> list[FloatArray]:
+        """Their values."""
+
+    def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
+        """One mixture as a calibrator of standardised scores."""
+
+    def plain(self) -> dict[str, JSON]:
+        """As JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyBasis:
+    """The basis of a parametric family."""
+
+    shape: str
+    fitted: ScoreRange
+
+    @classmethod
+    def of(cls, shape: str, low: float, high: float) -> FamilyBasis:
+        """For standardised scores of a range."""
+        return cls(shape, _FAMILIES[shape]().range_of(low, high))
+
+    def columns(self, standardised: FloatArray) -> list[FloatArray]:
+        """The columns of the family."""
+        return _FAMILIES[self.shape].family.basis(standardised, self.fitted, NUMPY)
+
+    def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
+        """A calibrator of the family."""
+        return _FAMILIES[self.shape].of_coefficients(intercept, coef, self.fitted)
+
+    def plain(self) -> dict[str, JSON]:
+        """As JSON."""
+        return {"shape": self.shape, "range": list(self.fitted)}
+
+
+@dataclass(frozen=True, eq=False)
+class CurveBasis:
+    """One learned curve."""
+
+    curve: RisingCurve
+
+    def columns(self, standardised: FloatArray) -> list[FloatArray]:
+        """The curve."""
+        return [np.asarray(rising_curve(standardised, self.curve.knots, self.curve.slopes, NUMPY))]
+
+    def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
+        """A calibrator with the shape of the curve."""
+        return ShapeCalibrator.of_curve(replace(self.curve, intercept=intercept, slopes=coef[0] * self.curve.slopes))
+
+    def plain(self) -> dict[str, JSON]:
+        """As JSON."""
+        return {"shape": "learned", **self.curve.plain()}
+
+
+def basis_of(plain: dict[str, JSON]) -> Basis:
+    """Out of what `plain` of a basis returned."""
+    known = dict(plain)
+    shape = str(known.pop("shape"))
+    if shape == "learned":
+        return CurveBasis(RisingCurve.of(known))
+    return FamilyBasis(shape, ScoreRange(*known["range"]))  # type: ignore[misc]
+
+
+@dataclass(frozen=True, eq=False)
+class UserModel:
+    """A basis in standard units, the parameters of all users pooled, and the prior of each user's."""
+
+    basis: Basis
+    centre: FloatArray  # (d,) weighted mean of each column
+    units: FloatArray  # (d,) and its standard deviation
+    overall: FloatArray  # (1 + d,)
+    prior: Prior
+    unlabelled_positives: bool
+    score_range: tuple[float, float]  # of the standardised scores
+    n_pairs: int
+
+    @property
+    def bounded(self) -> BoolArray:
+        """Which parameters must not be negative: all but the level."""
+        return np.arange(len(self.overall)) > 0
+
+    def rows(self, block: CandidateBlock) -> Rows:
+        """Features of the points and of the positives of a block, in standard units."""
+        return Rows(
+            self._features(block.standardised),
+            block.weight,
+            self._features(block.standardised_positives),
+            block.positive_starts,
+            unlabelled_positives=self.unlabelled_positives,
+        )
+
+    def _features(self, standardised: FloatArray) -> FloatArray:
+        columns = self.basis.columns(standardised)
+        units = [(c - m) / u for c, m, u in zip(columns, self.centre, self.units, strict=True)]
+        return np.stack([np.ones_like(units[0]), *units], axis=-1)
+
+    def natural(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Intercept and coefficients on the basis, out of those in standard units."""
+        coef = np.maximum(theta[:, 1:], 0.0) / self.units
+        return theta[:, 0] - coef @ self.centre, coef
+
+    def within(self, rows: Rows, theta: FloatArray) -> FloatArray:
+        """How many held-out items each user is expected to have among the points."""
+        chance = sigmoid(np.einsum("npd,nd->np", rows.features, theta))
+        held_out = chance / (1.0 + chance) if self.unlabelled_positives else chance
+        return np.asarray((rows.weight * held_out).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """Learns what users have in common from a sample of them."""
+
+    sample: CandidateBlock  # only users with held-out items
+    known: FloatArray  # (n, m) what else is known of each of them
+    shape: Shape
+    prior_width: float | Literal["auto"]
+    unlabelled_positives: bool
+    seed: int
+
+    def model(self) -> UserModel:
+        """The shape, the global map and the prior."""
+        low, high = self.score_range
+        if low == high:
+            raise EmptyError("every user has the same score for all candidates; check the recommender")
+        if self.shape != "learned":
+            return self._with_prior(FamilyBasis.of(self.shape, low, high))
+        curve = self._pooled_curve()
+        if np.isfinite(curve.strength) and self.prior_width != 0:
+            curve = self._refined(curve)
+        return self._with_prior(CurveBasis(curve))
+
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """Of the standardised scores."""
+        there = self.sample.standardised[self.sample.weight > 0]
+        return float(there.min()), float(there.max())
+
+    def _pooled(self, basis: Basis) -> UserModel:
+        """All users as one, with a prior that only keeps the map finite."""
+        weight, total = self.sample.weight, self.sample.weight.sum()
+        columns = basis.columns(self.sample.standardised)
+        centre = np.array([(weight * column).sum() / total for column in columns])
+        spread = [(weight * (c - m) ** 2).sum() / total for c, m in zip(columns, centre, strict=True)]
+        units = np.maximum(np.sqrt(spread), 1e-12)
+        d = 1 + len(columns)
+        weak = Prior(np.zeros(d), _WEAK**2 * np.eye(d))
+        model = UserModel(
+            basis, centre, units, np.zeros(d), weak, self.unlabelled_positives, self.score_range, int(total)
+        )
+        return replace(model, overall=fit_rows(model.rows(self.sample).pooled(), model.prior, model.bounded)[0][0])
+
+    def _with_prior(self, basis: Basis, steps: int = EM_STEPS) -> UserModel:
+        """The global map, and the prior as given or estimated."""
+        model = self._pooled(basis)
+        d = len(model.overall)
+        width = _FIRST_WIDTH if self.prior_width == "auto" else min(float(self.prior_width), _WEAK)
+        prior = Prior(model.overall, max(width, 1e-9) ** 2 * np.eye(d))
+        if self.prior_width == "auto":
+            prior = estimate_prior(model.rows(self.sample), prior, model.bounded, self.known, steps=steps)
+        return replace(model, prior=prior)
+
+    def _pooled_curve(self) -> RisingCurve:
+        """The shape that all users pooled suggest, in folds of users."""
+        low, high = self.score_range
+        pooled = self._pooled(FamilyBasis.of("line", low, high))
+        intercept, coef = pooled.natural(pooled.overall[None])
+        slope = float(coef[0, 0]) / (high - low)
+        fold = np.random.default_rng(self.seed).integers(0, _FOLDS, len(self.sample.users))
+        return learn_curve(self._labelled(fold), (float(intercept[0]) - slope * low, slope))
+
+    def _refined(self, curve: RisingCurve) -> RisingCurve:
+        """The shape that remains once users have levels and slopes of their own.
+
+        Pooled users blur the shape: where many are shown little, only those with a high level have high scores.
+        """
+        if len(self.sample.users) > _REFINING_USERS:
+            return self._of_some(_REFINING_USERS)._refined(curve)
+        labelled = self._labelled(np.zeros(len(self.sample.users), dtype=np.int64))
+        points, positives = np.nonzero(self.sample.weight > 0)[0], self.sample.positive_rows
+        for _ in range(_REFINING_ROUNDS):
+            model = self._with_prior(CurveBasis(curve), _REFINING_STEPS)
+            theta, _ = fit_rows(model.rows(self.sample), model.prior, model.bounded, self.known)
+            level, stretch = model.natural(theta)
+            personal = Personal(level[points], stretch[points, 0], level[positives], stretch[positives, 0])
+            curve = refine_curve(labelled, curve, personal)
+        return curve
+
+    def _of_some(self, n: int) -> Learner:
+        """The same with fewer users."""
+        places = np.linspace(0, len(self.sample.users) - 1, n).round().astype(np.int64)
+        return replace(self, sample=self.sample.take(places), known=self.known[places])
+
+    def _labelled(self, fold: IntArray) -> Labelled:
+        """The points and positives of all users, in folds of users."""
+        sample = self.sample
+        rows, places = np.nonzero(sample.weight > 0)
+        return Labelled(
+            sample.standardised[rows, places], sample.weight[rows, places], fold[rows], sample.standardised_positives,
+            np.ones(len(sample.positive_rows)), fold[sample.positive_rows], self.unlabelled_positives,
+        )  # fmt: skip
