@@ -91,6 +91,17 @@ def why_unnameable(path: str | PathLike[str]) -> str | None:
     return None
 
 
+def shown_name(path: str | PathLike[str]) -> str:
+    r"""A name as text for pages and figures, which have no place for bytes that Python could not decode.
+
+    Examples
+    --------
+    >>> shown_name("m\udcc3\udca4p"), shown_name("caf\udce9")
+    ('mäp', 'caf�')
+    """
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def beside(path: Path, ending: str) -> Path:
     """The path with an ending after its name; a long name is cut, so that names of up to 255 bytes leave room.
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness.artefacts.files import shown_name
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.catalogue import RECIPES, recipe
@@ -116,7 +117,7 @@ def refuse_absent(data: str) -> None:
 def _read(data: str, progress: Progress) -> Dataset:
     if data not in RECIPES and (data.endswith((".csv", ".tsv", ".parquet", ".gz")) or Path(data).exists()):
         log = Interactions.read(data)
-        return Dataset(data, log, notes=log.notes)
+        return Dataset(shown_name(data), log, notes=log.notes)
     return load_dataset(data, progress=progress)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness.artefacts.files import shown_name
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.calibration.maps import ProbabilityMap
@@ -115,7 +116,8 @@ def report(
 def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
     fitted: dict[str, ProbabilityMap] = {}
     for path in paths:
-        name = path.stem if path.stem not in fitted else str(path)
+        name = shown_name(path.stem)
+        name = shown_name(path) if name in fitted else name
         fitted[name] = load(path, ProbabilityMap)
     return fitted
 
