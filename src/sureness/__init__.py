@@ -22,7 +22,8 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.calibration_set": ["CalibrationSet"],
         "calibration.catalogue": ["make_calibrator"],
         "calibration.chain": ["MapChain"],
-        "calibration.choosing": ["choose_calibrator", "cross_validate"],
+        "calibration.choosing": ["choose_calibrator"],
+        "calibration.cross_fitting": ["cross_validate"],
         "calibration.maps": ["ProbabilityMap", "Segments"],
         "calibration.nonparametric": ["HistogramCalibrator", "IsotonicCalibrator"],
         "calibration.parametric": [

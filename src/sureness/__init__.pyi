@@ -10,7 +10,7 @@ from sureness.calibration.calibration_set import CalibrationSet as CalibrationSe
 from sureness.calibration.catalogue import make_calibrator as make_calibrator
 from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
-from sureness.calibration.choosing import cross_validate as cross_validate
+from sureness.calibration.cross_fitting import cross_validate as cross_validate
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator

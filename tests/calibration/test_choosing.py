@@ -20,7 +20,7 @@ def test_the_right_family_wins_when_it_matters():
     choice = sn.choose_calibrator(CANDIDATES, drawn(20_000, bend=0.6))
     assert repr(choice.best) != "PlattCalibrator()"
     assert not choice.fell_back
-    assert "of the resamples" in choice.reason
+    assert "sure as the best of 2" in choice.reason
     assert choice.best.n_pairs_ == 20_000
 
 

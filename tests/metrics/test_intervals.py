@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 from sureness.errors import DataError
 from sureness.metrics import METRICS, by_group, interval
-from sureness.metrics.intervals import basic_interval, clusters_of
+from sureness.metrics.intervals import basic_interval
+from sureness.metrics.resampling import clusters_of
 from tests.metrics.slow_metrics import calibrated_users
 
 every_metric = pytest.mark.parametrize("metric", METRICS)
@@ -22,12 +23,12 @@ def alike():
 
 
 @every_metric
-def test_the_same_seed_gives_the_same_interval_and_another_one_another(metric, alike):
+def test_the_same_seed_gives_the_same_interval_and_another_hardly_another(metric, alike):
     labels, p, users = alike
-    first, again, other = (interval(metric, labels, p, users=users, n_resamples=200, seed=s) for s in (1, 1, 2))
+    first, again, other = (interval(metric, labels, p, users=users, n_resamples=1_000, seed=s) for s in (1, 1, 2))
     assert first == again
     assert first.value == other.value
-    assert (first.low, first.high) != (other.low, other.high)
+    assert_allclose([first.low, first.high], [other.low, other.high], rtol=0.1)
 
 
 @pytest.mark.parametrize("metric", ["brier", "nll", "ece"])
@@ -117,7 +118,7 @@ def test_intervals_of_users_that_answer_alike_cover_the_truth(metric, truth):
 
 def test_the_interval_of_a_calibration_error_covers_the_truth():
     """The truth is p**2, below p in every bin: the error is the integral of p - p**2 over [0, 1], 1/6."""
-    assert 0.90 <= covered("ece", 1 / 6, lambda rng: draw_alike(rng, np.square)) <= 0.99
+    assert covered("ece", 1 / 6, lambda rng: draw_alike(rng, np.square)) >= 0.93
 
 
 def test_intervals_that_ignore_users_promise_too_much():
@@ -177,6 +178,7 @@ def test_a_group_that_weighs_nothing_does_not_spoil_the_others():
         ({"users": ["a"]}, "users"),
         ({"users": ["a", None]}, "users"),
         ({"n_bins": 0}, "n_bins"),
+        ({"n_bins": 2_001}, "n_bins"),
     ],
 )
 def test_an_interval_that_makes_no_sense_is_refused(options, word):

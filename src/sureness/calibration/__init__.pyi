@@ -6,7 +6,7 @@ from sureness.calibration.catalogue import make_calibrator as make_calibrator
 from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import Choice as Choice
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
-from sureness.calibration.choosing import cross_validate as cross_validate
+from sureness.calibration.cross_fitting import cross_validate as cross_validate
 from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange

@@ -10,12 +10,14 @@ __getattr__, __dir__, __all__ = lazy_names(
             "expected_calibration_error", "maximum_calibration_error", "negative_log_likelihood",
             "top_n_calibration_error",
         ],
-        "cells": ["METRICS", "Cells", "Judged", "Metric", "cell_sums", "chosen", "judge", "named_metric", "top_mask"],
-        "intervals": [
-            "Interval", "basic_interval", "by_group", "cluster_sums", "clusters_of", "interval", "resampled_metric",
+        "cells": [
+            "METRICS", "Cells", "Judged", "Metric", "cell_sums", "cells_of_parts", "chosen", "judge", "named_metric",
+            "top_mask",
         ],
+        "intervals": ["Interval", "basic_interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
         "ranking": ["MEASURES", "judge_lists", "longest", "parse_measure"],
         "reliability": ["ReliabilityCurve", "reliability_curve"],
+        "resampling": ["cluster_sums", "clusters_of", "confidence_in_gains", "resample", "resampled_means"],
         "utility": [
             "DCG", "F1", "NDCG", "NORMALISERS", "PDCG", "TP", "Utility", "at_sizes", "named_utility",
             "utility_at_every_size", "utility_of",

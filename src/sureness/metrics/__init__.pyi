@@ -13,6 +13,7 @@ from sureness.metrics.cells import Cells as Cells
 from sureness.metrics.cells import Judged as Judged
 from sureness.metrics.cells import Metric as Metric
 from sureness.metrics.cells import cell_sums as cell_sums
+from sureness.metrics.cells import cells_of_parts as cells_of_parts
 from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
@@ -20,9 +21,8 @@ from sureness.metrics.cells import top_mask as top_mask
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
-from sureness.metrics.intervals import cluster_sums as cluster_sums
-from sureness.metrics.intervals import clusters_of as clusters_of
 from sureness.metrics.intervals import interval as interval
+from sureness.metrics.intervals import interval_of_cells as interval_of_cells
 from sureness.metrics.intervals import resampled_metric as resampled_metric
 from sureness.metrics.ranking import MEASURES as MEASURES
 from sureness.metrics.ranking import judge_lists as judge_lists
@@ -30,6 +30,11 @@ from sureness.metrics.ranking import longest as longest
 from sureness.metrics.ranking import parse_measure as parse_measure
 from sureness.metrics.reliability import ReliabilityCurve as ReliabilityCurve
 from sureness.metrics.reliability import reliability_curve as reliability_curve
+from sureness.metrics.resampling import cluster_sums as cluster_sums
+from sureness.metrics.resampling import clusters_of as clusters_of
+from sureness.metrics.resampling import confidence_in_gains as confidence_in_gains
+from sureness.metrics.resampling import resample as resample
+from sureness.metrics.resampling import resampled_means as resampled_means
 from sureness.metrics.utility import DCG as DCG
 from sureness.metrics.utility import F1 as F1
 from sureness.metrics.utility import NDCG as NDCG
@@ -65,12 +70,15 @@ __all__ = [
     "brier_split",
     "by_group",
     "cell_sums",
+    "cells_of_parts",
     "chosen",
     "cluster_sums",
     "clusters_of",
+    "confidence_in_gains",
     "debiased_calibration_error",
     "expected_calibration_error",
     "interval",
+    "interval_of_cells",
     "judge",
     "judge_lists",
     "longest",
@@ -80,6 +88,8 @@ __all__ = [
     "negative_log_likelihood",
     "parse_measure",
     "reliability_curve",
+    "resample",
+    "resampled_means",
     "resampled_metric",
     "top_mask",
     "top_n_calibration_error",

@@ -6,19 +6,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from sureness.metrics.cells import (
-    METRICS,
-    OBSERVED,
-    PREDICTED,
-    WEIGHT,
-    chosen,
-    debiased_gaps,
-    equal_width_sums,
-    judge,
-    largest_gap,
-    value_of,
-    weighted_gaps,
-)
+from sureness.metrics.cells import METRICS, chosen, equal_width_sums, judge, value_of
+from sureness.metrics.gaps import OBSERVED, PREDICTED, WEIGHT, debiased_gaps, largest_gap, weighted_gaps
 from sureness.numerics.checks import check_ids, check_scores, check_weight, same_length
 from sureness.numerics.grouping import top_n
 

@@ -1,8 +1,8 @@
 """Calibration metrics as sums over cells of pairs, from which values, intervals and groups are computed.
 
-A cell is a bin of the probability, or one cell for all pairs. A metric is two functions: one assigns pairs to cells,
-the other turns the sums of the cells into a number. That makes every metric weighted, cheap to bootstrap and easy to
-split by group. `METRICS` names them for `interval` and `by_group`.
+A cell is a bin of the probability, or one cell for all pairs. A metric assigns pairs to cells and turns the sums of the
+cells into a number. That makes every metric weighted, cheap to bootstrap and easy to split by group. `METRICS` names
+them for `interval` and `by_group`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
+from sureness.metrics.bounds import largest_gap_bounds, mean_bounds, total_gap_bounds
+from sureness.metrics.gaps import PREDICTED, WEIGHT, debiased_gaps, largest_gap, weighted_gaps
 from sureness.numerics.binning import calibration_sums
 from sureness.numerics.checks import check_labels, check_probabilities, check_weight, same_length
 from sureness.numerics.grouping import top_n
-
-WEIGHT, SQUARED_WEIGHT, PREDICTED, OBSERVED = range(4)
-"""The columns of the sums of a cell."""
 
 _MOST_BINS = 1_000_000
 _SMALLEST = 1e-15  # probabilities of 0 and 1 are moved by this much, so that one wrong label does not cost infinity
@@ -43,12 +42,22 @@ class Cells(NamedTuple):
     observed: AnyArray  # (n,)
 
 
+Bounds = Callable[[FloatArray, float, int, np.random.Generator], tuple[float, float]]
+"""Low and high of a population's value, from (n_clusters, n_cells, 4) sums, the level, a number of draws and an rng."""
+
+
 class Metric(NamedTuple):
-    """A metric as two pure functions: from pairs to cells, and from sums of cells to a number."""
+    """A metric as pure functions: from pairs to cells, from sums of cells to a number, and to its confidence bounds."""
 
     title: str
     cells: Callable[[Judged, int], Cells]  # (pairs, n_bins)
     finish: Callable[[FloatArray], FloatArray]  # (..., n_cells, 4) -> (...)
+    bounds: Bounds
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the metric is the mean of a loss of each pair, not a distance between sums of pairs."""
+        return self.bounds is mean_bounds
 
 
 def judge(labels: ArrayLike, probabilities: ArrayLike, sample_weight: ArrayLike | None = None) -> Judged:
@@ -122,37 +131,7 @@ def _check_bins(n_bins: int) -> None:
         raise SettingError(f"n_bins must be at most {_MOST_BINS:,}, got {n_bins:,}")
 
 
-# --- from sums of cells to numbers ---------------------------------------------------------------------------------
-
-
-def weighted_gaps(sums: FloatArray) -> FloatArray:
-    """Mean distance between observed frequency and mean probability, weighted by the cells."""
-    gaps = np.abs(sums[..., OBSERVED] - sums[..., PREDICTED]).sum(axis=-1)
-    return np.asarray(gaps / sums[..., WEIGHT].sum(axis=-1))
-
-
-def largest_gap(sums: FloatArray) -> FloatArray:
-    """Largest distance between observed frequency and mean probability of a cell."""
-    weight = sums[..., WEIGHT]
-    gaps = np.abs(sums[..., OBSERVED] - sums[..., PREDICTED]) / np.where(weight > 0, weight, 1.0)
-    return np.asarray(gaps.max(axis=-1))
-
-
-def debiased_gaps(sums: FloatArray) -> FloatArray:
-    """`weighted_gaps` minus what sampling noise adds to them; see `debiased_calibration_error`."""
-    from scipy.special import ndtr  # slow to import, and only needed here
-
-    weight = np.where(sums[..., WEIGHT] > 0, sums[..., WEIGHT], 1.0)
-    frequency = sums[..., OBSERVED] / weight
-    gap = np.abs(frequency - sums[..., PREDICTED] / weight)
-    pairs = np.maximum(weight**2 / np.where(sums[..., SQUARED_WEIGHT] > 0, sums[..., SQUARED_WEIGHT], 1.0), 1.0)
-    error = np.sqrt(np.clip(frequency * (1 - frequency), 0, None) / np.maximum(pairs - 1, 1.0))
-    ratio = gap / np.where(error > 0, error, 1.0)
-    # mean of |N(gap, error)|, the folded normal
-    folded = error * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + gap * (1 - 2 * ndtr(-ratio))
-    bare = np.where(error > 0, 2 * gap - folded, gap)
-    total = (bare * sums[..., WEIGHT]).sum(axis=-1) / sums[..., WEIGHT].sum(axis=-1)
-    return np.asarray(np.maximum(total, 0.0))  # the sum is clipped, not each bin, which would bring the bias back
+# --- the metrics ---------------------------------------------------------------------------------------------------
 
 
 def _mean(sums: FloatArray) -> FloatArray:
@@ -160,12 +139,12 @@ def _mean(sums: FloatArray) -> FloatArray:
 
 
 METRICS: dict[str, Metric] = {
-    "ece": Metric("expected calibration error", _equal_width, weighted_gaps),
-    "mce": Metric("maximum calibration error", _equal_width, largest_gap),
-    "adaptive_ece": Metric("adaptive calibration error", _equal_mass, weighted_gaps),
-    "debiased_ece": Metric("debiased calibration error", _equal_width, debiased_gaps),
-    "nll": Metric("negative log-likelihood", _log_losses, _mean),
-    "brier": Metric("Brier score", _squared_losses, _mean),
+    "ece": Metric("expected calibration error", _equal_width, weighted_gaps, total_gap_bounds),
+    "mce": Metric("maximum calibration error", _equal_width, largest_gap, largest_gap_bounds),
+    "adaptive_ece": Metric("adaptive calibration error", _equal_mass, weighted_gaps, total_gap_bounds),
+    "debiased_ece": Metric("debiased calibration error", _equal_width, debiased_gaps, total_gap_bounds),
+    "nll": Metric("negative log-likelihood", _log_losses, _mean, mean_bounds),
+    "brier": Metric("Brier score", _squared_losses, _mean, mean_bounds),
 }
 """All metrics by the name that `interval`, `by_group` and the command line use."""
 
@@ -189,6 +168,17 @@ def top_mask(users: AnyArray | None, order: FloatArray, top: int | None) -> Bool
     if users is None:
         raise SettingError("a metric of each user's top N needs the users; give users=")
     return top_n(users, order, top)
+
+
+def cells_of_parts(metric: Metric, judged: Judged, parts: IntArray, n_bins: int) -> Cells:
+    """Bins of every part of the pairs on its own, so that gaps of different parts do not cancel."""
+    place = parts * n_bins
+    for part in range(int(parts.max()) + 1):
+        inside = np.flatnonzero(parts == part)
+        pairs = chosen(judged, inside)
+        if len(inside) and (pairs.weight is None or pairs.weight.any()):
+            place[inside] += metric.cells(pairs, n_bins).place
+    return Cells(place, int(parts.max() + 1) * n_bins, judged.probabilities, judged.labels)
 
 
 def value_of(metric: Metric, judged: Judged, n_bins: int) -> float:

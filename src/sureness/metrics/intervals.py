@@ -1,4 +1,4 @@
-"""Bootstrap intervals of metrics, with each user as one observation, and tables of metrics by group."""
+"""Confidence intervals of metrics, with each user as one observation, and tables of metrics by group."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray
 from sureness.errors import SettingError
 from sureness.metrics.cells import Cells, Judged, Metric, cell_sums, chosen, judge, named_metric, top_mask
-from sureness.numerics.checks import check_ids, check_rate, check_scores, same_length
+from sureness.metrics.resampling import cluster_sums, clusters_of, resample
+from sureness.numerics.checks import check_ids, check_rate, check_scores, check_weight, same_length
 from sureness.numerics.grouping import group_codes
 
 _MOST_RESAMPLES = 1_000_000
-_MAX_CLUSTERS = 2_000  # more users than this are merged at random, which does not change the spread of sums
+_MOST_CELLS = 2_000  # the noise of cells is drawn together, from a covariance of all of them
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,15 @@ def interval(
     n_resamples: int = 1_000,
     seed: int = 0,
 ) -> Interval:
-    """A metric with its bootstrap interval.
+    """A metric with its confidence interval, for the value that it has in the population that users are drawn from.
 
-    Users are drawn with replacement, each with all of their pairs, because pairs of one user are correlated. The
-    interval is the *basic* one, ``2 * value - quantiles``: resampling inflates a calibration error as chance inflated
-    it in the first place, and the reflection subtracts that.
+    A user with all of their pairs is one observation, because pairs of one user are correlated. "nll" and "brier" are
+    means, with the bounds of Student's t.
+
+    Chance makes every calibration error too large, above all near 0, so these have bounds of their own. The interval is
+    for the error that an endless sample would show in the same bins (for equal-mass bins, in those of this sample). Its
+    low end is 0 unless the pairs contradict perfect calibration. "ece" and "debiased_ece" estimate the same error and
+    share its bounds. An interval is widened to contain the value if that lies outside.
 
     Parameters
     ----------
@@ -64,6 +69,7 @@ def interval(
     n_bins : int
     level : float
     n_resamples : int
+        How often the noise of the bins is drawn.
     seed : int
 
     Examples
@@ -78,7 +84,9 @@ def interval(
     kind, top = named_metric(metric)
     shown = top_mask(ids, _order(judged, scores), top)
     judged, ids = chosen(judged, shown), None if ids is None else ids[shown]
-    return basic_interval(*resampled_metric(kind, judged, ids, n_bins, n_resamples, seed), level)
+    check_weight(judged.weight, len(judged.labels))
+    cells = kind.cells(judged, n_bins)
+    return interval_of_cells(kind, cells, judged.weight, ids, level=level, n_resamples=n_resamples, seed=seed)
 
 
 def by_group(
@@ -117,7 +125,8 @@ def by_group(
             rows.append((len(inside), None, None, None))  # nothing to judge
             continue
         members = None if ids is None else ids[inside]
-        found = basic_interval(*resampled_metric(kind, group, members, n_bins, n_resamples, seed), level)
+        cells = kind.cells(group, n_bins)
+        found = interval_of_cells(kind, cells, group.weight, members, level=level, n_resamples=n_resamples, seed=seed)
         rows.append((len(inside), found.value, found.low, found.high))
     kinds = {"n_pairs": pl.Int64, metric: pl.Float64, "low": pl.Float64, "high": pl.Float64}
     _, first = np.unique(codes, return_index=True)
@@ -125,20 +134,45 @@ def by_group(
     return table.insert_column(0, pl.Series("group", names[first]))
 
 
+def interval_of_cells(
+    metric: Metric,
+    cells: Cells,
+    weight: FloatArray | None,
+    users: AnyArray | None,
+    *,
+    level: float = 0.95,
+    n_resamples: int = 1_000,
+    seed: int = 0,
+) -> Interval:
+    """The value of a metric on pairs in cells, and its interval; the same seed draws the same users."""
+    check_rate(level, "level")
+    rng, sums = _sums_by_user(cells, weight, users, n_resamples, seed)
+    value = float(metric.finish(cell_sums(cells, weight)))
+    low, high = metric.bounds(sums, level, n_resamples, rng)
+    return Interval(value, min(low, value), max(high, value), level)
+
+
 def resampled_metric(
-    metric: Metric, judged: Judged, users: AnyArray | None, n_bins: int, n_resamples: int, seed: int
+    metric: Metric, cells: Cells, weight: FloatArray | None, users: AnyArray | None, n_resamples: int, seed: int
 ) -> tuple[float, FloatArray]:
     """The value of a metric, and its values on resampled users; the same seed draws the same users."""
+    rng, sums = _sums_by_user(cells, weight, users, n_resamples, seed)
+    return float(metric.finish(cell_sums(cells, weight))), metric.finish(resample(sums, n_resamples, rng))
+
+
+def _sums_by_user(
+    cells: Cells, weight: FloatArray | None, users: AnyArray | None, n_resamples: int, seed: int
+) -> tuple[np.random.Generator, FloatArray]:
+    """A random generator, and the sums of every cell of every user, or of random groups of many users."""
     if n_resamples < 2:
         raise SettingError(f"n_resamples must be at least 2, got {n_resamples}")
     if n_resamples > _MOST_RESAMPLES:
         raise SettingError(f"n_resamples must be at most {_MOST_RESAMPLES:,}, got {n_resamples:,}")
+    if cells.n_cells > _MOST_CELLS:
+        raise SettingError(f"an interval is for at most {_MOST_CELLS:,} bins, got {cells.n_cells:,}; give fewer n_bins")
     rng = np.random.default_rng(seed)
-    cells = metric.cells(judged, n_bins)
-    clusters, n_clusters = clusters_of(users, len(judged.labels), rng)
-    sums = cluster_sums(cells, judged.weight, clusters, n_clusters)
-    value = float(metric.finish(cell_sums(cells, judged.weight)))
-    return value, metric.finish(resample(sums, n_resamples, rng))
+    clusters, n_clusters = clusters_of(users, len(cells.place), rng)
+    return rng, cluster_sums(cells, weight, clusters, n_clusters)
 
 
 def _order(judged: Judged, scores: ArrayLike | None) -> FloatArray:
@@ -154,28 +188,3 @@ def basic_interval(value: float, resampled: FloatArray, level: float) -> Interva
     check_rate(level, "level")
     low, high = 2 * value - np.quantile(resampled, [(1 + level) / 2, (1 - level) / 2])
     return Interval(value, max(0.0, min(float(low), value)), max(float(high), value), level)
-
-
-def clusters_of(users: AnyArray | None, n_pairs: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """The cluster that each pair is resampled with, and the number of clusters."""
-    codes, n_groups = (np.arange(n_pairs), n_pairs) if users is None else group_codes(users)
-    if n_groups <= _MAX_CLUSTERS:
-        return codes, n_groups
-    return np.asarray((rng.permutation(n_groups) % _MAX_CLUSTERS)[codes]), _MAX_CLUSTERS
-
-
-def cluster_sums(cells: Cells, weight: FloatArray | None, clusters: IntArray, n_clusters: int) -> FloatArray:
-    """Sums of every cell in every cluster; shape (n_clusters, n_cells, 4)."""
-    split = cells._replace(place=clusters * cells.n_cells + cells.place, n_cells=n_clusters * cells.n_cells)
-    return cell_sums(split, weight).reshape(n_clusters, cells.n_cells, 4)
-
-
-def resample(sums: FloatArray, n_resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Sums of resampled clusters; shape (n_resamples, n_cells, 4)."""
-    n_clusters = len(sums)
-    counts = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=n_resamples)
-    flat = counts.astype(np.float64) @ sums.reshape(n_clusters, -1)
-    resampled = flat.reshape(n_resamples, *sums.shape[1:])
-    empty = resampled[..., 0].sum(axis=-1) == 0  # only clusters without weight were drawn: use the original sums
-    resampled[empty] = sums.sum(axis=0)
-    return np.asarray(resampled)

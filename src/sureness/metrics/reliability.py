@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray
 from sureness.errors import SettingError
-from sureness.metrics.cells import OBSERVED, PREDICTED, SQUARED_WEIGHT, WEIGHT, equal_width_sums, judge
+from sureness.metrics.cells import equal_width_sums, judge
+from sureness.metrics.gaps import OBSERVED, PREDICTED, SQUARED_WEIGHT, WEIGHT
 from sureness.numerics.checks import check_choice
 
 Reading = Literal["frequency", "accuracy"]

@@ -99,7 +99,7 @@ def gather_list_sizes(
         oracle is compared.
     items : DataFrame with item_id, title and, if known, domain, optional
     n_resamples : int
-        Bootstrap samples for the intervals.
+        Draws of noise for the intervals.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _groups(
 
 
 def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
-    """Calibration error of the shown items; the interval resamples users."""
+    """Calibration error of the shown items; the interval is over users."""
     if lists.hits is None or not sizes.any():
         return None
     shown = np.arange(lists.width) < sizes[:, None]

@@ -60,8 +60,8 @@ def write_report(
     path : path
         Where to write the page. The file is replaced in one step, so it is never half written.
     pairs : ScoredPairs
-        Labelled pairs that no calibrator was fitted on. With users, intervals resample users; with items too, the page
-        shows single users.
+        Labelled pairs that no calibrator was fitted on. With users, intervals treat each as one observation;
+        with items too, the page shows single users.
     calibrators : mapping of name to fitted map
         Calibrators for all pairs, per segment or per user, or chains of them. The first is the main one. Maps per user
         need pairs with users, maps per segment need `segments` in the background.
@@ -72,7 +72,7 @@ def write_report(
     figures_dir : path, optional
         Also write every figure as PNG and SVG into this folder.
     n_resamples : int
-        Bootstrap samples for the intervals.
+        Draws of noise for the intervals.
     progress : Progress
 
     Returns

@@ -18,7 +18,8 @@ from sureness.artefacts.packed import JSON, Form
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
-from sureness.calibration.choosing import choose_calibrator, cross_validate
+from sureness.calibration.choosing import choose_calibrator
+from sureness.calibration.cross_fitting import cross_validate
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
