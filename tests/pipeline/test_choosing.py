@@ -41,7 +41,8 @@ class TestWhereUsersDiffer:
     def test_the_personal_way_is_taken_and_fitted_on_everything(self, differing, choice):
         assert not choice.fell_back
         assert isinstance(choice.best.policy_, sn.ExpectedUtility)
-        assert "more f1 on held-out halves than the best fixed size in" in choice.reason
+        assert "more f1 on held-out halves than the best fixed size" in choice.reason
+        assert "sure as the best of 2" in choice.reason
         winner = choice.table.sort("f1")["way"][-1]
         assert repr(choice.best.map_) in winner
         assert len(choice.best.seen_) == len(union([differing.train, differing.validation]))
@@ -82,7 +83,7 @@ class TestFallingBack:
         assert choice.fell_back
         assert choice.table["difference"].max() > 0
         assert choice.table["sure_better"].max() < 0.9
-        assert "of the resamples agree (90% are asked for), so the best fixed size stays" in choice.reason
+        assert "sure as the best of 2 (90% are asked for), so the best fixed size stays" in choice.reason
         assert repr(choice.best.policy_) == "BestFixedSize(max_size=30)"
         assert repr(choice.best.map_) == "PerUserPlatt(top=None)", "with the probabilities of the first candidate"
         assert choice.best.recommend()["list_size"].n_unique() == 1
@@ -93,7 +94,7 @@ class TestFallingBack:
         unsure = sn.choose_list_sizes(ways(small.source), small.train, small.validation, sure=1.01)
         assert unsure.fell_back
         assert isinstance(unsure.best.policy_, sn.BestFixedSize)
-        assert "has more f1, but only" in unsure.reason
+        assert "has more f1, but that is only" in unsure.reason
         assert "(101% are asked for), so the best fixed size stays" in unsure.reason
         assert found <= 1
 

@@ -19,6 +19,7 @@ from sureness.errors import SettingError
 from sureness.evaluation.ranking import fitted_to
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility
+from sureness.metrics.resampling import confidence_in_gains, resampled_means
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
@@ -61,20 +62,22 @@ def choose_list_sizes(
     by : str or Utility, optional
         What to judge by; by default the utility of the first candidate's policy.
     sure : float
-        How often a resample of the users must favour the best one over the best fixed size.
+        The confidence with which the best one must be better than the best fixed size. It accounts for their number:
+        the best of many looks better by chance more often than any one of them.
     seed : int
     progress : callable, optional
 
     Returns
     -------
     Choice
-        `best` is fitted; `table` has the mean utility of each and its difference to the best fixed size; after a fall
-        back `best` shows the best fixed number of items, with the probabilities of the first candidate.
+        `best` is fitted; `table` has the mean utility of each, its difference to the best fixed size with a 95%
+        interval, and how sure it is that it is better; after a fall back `best` shows the best fixed number of items,
+        with the probabilities of the first candidate.
     """
     if not candidates:
         raise SettingError("choose_list_sizes needs at least one recommender, got none")
     if not sure >= 0:
-        raise SettingError(f"sure must be a share of the resamples, 0 or more, got {sure}")
+        raise SettingError(f"sure must be a confidence, 0 or more, got {sure}")
     source = candidates[0].source
     if any(candidate.source is not source for candidate in candidates):
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
@@ -113,36 +116,41 @@ def _decided(
     seed: int,
 ) -> Choice[ConfidentRecommender]:
     """Resample the users, decide, and fit what was decided on everything."""
-    gains = {name: found - values[SIMPLE] for name, found in values.items()}
-    rng = np.random.default_rng(seed)
-    n = len(values[SIMPLE])
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=_N_RESAMPLES) / n
-    rows: list[dict[str, Any]] = []
-    for name, gain in gains.items():
-        resampled = weights @ gain
-        low, high = np.quantile(resampled, [0.025, 0.975])
-        rows.append({"way": name, utility.name: float(values[name].mean()), "difference": float(gain.mean()),
-                     "low": float(low), "high": float(high),
-                     "sure_better": float(np.mean(resampled > 0))})  # fmt: skip
-    table = pl.DataFrame(rows)
-    best = max(names, key=lambda name: float(values[name].mean()))
-    confidence = next(row["sure_better"] for row in rows if row["way"] == best)
-    better, certain = float(gains[best].mean()) > 0, confidence >= sure
-    if better and certain:
-        reason = f"more {utility.name} on held-out halves than {SIMPLE} in {confidence:.0%} of the resamples"
+    table = _compared(values, names, utility, seed)
+    worth, confidence = (
+        dict(zip(table["way"], table[column], strict=True)) for column in (utility.name, "sure_better")
+    )
+    better = [name for name in names if worth[name] > worth[SIMPLE]]
+    certain = [name for name in better if confidence[name] >= sure]
+    best = max(certain or names, key=lambda name: worth[name])
+    if certain:
+        reason = (f"more {utility.name} on held-out halves than {SIMPLE}, {confidence[best]:.0%} sure as the best of "
+                  f"{len(names)}")  # fmt: skip
         winner = candidates[names.index(best)].unfitted()
     else:
         reason = f"nothing has more {utility.name} on held-out halves than {SIMPLE}"
         if better:
-            reason = (f"{best} has more {utility.name}, but only {confidence:.0%} of the resamples agree "
-                      f"({sure:.0%} are asked for), so {SIMPLE} stays")  # fmt: skip
+            reason = (f"{best} has more {utility.name}, but that is only {confidence[best]:.0%} sure as the best of "
+                      f"{len(names)} ({sure:.0%} are asked for), so {SIMPLE} stays")  # fmt: skip
         first = candidates[0].unfitted()
         size = getattr(first.policy, "max_size", 50)
         winner = ConfidentRecommender(
             first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
             expected_relevant=first.expected_relevant, segments=first.segments,
         )  # fmt: skip
-    return Choice(winner.fit(train, validation), table, utility.name, better and not certain, reason)
+    return Choice(winner.fit(train, validation), table, utility.name, bool(better) and not certain, reason)
+
+
+def _compared(values: Mapping[str, FloatArray], names: list[str], utility: Utility, seed: int) -> pl.DataFrame:
+    """One row per way, the simple one first: its worth, how much more that is, and how sure it is that it is more."""
+    ways = [SIMPLE, *names]
+    gains = np.stack([values[way] - values[SIMPLE] for way in ways], axis=1)  # (n_users, n_ways)
+    resampled = resampled_means(gains, _N_RESAMPLES, np.random.default_rng(seed))
+    low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
+    return pl.DataFrame({
+        "way": ways, utility.name: [float(values[way].mean()) for way in ways], "difference": gains.mean(axis=0),
+        "low": low, "high": high, "sure_better": confidence_in_gains(gains.mean(axis=0), resampled),
+    })  # fmt: skip
 
 
 def _plain(utility: Utility) -> str | Utility:
