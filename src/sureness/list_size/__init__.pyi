@@ -26,6 +26,7 @@ from sureness.list_size.policies import RandomSize as RandomSize
 from sureness.list_size.policies import Threshold as Threshold
 from sureness.list_size.policies import ValidationBest as ValidationBest
 from sureness.list_size.policies import best_sizes as best_sizes
+from sureness.list_size.promise import promise as promise
 
 __all__ = [
     "AllocationComparison",
@@ -53,6 +54,7 @@ __all__ = [
     "expected_utilities",
     "expected_utility",
     "fill_with_trending",
+    "promise",
     "scale_odds",
     "shift_log_odds",
 ]
