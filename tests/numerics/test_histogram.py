@@ -30,12 +30,17 @@ def test_moments_agree_with_a_loop(scores, seed, max_bins):
     targets, weight = rng.choice([0.0, 1.0, 4.5], len(scores)), rng.integers(1, 4, len(scores)).astype(float)
     histogram = ScoreHistogram.of(scores, targets, weight, max_bins=max_bins)
     slow = slow_moments(scores, targets, weight, histogram.exponent)
-    assert_array_equal(histogram.keys, sorted(slow))
-    assert_allclose(histogram.moments, [slow[key] for key in sorted(slow)], rtol=1e-9, atol=1e-9)
+    keys = np.r_[histogram.keys, histogram.far_keys]
+    moments = np.concatenate([histogram.moments, histogram.far_moments[:, :7]])
+    assert sorted(keys) == sorted(slow)
+    assert_allclose(moments, [slow[key] for key in keys], rtol=1e-9, atol=1e-9)
     assert len(histogram.keys) <= max_bins
-    assert (histogram.minimum, histogram.maximum) == (scores.min(), scores.max())
-    assert histogram.n_positive == np.count_nonzero(targets)
-    assert_allclose(histogram.target_square, ((weight * targets) ** 2).sum())
+    assert histogram.n_pairs == len(scores)
+    found = histogram.points()
+    if not found.masked:
+        assert_allclose((found.minimum, found.maximum), (scores.min(), scores.max()), rtol=1e-12, atol=1e-190)
+        assert found.n_positive == np.count_nonzero(targets)
+        assert_allclose(found.target_square, ((weight * targets) ** 2).sum())
 
 
 @given(some_scores, some_scores, some_scores)
@@ -44,7 +49,8 @@ def test_adding_is_associative_and_equals_the_whole(a, b, c):
     left, right = (parts[0] + parts[1]) + parts[2], parts[2] + (parts[1] + parts[0])
     for histogram in (left, right):
         assert histogram.n_pairs == len(a) + len(b) + len(c)
-        assert_allclose(histogram.moments.sum(axis=0)[:5], left.moments.sum(axis=0)[:5], rtol=1e-9, atol=1e-6)
+        sums, others = (h.moments.sum(axis=0)[:5] + h.far_moments.sum(axis=0)[:5] for h in (histogram, left))
+        assert_allclose(sums, others, rtol=1e-9, atol=1e-6)
         assert (histogram.minimum, histogram.maximum) == (left.minimum, left.maximum)
     if left.exponent == right.exponent:
         assert_array_equal(left.keys, right.keys)
@@ -55,8 +61,8 @@ def test_one_outlier_costs_one_bin():
     plain = ScoreHistogram.of(scores, scores > 0)
     outlier = ScoreHistogram.of(np.r_[scores, 1e4], np.r_[scores > 0, True])
     assert outlier.exponent == plain.exponent
-    assert len(outlier.keys) == len(plain.keys) + 1
-    assert outlier.maximum == 1e4
+    assert len(outlier.keys) + len(outlier.far_keys) == len(plain.keys) + 1
+    assert outlier.points().maximum == 1e4
 
 
 def test_memory_does_not_grow_with_pairs():
@@ -104,3 +110,38 @@ def test_lengths_must_agree():
 def test_targets_must_be_finite_and_not_negative(bad):
     with pytest.raises(DataError, match="targets"):
         ScoreHistogram.of([0.0, 1.0, 2.0], [0.0, bad, 1.0])
+
+
+def test_pairs_without_weight_are_as_if_they_were_not_there():
+    rng = np.random.default_rng(0)
+    scores, targets, weight = rng.normal(size=500), rng.random(500) < 0.3, rng.integers(0, 3, 500).astype(float)
+    weight[[scores.argmin(), scores.argmax()]] = 0.0
+    held = weight > 0
+    found, without = (
+        ScoreHistogram.of(scores, targets, weight),
+        ScoreHistogram.of(scores[held], targets[held], weight[held]),
+    )
+    assert_array_equal(found.keys, without.keys)
+    assert_array_equal(found.moments, without.moments)
+    assert (found.minimum, found.maximum) == (without.minimum, without.maximum)
+
+
+@pytest.mark.parametrize("value", [-1e9, 1e30, -1e30, -999.0])
+@pytest.mark.parametrize("sizes", [[1, 5, 4_000], [4_000, 1, 3], [30, 2_000, 7]])
+def test_masked_scores_are_found_however_the_pairs_are_cut(value, sizes):
+    rng = np.random.default_rng(1)
+    parts = []
+    for size in sizes:
+        scores = rng.normal(size=size)
+        scores[: max(1, size // 3)] = value
+        parts.append((scores, rng.random(size) < 0.3))
+    histogram = sum((ScoreHistogram.of(*part) for part in parts[1:]), ScoreHistogram.of(*parts[0]))
+    whole = np.concatenate([part[0] for part in parts])
+    found = histogram.points()
+    (mask,) = found.masked
+    assert (mask.low, mask.count) == (pytest.approx(value), np.count_nonzero(whole == value))
+    real = whole != value
+    assert found.n_pairs == np.count_nonzero(real)
+    assert found.n_positive == np.count_nonzero(np.concatenate([part[1] for part in parts])[real])
+    assert (found.minimum, found.maximum) == (whole[real].min(), whole[real].max())
+    assert histogram.exponent < -5  # the bins are as fine as without the masks

@@ -17,6 +17,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, expression_of
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
+from sureness.calibration.usable import say_masked, usable_pairs
 from sureness.errors import SettingError
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
@@ -191,6 +192,8 @@ class Calibrator(ProbabilityMap):
     # --- shared -----------------------------------------------------------------------------------------------------
 
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
+        if points.masked:
+            say_masked(points.masked, points.n_pairs + sum(mask.count for mask in points.masked))
         require_both_classes(points)
         self._fit_points(points)
         return self._learned(estimand, horizon, points.n_pairs, (points.minimum, points.maximum))
@@ -226,7 +229,7 @@ class Calibrator(ProbabilityMap):
 
     def _level(self, points: WeightedScores, data: CalibrationSet) -> Level:
         if data.anchor is not None:
-            anchor = data.anchor
+            anchor = usable_pairs(data.anchor)
             return level_from_anchor(
                 self._probability(anchor.scores.astype(np.float64)), anchor.labels.astype(np.float64), anchor.weight,
                 points, self._probability(points.scores),

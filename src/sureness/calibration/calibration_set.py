@@ -350,8 +350,11 @@ class CalibrationSet:
             )
         negative = self._negative_factor(risk)
         for pairs in agreeing(self.chunks()):
-            targets, weight = self.targets(pairs, risk)
-            yield pairs, targets, _scaled(weight, pairs, negative)
+            if pairs.weight is not None and len(pairs) and pairs.weight.min() == 0:
+                pairs = pairs.take(pairs.weight > 0)  # before they count for anything
+            if len(pairs):
+                targets, weight = self.targets(pairs, risk)
+                yield pairs, targets, _scaled(weight, pairs, negative)
 
     @property
     def level_is_known(self) -> bool:

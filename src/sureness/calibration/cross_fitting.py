@@ -13,6 +13,7 @@ from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.usable import usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SurenessWarning
 from sureness.metrics.bounds import mean_total_gap_bounds, total_gap_bounds
@@ -69,7 +70,7 @@ class Folds:
     @classmethod
     def of(cls, data: CalibrationSet, n_folds: int, seed: int) -> Folds:
         risk = data.resolve_risk(None)
-        pairs = data.gather(risk)
+        pairs = usable_pairs(data.gather(risk))
         fold = fold_of_groups(pairs.users, len(pairs), n_folds, np.random.default_rng(seed))
         data = data.with_pairs(pairs)
         return cls(data, pairs, fold, *data.targets(pairs, risk))

@@ -16,6 +16,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.usable import usable
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
@@ -155,7 +156,10 @@ class SegmentCalibrator(ProbabilityMap):
         base = self._base()
         risk = given.resolve_risk(base.risk)
         pairs = given.gather(risk)
-        data, codes = given.with_pairs(pairs), codes_of(pairs)
+        codes, kept = codes_of(pairs), usable(pairs)
+        if kept is not None:
+            pairs, codes = pairs.take(kept), codes[kept]
+        data = given.with_pairs(pairs)
         if self.strength == "auto":
             self.strength_ = self._best_strength(data, pairs, codes, risk)
         else:

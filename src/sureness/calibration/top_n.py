@@ -14,6 +14,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import GaussianCalibrator
+from sureness.calibration.usable import usable_pairs
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_rate
 from sureness.numerics.grouping import top_n
@@ -60,7 +61,7 @@ class TopNCalibrator(Calibrator):
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set that knows its users."""
         base: Calibrator = clone(self.base) if self.base is not None else GaussianCalibrator()
-        pairs = data.gather(data.resolve_risk(base.risk))
+        pairs = usable_pairs(data.gather(data.resolve_risk(base.risk)))
         if pairs.users is None:
             raise SettingError("the top n of each user needs users, got none; give users=")
         top = top_n(pairs.users, pairs.scores, self.n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,13 +11,14 @@ from numpy.typing import ArrayLike
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_targets, check_weight
+from sureness.numerics.masking import Masked, core_of, find_masked, masked_of, real_scores, sampled
 
 MAX_BINS = 16_384
 """A histogram with more occupied bins than this merges neighbouring bins."""
 
 _COUNT, _WEIGHT, _, _WEIGHT_SCORE2, _TARGET, _, _TARGET_SCORE2 = range(7)
-_SAMPLE = 4_096
-_FINEST = -1_000  # exponents below this would leave the range of float64
+_TOTALS = slice(7, 10)  # of far scores: pairs with a positive target, target_square, target_noise
+_FINEST = -650  # with finer bins the number of a far bin would leave the range of float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,19 +41,25 @@ class WeightedScores:
     n_positive: int  # pairs with a positive target
     target_square: float  # sum over pairs of (weight * target)**2: how unequal the targets are
     target_noise: float  # sum over pairs of weight * target**2: the same where weights count pairs
+    masked: tuple[Masked, ...] = ()  # scores that stood for "no candidate" and were left out
 
     @classmethod
     def of(cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None = None) -> WeightedScores:
-        """One point per pair."""
-        scores = np.asarray(scores, dtype=np.float64)
+        """One point per pair; pairs without weight and masked scores are left out."""
+        scores, targets, weight = _weighty(np.asarray(scores, dtype=np.float64), targets, weight)
+        low, high = scores.min(), scores.max()
+        masked = find_masked(scores, float(low), float(high))
+        if masked:
+            real = real_scores(scores, masked)
+            scores, targets, weight = scores[real], targets[real], None if weight is None else weight[real]
+            low, high = scores.min(), scores.max()
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
         target = weight * targets
-        low, high = scores.min(), scores.max()
         return cls(
             scores=scores, weight=weight, target=target, target_scores=scores, spread=None, target_spread=None,
             minimum=float(low), maximum=float(high), n_pairs=len(scores), n_positive=int(np.count_nonzero(target)),
             target_square=float(target @ target),
-            target_noise=float(target @ targets),
+            target_noise=float(target @ targets), masked=tuple(masked),
         )  # fmt: skip
 
     @property
@@ -83,7 +91,9 @@ class ScoreHistogram:
     """Any number of scored pairs in a few thousand bins; the sum of two histograms is that of all their pairs.
 
     Bins have width ``2**exponent`` and are aligned at 0, so the bins of two histograms match once neighbouring
-    bins of the finer one are merged. Only occupied bins are stored: one outlier costs one bin.
+    bins of the finer one are merged. Only occupied bins are stored: one outlier costs one bin. Scores far outside all
+    others are kept apart, so that they do not decide the width of the bins; whether they are outliers or stand for "no
+    candidate" is decided by `points`, when all pairs are known.
 
     Examples
     --------
@@ -100,11 +110,13 @@ class ScoreHistogram:
     exponent: int  # bins have width 2**exponent
     keys: IntArray  # (n,) sorted; bin k holds [k, k + 1) * 2**exponent
     moments: FloatArray  # (n, 7): count, weight, weight * (score, score**2), target, target * (score, score**2)
-    minimum: float
+    minimum: float  # these and the sums below are without the far scores
     maximum: float
     n_positive: int
     target_square: float
     target_noise: float
+    far_keys: FloatArray  # (m,) bins of scores far outside, as floats: they may be larger than any integer
+    far_moments: FloatArray  # (m, 10): the moments, and what each adds to the three sums above
     max_bins: int = MAX_BINS
     estimand: Estimand = "interaction"  # what the targets estimate
 
@@ -140,8 +152,20 @@ class ScoreHistogram:
         """`of`, for arrays that were already checked."""
         from sureness.numerics import _kernels  # loads the compiler
 
-        low, high = scores.min(), scores.max()
-        exponent, first_key, n_bins = _window(scores, float(low), float(high), max_bins)
+        scores, targets, weight = _weighty(scores, targets, weight)
+        low, high = float(scores.min()), float(scores.max())
+        if low == high:
+            return cls._far_only(scores, targets, weight, max_bins)
+        sample = sampled(scores, low, high)
+        bounds = core_of(sample)
+        apart = None if bounds is None else (scores < bounds[0]) | (scores > bounds[1])
+        if apart is not None:
+            near = ~apart
+            everything = scores, targets, weight
+            scores, targets, weight = scores[near], targets[near], None if weight is None else weight[near]
+            low, high = float(scores.min()), float(scores.max())
+            sample = sampled(scores, low, high)
+        exponent, first_key, n_bins = _window(sample[1:-1], low, high, max_bins)
         dense, outside, (n_positive, target_square, target_noise) = _kernels.bin_moments(
             scores, targets, np.empty(0) if weight is None else weight, 2.0**-exponent, float(first_key), n_bins,
         )  # fmt: skip
@@ -149,23 +173,39 @@ class ScoreHistogram:
         keys: IntArray = occupied + first_key
         moments: FloatArray = dense[occupied]
         if outside.size:
-            far = _single_pairs(
-                scores[outside], targets[outside], None if weight is None else weight[outside], exponent
+            tail_keys, tails = _single_pairs(scores, targets, weight, outside, exponent)
+            keys, moments = _sum_by_key(
+                np.concatenate([keys, tail_keys.astype(np.int64)]), np.concatenate([moments, tails[:, :7]])
             )
-            keys, moments = _sum_by_key(np.concatenate([keys, far[0]]), np.concatenate([moments, far[1]]))
+        far = (np.empty(0), np.empty((0, 10)))
+        if apart is not None:
+            far = _sum_by_key(*_single_pairs(*everything, np.flatnonzero(apart), exponent))
         return cls(
-            exponent=exponent, keys=keys, moments=moments, minimum=float(low), maximum=float(high),
+            exponent=exponent, keys=keys, moments=moments, minimum=low, maximum=high,
             n_positive=int(n_positive), target_square=float(target_square), target_noise=float(target_noise),
+            far_keys=far[0], far_moments=far[1], max_bins=max_bins,
+        )._with_near_ones()._within_limit()  # fmt: skip
+
+    @classmethod
+    def _far_only(
+        cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None, max_bins: int
+    ) -> ScoreHistogram:
+        """One score alone does not say whether it is real, or how fine the bins should be: other parts decide."""
+        far = _sum_by_key(*_single_pairs(scores, targets, weight, np.arange(len(scores)), _FINEST))
+        return cls(
+            exponent=_FINEST, keys=np.empty(0, dtype=np.int64), moments=np.empty((0, 7)), minimum=np.inf,
+            maximum=-np.inf, n_positive=0, target_square=0.0, target_noise=0.0, far_keys=far[0], far_moments=far[1],
             max_bins=max_bins,
-        )._within_limit()  # fmt: skip
+        )  # fmt: skip
 
     @property
     def n_pairs(self) -> int:
-        return int(self.moments[:, _COUNT].sum())
+        return int(self.moments[:, _COUNT].sum() + self.far_moments[:, _COUNT].sum())
 
     @property
     def mean_target(self) -> float:
-        return float(self.moments[:, _TARGET].sum() / self.moments[:, _WEIGHT].sum())
+        target, weight = (self.moments[:, c].sum() + self.far_moments[:, c].sum() for c in (_TARGET, _WEIGHT))
+        return float(target / weight)
 
     def __add__(self, other: ScoreHistogram) -> ScoreHistogram:
         """The histogram of all pairs of both."""
@@ -176,37 +216,80 @@ class ScoreHistogram:
         keys, moments = _sum_by_key(
             np.concatenate([mine.keys, theirs.keys]), np.concatenate([mine.moments, theirs.moments])
         )
-        return ScoreHistogram(
-            exponent=exponent,
-            keys=keys,
-            moments=moments,
-            minimum=min(self.minimum, other.minimum),
-            maximum=max(self.maximum, other.maximum),
-            n_positive=self.n_positive + other.n_positive,
-            target_square=self.target_square + other.target_square,
-            target_noise=self.target_noise + other.target_noise,
-            max_bins=max(self.max_bins, other.max_bins),
-            estimand=self.estimand,
-        )._within_limit()
+        far_keys, far_moments = _sum_by_key(
+            np.concatenate([mine.far_keys, theirs.far_keys]), np.concatenate([mine.far_moments, theirs.far_moments])
+        )
+        return (
+            ScoreHistogram(
+                exponent=exponent,
+                keys=keys,
+                moments=moments,
+                minimum=min(self.minimum, other.minimum),
+                maximum=max(self.maximum, other.maximum),
+                n_positive=self.n_positive + other.n_positive,
+                target_square=self.target_square + other.target_square,
+                target_noise=self.target_noise + other.target_noise,
+                far_keys=far_keys,
+                far_moments=far_moments,
+                max_bins=max(self.max_bins, other.max_bins),
+                estimand=self.estimand,
+            )
+            ._with_near_ones()
+            ._within_limit()
+        )
 
     def points(self) -> WeightedScores:
-        """The bins as weighted points that a calibrator is fitted on."""
-        weight, target = self.moments[:, _WEIGHT], self.moments[:, _TARGET]
-        width = 2.0**self.exponent
-        centre = np.clip((self.keys + 0.5) * width, self.minimum, self.maximum)
-        scores, spread = _mean_and_spread(self.moments[:, _WEIGHT : _WEIGHT_SCORE2 + 1], centre, width)
-        target_scores, target_spread = _mean_and_spread(self.moments[:, _TARGET : _TARGET_SCORE2 + 1], scores, width)
+        """The bins as weighted points that a calibrator is fitted on; masked scores are left out."""
+        moments = np.concatenate([self.moments, self.far_moments[:, :7]])
+        scores, spread = _mean_and_spread(moments[:, _WEIGHT : _WEIGHT_SCORE2 + 1], np.zeros(len(moments)), self.width)
+        target_scores, target_spread = _mean_and_spread(moments[:, _TARGET : _TARGET_SCORE2 + 1], scores, self.width)
+        order = np.argsort(scores, kind="stable")
+        masked = [] if core_of(scores[order]) is None else masked_of(scores[order], moments[order, _COUNT])
+        real = real_scores(scores, masked)
+        kept, far = order[real[order]], self.far_moments[real[len(self.keys) :]]
+        low, high = float(scores[kept[0]]), float(scores[kept[-1]])
+        if self.minimum <= high and self.maximum >= low:  # the means of the outer bins lie inside their ends
+            low, high = min(low, self.minimum), max(high, self.maximum)
+        totals = far[:, _TOTALS].sum(axis=0)
         return WeightedScores(
-            scores=scores, weight=weight, target=target, target_scores=target_scores, spread=spread,
-            target_spread=target_spread, minimum=self.minimum, maximum=self.maximum, n_pairs=self.n_pairs,
-            n_positive=self.n_positive, target_square=self.target_square, target_noise=self.target_noise,
+            scores=scores[kept], weight=moments[kept, _WEIGHT], target=moments[kept, _TARGET],
+            target_scores=target_scores[kept], spread=spread[kept], target_spread=target_spread[kept],
+            minimum=low, maximum=high,
+            n_pairs=int(moments[kept, _COUNT].sum()), n_positive=self.n_positive + int(totals[0]),
+            target_square=self.target_square + float(totals[1]), target_noise=self.target_noise + float(totals[2]),
+            masked=tuple(masked),
         )  # fmt: skip
+
+    @property
+    def width(self) -> float:
+        """Width of a bin."""
+        return float(2.0**self.exponent)
 
     def _paired(self, exponent: int) -> ScoreHistogram:
         if exponent == self.exponent:
             return self
         keys, moments = _sum_by_key(self.keys >> min(exponent - self.exponent, 63), self.moments)
-        return replace(self, exponent=exponent, keys=keys, moments=moments)
+        far_keys, far_moments = _sum_by_key(
+            np.floor(self.far_keys * 2.0 ** (self.exponent - exponent)), self.far_moments
+        )
+        return replace(self, exponent=exponent, keys=keys, moments=moments, far_keys=far_keys, far_moments=far_moments)
+
+    def _with_near_ones(self) -> ScoreHistogram:
+        """What was far from the scores of one part may lie among those of all."""
+        far = (self.far_keys + 1) * self.width
+        near = (far > self.minimum) & (far - self.width <= self.maximum)
+        if not near.any():
+            return self
+        keys, moments = _sum_by_key(
+            np.concatenate([self.keys, self.far_keys[near].astype(np.int64)]),
+            np.concatenate([self.moments, self.far_moments[near, :7]]),
+        )
+        totals = self.far_moments[near, _TOTALS].sum(axis=0)
+        return replace(
+            self, keys=keys, moments=moments, n_positive=self.n_positive + int(totals[0]),
+            target_square=self.target_square + float(totals[1]), target_noise=self.target_noise + float(totals[2]),
+            far_keys=self.far_keys[~near], far_moments=self.far_moments[~near],
+        )  # fmt: skip
 
     def _within_limit(self) -> ScoreHistogram:
         histogram = self
@@ -215,9 +298,18 @@ class ScoreHistogram:
         return histogram
 
 
-def _window(scores: FloatArray, low: float, high: float, max_bins: int) -> tuple[int, int, int]:
+def _weighty(
+    scores: FloatArray, targets: AnyArray, weight: FloatArray | None
+) -> tuple[FloatArray, AnyArray, FloatArray | None]:
+    """The pairs that have a weight: the others must not even decide where the scores begin and end."""
+    if weight is None or weight.min() > 0:
+        return scores, targets, weight
+    held = weight > 0
+    return scores[held], targets[held], weight[held]
+
+
+def _window(sample: FloatArray, low: float, high: float, max_bins: int) -> tuple[int, int, int]:
     """Exponent of the width, first bin and number of bins of a dense window around all but the tails."""
-    sample = np.sort(scores[:: max(1, len(scores) // _SAMPLE)].astype(np.float64))
     core_low, core_high = np.quantile(sample, [0.005, 0.995])
     core = core_high - core_low or high - low
     magnitude = max(abs(low), abs(high), 1e-300)
@@ -231,19 +323,26 @@ def _window(scores: FloatArray, low: float, high: float, max_bins: int) -> tuple
 
 
 def _single_pairs(
-    scores: FloatArray, targets: AnyArray, weight: FloatArray | None, exponent: int
-) -> tuple[IntArray, FloatArray]:
-    scores = scores.astype(np.float64)
-    weight = np.ones(len(scores)) if weight is None else weight
+    scores: FloatArray, targets: AnyArray, weight: FloatArray | None, chosen: IntArray, exponent: int
+) -> tuple[FloatArray, FloatArray]:
+    """The bin of each chosen pair, its moments and what it adds to the totals."""
+    scores, targets = scores[chosen].astype(np.float64), targets[chosen].astype(np.float64)
+    weight = np.ones(len(scores)) if weight is None else weight[chosen]
     mass = weight * targets
     moments = np.stack(
-        [np.ones(len(scores)), weight, weight * scores, weight * scores**2, mass, mass * scores, mass * scores**2],
+        [np.ones(len(scores)), weight, weight * scores, weight * scores**2, mass, mass * scores, mass * scores**2,
+         mass > 0, mass**2, mass * targets],
         axis=1,
-    )
-    return np.floor(scores * 2.0**-exponent).astype(np.int64), moments
+    )  # fmt: skip
+    return np.floor(scores * 2.0**-exponent), moments
 
 
-def _sum_by_key(keys: IntArray, moments: FloatArray) -> tuple[IntArray, FloatArray]:
+_Keys = TypeVar("_Keys", IntArray, FloatArray)
+
+
+def _sum_by_key(keys: _Keys, moments: FloatArray) -> tuple[_Keys, FloatArray]:
+    if not len(keys):
+        return keys, moments
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
