@@ -204,3 +204,13 @@ def test_a_decreasing_relation_gives_a_constant_map():
     fitted = sn.PlattCalibrator().fit(-scores, labels)
     assert np.ptp(fitted.probability(scores)) < 1e-12
     assert fitted.probability([0.0])[0] == pytest.approx(labels.mean(), abs=1e-9)
+
+
+def test_a_fit_that_does_not_converge_is_said(pairs, monkeypatch, tmp_path):
+    assert sn.PlattCalibrator().fit(*pairs).converged_
+    monkeypatch.setattr("sureness.numerics.logistic._MAX_ITERATIONS", 1)
+    with pytest.warns(sn.SurenessWarning, match="did not converge"):
+        stopped = sn.PlattCalibrator().fit(*pairs)
+    assert not stopped.converged_
+    stopped.save(tmp_path / "stopped.json")
+    assert not sn.load(tmp_path / "stopped.json").converged_

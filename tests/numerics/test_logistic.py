@@ -117,3 +117,23 @@ def test_the_compiled_terms_agree_with_numpy(seed, size):
 def test_sigmoid_and_logit_are_stable():
     assert_allclose(sigmoid(np.array([-800.0, 0.0, 800.0])), [0.0, 0.5, 1.0])
     assert_allclose(logit(np.array([0.0, 0.5, 1.0])), [-np.inf, 0.0, np.inf])
+
+
+def test_a_fit_says_whether_it_converged(monkeypatch):
+    features, labels = np.c_[np.ones(6), [-2.0, -1, 0.5, -0.5, 1, 2]], np.array([0, 0, 0, 1, 1, 1.0])
+    bounded = np.array([False, True])
+    assert fit_logistic(features, np.ones(6), labels @ features, bounded=bounded).converged
+    monkeypatch.setattr("sureness.numerics.logistic._MAX_ITERATIONS", 1)
+    assert not fit_logistic(features, np.ones(6), labels @ features, bounded=bounded).converged
+
+
+@pytest.mark.parametrize("outlier", [1e3, 1e5])
+def test_what_lies_far_outside_does_not_spoil_the_fit_of_the_others(outlier):
+    rng = np.random.default_rng(0)
+    scores = np.r_[rng.normal(size=5_000), outlier]
+    labels = np.r_[rng.random(5_000) < 1 / (1 + np.exp(1 - scores[:-1])), True].astype(float)
+    features = np.c_[np.ones(5_001), scores]
+    found = fit_logistic(features, np.ones(5_001), labels @ features, bounded=np.array([False, True]))
+    without = fit_logistic(features[:-1], np.ones(5_000), labels[:-1] @ features[:-1], bounded=np.array([False, True]))
+    assert found.converged  # a positive on the right side of the line costs nothing
+    assert_allclose(found.theta, without.theta, rtol=1e-6)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from sureness.errors import SurenessWarning
 from sureness.numerics.row_logistic import Prior, Rows, bin_scores, estimate_prior, fit_rows
 
 FORMS = pytest.mark.parametrize("hidden", [False, True], ids=["plain", "hidden"])
@@ -259,3 +260,9 @@ class TestBinning:
         means, counts = binned([[-np.inf, -np.inf]], 3)
         assert counts.tolist() == [[0, 0, 0]]
         assert np.isfinite(means).all()
+
+
+def test_rows_that_do_not_converge_are_said():
+    rows = one_row(np.full((3, 2), np.nan), np.ones(3), np.ones((1, 2)), False)
+    with pytest.warns(SurenessWarning, match="1 of 1 fits did not converge"):
+        fit_rows(rows, Prior(np.zeros(2), np.eye(2)), bounded(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,7 +15,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange, sigmoid_of
 from sureness.calibration.level import Level
-from sureness.errors import EmptyError, NoMinimumError, SettingError
+from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
@@ -25,11 +26,13 @@ _BLOCK = 8_192
 class ParametricCalibrator(Calibrator):
     """A map of one of the monotone families.
 
-    Learned values: ``intercept_``, ``coef_`` (on the standard basis of the family) and, for people,
-    ``natural_parameters_`` (the a, b, c of the dissertation).
+    Learned values: ``intercept_``, ``coef_`` (on the standard basis of the family), ``converged_`` (whether the fit
+    reached its minimum; a warning says so if not) and, for people, ``natural_parameters_`` (the a, b, c of the
+    dissertation).
     """
 
     family: ClassVar[MonotoneFamily]
+    converged_: bool = True
 
     def __init__(self, *, monotone: bool = True, risk: Risk | None = None) -> None:
         self.monotone = monotone
@@ -61,6 +64,15 @@ class ParametricCalibrator(Calibrator):
         )
         if solution.endless is not None:
             raise NoMinimumError(explain_no_minimum(points))
+        self.converged_ = solution.converged
+        if not solution.converged:
+            warnings.warn(
+                f"the fit of {type(self).__name__} to {points.n_pairs:,} pairs did not converge, so its probabilities "
+                f"may be off; the scores lie between {points.minimum:.6g} and {points.maximum:.6g}: rescale them, or "
+                "leave out what lies far outside",
+                SurenessWarning,
+                stacklevel=6,
+            )
         self.intercept_, self.coef_ = self.family.split(solution.theta)
         if self.monotone:
             self.coef_ = np.maximum(self.coef_, 0.0)  # the change of units may round a zero below it
@@ -90,12 +102,14 @@ class ParametricCalibrator(Calibrator):
         self.coef_ = level.slope * self.coef_
 
     def _state(self) -> dict[str, Any]:
-        return {"intercept": self.intercept_, "coef": self.coef_.tolist(), "range": list(self.fitted_range_)}
+        state = {"intercept": self.intercept_, "coef": self.coef_.tolist(), "range": list(self.fitted_range_)}
+        return state if self.converged_ else {**state, "converged": False}
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.intercept_ = float(state["intercept"])
         self.coef_ = np.array(state["coef"], dtype=np.float64)
         self.fitted_range_ = ScoreRange(*state["range"])
+        self.converged_ = state.get("converged", True)
 
 
 class TemperatureCalibrator(ParametricCalibrator):

@@ -18,6 +18,7 @@ from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.memory import check_memory
 from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial, named
+from sureness.sources.precision import as_float32
 from sureness.sources.tables import scores_of
 
 BLOCK_SCORES = 4_000_000
@@ -139,7 +140,7 @@ def blocks_of(users: IntArray, n_items: int, *, most: int | None = None) -> Iter
 
 
 def _writeable(source: ScoreSource, users: IntArray) -> FloatArray:
-    scores = np.ascontiguousarray(checked_block(source, users), dtype=np.float32)
+    scores = np.ascontiguousarray(as_float32(checked_block(source, users)))
     highest = scores.max() if scores.size else 0.0  # NaN if any score is
     if np.isnan(highest) or highest == np.inf:
         raise DataError(

@@ -11,6 +11,7 @@ _MOST = 100  # Newton steps; a handful suffice
 _HALVINGS = 30
 _FINE = 16  # narrow bins in each bin
 _DONE = 1e-13  # Newton decrement, relative to the weight of a row
+_ROUNDED = 1e-7  # the same where no step leads further down
 
 
 @njit(cache=True, error_model="numpy")
@@ -141,7 +142,7 @@ def _eliminate(matrix, result):
 
 @njit(cache=True, error_model="numpy")
 def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded, theta, curvature):
-    """Damped Newton from the prior's centre; theta and curvature are left at the minimum.
+    """Damped Newton from the prior's centre; theta and curvature are left at the minimum. Says whether it was reached.
 
     A step after which a convex risk still falls is good, whatever its value; only beyond the lowest point of a step are
     values compared.
@@ -156,8 +157,10 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
     scale = max(weight.sum(), 1.0)
     for _ in range(_MOST):
         promised = _model_step(slope, curvature, theta, bounded, step)
+        if not np.isfinite(promised):
+            return False
         if -promised <= _DONE * scale:
-            break
+            return True
         share = 1.0
         moved = compared = unlabelled
         for _halving in range(_HALVINGS):
@@ -182,18 +185,20 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
             share *= 0.5
         if not moved:  # only rounding is left
             _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, False)
-            break
+            return -promised <= _ROUNDED * scale
         theta[:] = trial
         risk = new
+    return False
 
 
 @row_loop()
 def fit_rows(
-    start, stop, features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature
+    start, stop, features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature,
+    converged,
 ):
     """Fit every row: features (n, points, d), weight (n, points), centre (n, d), positives of row i from starts[i]."""
     for row in range(start, stop):
-        _fit_row(
+        converged[row] = _fit_row(
             features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre[row], precision,
             bounded, theta[row], curvature[row],
         )  # fmt: skip

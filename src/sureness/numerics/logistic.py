@@ -18,6 +18,8 @@ _CONVERGED = 1e-15  # Newton decrement: twice the distance to the smallest risk,
 _TRUSTED_CURVATURE = 1e-6  # where the risk is flatter, an apparent minimum may be rounding, so it is tested
 _FLAT, _FAR = 1e-14, 1e9  # trace of the curvature and size of the parameters that show that Newton has diverged
 _MAX_CUTS = 200
+_NEARLY, _ROUNDED = 1e-13, 1e-9  # decrements so small that a step which gains nothing is the last, and the fit done
+_OUTLYING = 100.0  # standard deviations from the mean that show that outliers decide both
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class LogisticFit:
     risk: float
     curvature: FloatArray  # (k, k) Hessian of the risk at theta
     endless: FloatArray | None  # (k,) a direction along which the risk never rises; None if a minimum exists
+    converged: bool  # whether the minimum was reached
 
 
 def sigmoid(z: FloatArray) -> FloatArray:
@@ -88,7 +91,7 @@ def fit_logistic(
         else transform.T @ np.diag(prior.precision / total) @ transform,
         centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
     )
-    theta = _newton(problem)
+    theta, converged = _newton(problem)
     risk, _, curvature = problem.at(theta)
     endless = None
     if prior is None and np.linalg.eigvalsh(curvature)[0] < _TRUSTED_CURVATURE:
@@ -102,6 +105,7 @@ def fit_logistic(
         risk=risk * total,
         curvature=back.T @ curvature @ back * total,
         endless=endless,
+        converged=converged and endless is None,
     )
 
 
@@ -143,30 +147,46 @@ def _standardising(features: FloatArray, weight: FloatArray) -> FloatArray:
         values = features[:, column]
         mean = share @ values if has_intercept else 0.0
         scale = np.sqrt(share @ (values - mean) ** 2) or 1.0
+        if max(values.max() - mean, mean - values.min()) > _OUTLYING * scale:
+            mean, scale = _robust(values, share, mean, scale, centred=has_intercept)
         transform[column, column] = 1.0 / scale
         if has_intercept:
             transform[0, column] = -mean / scale
     return transform
 
 
-def _newton(problem: _Problem) -> FloatArray:
+def _robust(values: FloatArray, share: FloatArray, mean: float, scale: float, *, centred: bool) -> tuple[float, float]:
+    """Location and scale of most values, which a few far ones do not move; as given where most values are equal."""
+    distance = values if centred else np.abs(values)
+    order = np.argsort(distance)
+    place = np.searchsorted(np.cumsum(share[order]), [0.1, 0.5, 0.9])
+    low, middle, high = distance[order[np.minimum(place, len(order) - 1)]]
+    spread = (high - low) / 2.5 if centred else middle / 0.67  # both are 1 for a normal distribution
+    if not spread > 0:
+        return mean, scale
+    return (float(middle) if centred else 0.0), float(spread)
+
+
+def _newton(problem: _Problem) -> tuple[FloatArray, bool]:
+    """The parameters where the risk is smallest, and whether they were reached."""
     theta = np.maximum(problem.centre, np.where(problem.bounded, 0.0, -np.inf))
     risk, gradient, curvature = problem.at(theta)
+    decrement = np.inf
     for _ in range(_MAX_ITERATIONS):
         if np.trace(curvature) < _FLAT or np.abs(theta).max() > _FAR:
-            return theta  # diverging
+            return theta, False  # diverging
         step = _bounded_newton_step(curvature, gradient, theta, problem.bounded)
         decrement = -float(gradient @ step)
         if decrement <= _CONVERGED:
-            return np.asarray(theta + step)
+            return np.asarray(theta + step), True
         fraction = 1.0
         while (candidate := problem.at(theta + fraction * step))[0] > risk - 1e-4 * fraction * decrement:
             fraction *= 0.5
-            if fraction < 1e-10:  # rounding hides any further descent
-                return theta
+            if fraction < (1e-3 if decrement < _NEARLY else 1e-10):  # rounding hides any further descent
+                return theta, decrement <= _ROUNDED
         theta = theta + fraction * step
         risk, gradient, curvature = candidate
-    return theta
+    return theta, decrement <= _ROUNDED
 
 
 def _bounded_newton_step(

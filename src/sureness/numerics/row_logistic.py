@@ -5,11 +5,13 @@ The prior keeps every fit finite, also for users whose labels are all equal.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import SurenessWarning
 
 EM_STEPS = 25
 _EM_DONE = 1e-3  # relative change of the covariance
@@ -75,11 +77,18 @@ def fit_rows(
     from sureness.numerics import _logistic_kernels  # loads the compiler
 
     n, _, d = rows.features.shape
-    theta, curvature = np.empty((n, d)), np.empty((n, d, d))
+    theta, curvature, converged = np.empty((n, d)), np.empty((n, d, d)), np.empty(n, dtype=bool)
     _logistic_kernels.fit_rows(
         rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, prior.centres(known, n),
-        np.linalg.inv(prior.covariance), bounded, theta, curvature,
+        np.linalg.inv(prior.covariance), bounded, theta, curvature, converged,
     )  # fmt: skip
+    if n_left := n - np.count_nonzero(converged):
+        warnings.warn(
+            f"{n_left:,} of {n:,} fits did not converge, so their probabilities may be off; check the scores of those "
+            "users for values far outside all others",
+            SurenessWarning,
+            stacklevel=3,
+        )
     return theta, curvature
 
 

@@ -9,14 +9,17 @@ from typing import ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
-from sureness.numerics.checks import check_rows
+from sureness.numerics.checks import as_array, check_rows
+from sureness.sources.precision import as_float32, check_precision, check_sparse_precision
 
 BLOCK_SCORES = 2_000_000
 """How many scores are held in memory at a time while a source is read."""
+
+_LOOKED_AT = 16  # users of float64 factors whose scores are tried as float32
 
 SENTINEL = 1e38
 """Other libraries use the largest float32 numbers for "no score"."""
@@ -73,11 +76,13 @@ class KnownScores:
     scores: FloatArray  # (n,) float32
 
     @classmethod
-    def of_dense(cls, block: FloatArray) -> Self:
+    def of_dense(cls, block: AnyArray) -> Self:
         """From a dense block that is NaN or infinite where a score is unknown."""
-        known = np.isfinite(block)
+        known = np.abs(block) <= np.finfo(np.float32).max  # false where missing
         starts = np.concatenate([[0], np.cumsum(np.count_nonzero(known, axis=1))])
-        return cls(starts, np.nonzero(known)[1], np.asarray(block[known], dtype=np.float32))
+        scores = block[known]
+        check_sparse_precision(scores, starts)
+        return cls(starts, np.nonzero(known)[1], np.asarray(scores, dtype=np.float32))
 
     @property
     def rows(self) -> IntArray:
@@ -143,6 +148,7 @@ class MatrixSource(SavableSource):
     def __post_init__(self) -> None:
         if np.ndim(self.matrix) != 2:
             raise DataError(f"scores must be a matrix with one row per user, got shape {np.shape(self.matrix)}")
+        check_precision(as_array(self.matrix, "scores"))
         check_names(self)
 
     @property
@@ -185,6 +191,7 @@ class FactorSource(SavableSource):
             bias = getattr(self, name)
             if bias is not None and np.shape(bias) != (n_rows,):
                 raise DataError(f"{name} must have the shape {(n_rows,)}, got {np.shape(bias)}")
+        check_precision(self._scores(np.linspace(0, self.n_users - 1, min(self.n_users, _LOOKED_AT)).astype(np.int64)))
         check_names(self)
 
     @property
@@ -201,13 +208,16 @@ class FactorSource(SavableSource):
         return sum(np.size(table) for name in self.ARRAYS if (table := getattr(self, name)) is not None)
 
     def score_block(self, users: IntArray) -> FloatArray:
-        rows = check_users(users, self.n_users)
+        return np.asarray(self._scores(check_users(users, self.n_users)), dtype=np.float32)
+
+    def _scores(self, rows: IntArray) -> FloatArray:
+        """Scores in the precision of the factors."""
         scores = self.user_factors[rows] @ self.item_factors.T
         if self.item_bias is not None:
             scores = scores + self.item_bias
         if self.user_bias is not None:
             scores = scores + self.user_bias[rows, None]
-        return np.asarray(scores, dtype=np.float32)
+        return np.asarray(scores)
 
     def restricted(self, columns: IntArray) -> Self:
         """Only some items, given by ascending column numbers."""
@@ -261,7 +271,7 @@ def named(source: ScoreSource, side: str) -> IdMap | None:
 def checked_block(source: ScoreSource, users: IntArray) -> FloatArray:
     """The scores of users; refused if they do not have the shape of the source."""
     block = np.asarray(source.score_block(users))
-    block = block if block.dtype in (np.float32, np.float64) else block.astype(np.float32)
+    block = block if block.dtype in (np.float32, np.float64) else as_float32(block)
     shape = (len(users), source.n_items)
     if block.shape != shape:
         raise DataError(f"score_block must return one row per user and one column per item, {shape}, got {block.shape}")

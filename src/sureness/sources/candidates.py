@@ -16,8 +16,9 @@ from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
 from sureness.errors import ColumnError, EmptyError
-from sureness.numerics.checks import same_length
+from sureness.numerics.checks import as_array, same_length
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
+from sureness.sources.precision import check_sparse_precision
 
 _COLUMNS = ("user_id", "item_id", "score")
 
@@ -57,7 +58,11 @@ class CandidateSource(SavableSource):
     @classmethod
     def of(cls, users: ArrayLike, items: ArrayLike, scores: ArrayLike) -> Self:
         """From columns of equal length."""
-        columns = {"user_id": id_series(users), "item_id": id_series(items), "score": pl.Series(np.asarray(scores))}
+        columns = {
+            "user_id": id_series(users),
+            "item_id": id_series(items),
+            "score": pl.Series(as_array(scores, "scores")),
+        }
         for name, column in columns.items():
             same_length(np.asarray(column), len(columns["user_id"]), name)
         return cls.from_table(pl.DataFrame(columns))
@@ -84,9 +89,10 @@ class CandidateSource(SavableSource):
         distinct = _keep(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
         if not distinct.height:
             raise EmptyError(f"expected at least one candidate, got none that can be used; {'; '.join(notes)}")
-        lengths = np.bincount(distinct["user"], minlength=len(users))
-        return cls(np.concatenate([[0], np.cumsum(lengths)]), distinct["item"].to_numpy(),
-                   distinct["score"].to_numpy(), users, items, tuple(notes))  # fmt: skip
+        starts = np.concatenate([[0], np.cumsum(np.bincount(distinct["user"], minlength=len(users)))])
+        scores = distinct["score"].to_numpy()
+        check_sparse_precision(scores, starts)
+        return cls(starts, distinct["item"].to_numpy(), scores.astype(np.float32), users, items, tuple(notes))
 
     @classmethod
     def read(cls, path: str | PathLike[str], columns: Columns | None = None) -> Self:
@@ -145,16 +151,14 @@ def _last_of_each(keys: IntArray) -> IntArray:
 
 
 def _usable(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Rows with ids and a finite score, as float32."""
+    """Rows with ids and a finite score."""
     if not table["score"].dtype.is_numeric():
         raise ColumnError(f"column score must hold numbers, got {table['score'].dtype}; convert it first")
-    rows = table.with_columns(
-        id_series(table["user_id"]), id_series(table["item_id"]), pl.col("score").cast(pl.Float64)
-    )
+    kind = pl.Float32 if table["score"].dtype == pl.Float32 else pl.Float64
+    rows = table.with_columns(id_series(table["user_id"]), id_series(table["item_id"]), pl.col("score").cast(kind))
     rows = _keep(rows, rows.drop_nulls(["user_id", "item_id"]), notes, "had no user or item and were dropped")
     scored = rows.filter(pl.col("score").abs() < SENTINEL)  # false where missing or not a number
-    rows = _keep(rows, scored, notes, "had no finite score and were dropped")
-    return rows.with_columns(pl.col("score").cast(pl.Float32))
+    return _keep(rows, scored, notes, "had no finite score and were dropped")
 
 
 def _keep(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import DataError
+from sureness.numerics.checks import as_array
 from sureness.sources.base import KnownScores, check_names, check_users
+from sureness.sources.precision import as_float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +37,12 @@ class FunctionSource:
         check_names(self)
 
     def score_block(self, users: IntArray) -> FloatArray:
-        return self._computed(users)
+        return as_float32(self._computed(users))
 
-    def _computed(self, users: IntArray) -> FloatArray:
+    def _computed(self, users: IntArray) -> AnyArray:
         rows = check_users(users, self.n_users)
         shape = (len(rows), self.n_items)
-        block = np.asarray(self.function(rows), dtype=np.float32) if len(rows) else np.empty(shape, dtype=np.float32)
+        block = as_array(self.function(rows), "scores") if len(rows) else np.empty(shape, dtype=np.float32)
         if block.shape != shape:
             raise DataError(f"the function must return one row per user and one column per item, {shape}, "
                             f"got {block.shape}")  # fmt: skip

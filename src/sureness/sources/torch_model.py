@@ -13,6 +13,7 @@ from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import DataError
 from sureness.sources.base import BLOCK_SCORES, check_names, check_users
+from sureness.sources.precision import as_float32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,11 +66,12 @@ class TorchSource:
             return np.empty((0, self.n_items), dtype=np.float32)
         with torch.no_grad(), _evaluating(self.model):
             wanted = torch.as_tensor(rows, device=self._device())
-            block = self._scores(wanted).detach().to(device="cpu", dtype=torch.float32).numpy()
+            found = self._scores(wanted).detach().to(device="cpu")
+            block = (found if found.dtype == torch.float64 else found.to(torch.float32)).numpy()
         if block.shape != (len(rows), self.n_items):
             raise DataError(f"the model must return one row per user and one column per item, "
                             f"{(len(rows), self.n_items)}, got {block.shape}")  # fmt: skip
-        return np.asarray(block)
+        return as_float32(block)
 
     def _scores(self, users: Tensor) -> Tensor:
         pairwise: Callable[[Tensor, Tensor], Tensor] | None = getattr(self.model, "score", None)

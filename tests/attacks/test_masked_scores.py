@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sureness as sn
+from sureness._settings import clone
+from sureness.calibration import BBQCalibrator, all_calibrators
+from sureness.errors import SurenessWarning
+from tests.attacks.masked_scores import Case, attack, cases
+
+FEW = [case for number, case in enumerate(cases()) if number % 7 == 0]  # 7 is prime to the other counts: all values
+
+
+def test_there_are_288_fits():
+    assert len(list(cases())) == 288
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_no_fit_is_wrong_without_a_word(case: Case):
+    assert attack(case) is None
+
+
+@pytest.mark.parametrize("calibrator", all_calibrators(), ids=repr)
+def test_masked_pairs_are_left_out_as_if_they_were_not_there(calibrator, pairs):
+    scores, labels = pairs[0].copy(), pairs[1]
+    masked = np.arange(len(scores)) % 3 == 0
+    scores[masked] = -1e9
+    with pytest.warns(SurenessWarning, match="1,000 of -1e\\+09"):
+        found = clone(calibrator).fit(scores, labels)
+    real = clone(calibrator).fit(scores[~masked], labels[~masked])
+    assert (found.score_range_, found.n_pairs_) == (real.score_range_, real.n_pairs_)
+    grid = np.linspace(-3, 3, 50)
+    np.testing.assert_array_equal(found.probability(grid), real.probability(grid))
+
+
+@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), BBQCalibrator(), sn.GaussianCalibrator()], ids=repr)
+def test_masked_pairs_are_left_out_of_a_stream_too(calibrator):
+    rng = np.random.default_rng(0)
+    scores, labels = rng.normal(size=60_000), rng.random(60_000)
+    labels = (labels < 1 / (1 + np.exp(1 - scores))).astype(int)
+    masked = rng.random(60_000) < 0.2
+    scores[masked] = 1e30
+    chunks = [sn.ScoredPairs.of(*part) for part in zip(np.split(scores, [3, 30_000]), np.split(labels, [3, 30_000]),
+                                                       strict=True)]  # fmt: skip
+    with pytest.warns(SurenessWarning, match="of 1e\\+30"):
+        found = clone(calibrator).fit(sn.CalibrationSet.from_chunks(chunks))
+    real = clone(calibrator).fit(scores[~masked], labels[~masked])
+    grid = np.linspace(-2, 2, 50)
+    np.testing.assert_allclose(found.probability(grid), real.probability(grid), atol=0.01)
+
+
+def test_masked_pairs_are_left_out_where_pairs_are_gathered(pairs):
+    scores, labels = pairs[0].copy(), pairs[1]
+    users, segments = np.arange(len(scores)) % 50, np.arange(len(scores)) % 2
+    masked = np.arange(len(scores)) % 5 == 0
+    scores[masked] = 1e30  # would be the top of every user
+    kept = ~masked
+    for calibrator, more in (
+        (sn.TopNCalibrator(n=5), {"users": users}),
+        (sn.SegmentCalibrator(strength=10.0), {"segments": segments}),
+    ):
+        with pytest.warns(SurenessWarning, match="600 of 1e\\+30"):
+            found = clone(calibrator).fit(scores, labels, **more)
+        real = clone(calibrator).fit(scores[kept], labels[kept], **{name: ids[kept] for name, ids in more.items()})
+        asked = {name: ids[:9] for name, ids in more.items() if name == "segments"}
+        grid = np.linspace(-2, 2, 9)
+        np.testing.assert_array_equal(found.probability(grid, **asked), real.probability(grid, **asked))
