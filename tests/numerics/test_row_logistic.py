@@ -158,6 +158,7 @@ class TestFitting:
         assert np.all(np.diff(distances, axis=0) < 0)
         assert np.all(distances[-1] < 0.01)
 
+    @pytest.mark.filterwarnings("ignore::sureness.errors.SurenessWarning")  # a nearly flat prior may need more steps
     @FORMS
     @settings(max_examples=60, deadline=None)
     @given(

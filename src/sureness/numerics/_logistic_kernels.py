@@ -11,7 +11,7 @@ _MOST = 100  # Newton steps; a handful suffice
 _HALVINGS = 30
 _FINE = 16  # narrow bins in each bin
 _DONE = 1e-13  # Newton decrement, relative to the weight of a row
-_ROUNDED = 1e-7  # the same where no step leads further down
+_ENOUGH = 1e-5  # the same where steps end: less than half a per cent of probability is left to gain
 
 
 @njit(cache=True, error_model="numpy")
@@ -155,6 +155,7 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
             theta[j] = max(theta[j], 0.0)
     risk = _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, unlabelled)
     scale = max(weight.sum(), 1.0)
+    promised = -np.inf
     for _ in range(_MOST):
         promised = _model_step(slope, curvature, theta, bounded, step)
         if not np.isfinite(promised):
@@ -185,15 +186,26 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
             share *= 0.5
         if not moved:  # only rounding is left
             _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, False)
-            return -promised <= _ROUNDED * scale
+            return -promised <= _ENOUGH * scale
         theta[:] = trial
         risk = new
-    return False
+    return -promised <= _ENOUGH * scale
 
 
 @row_loop()
 def fit_rows(
-    start, stop, features, weight, positives, starts, unlabelled, centre, precision, bounded, theta, curvature,
+    start,
+    stop,
+    features,
+    weight,
+    positives,
+    starts,
+    unlabelled,
+    centre,
+    precision,
+    bounded,
+    theta,
+    curvature,
     converged,
 ):
     """Fit every row: features (n, points, d), weight (n, points), centre (n, d), positives of row i from starts[i]."""
