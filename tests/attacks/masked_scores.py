@@ -40,7 +40,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """12 calibrators x 6 values x 2 shares x 2 patterns of labels: 288 fits."""
+    """Every calibrator x 6 values x 2 shares x 2 patterns of labels: 24 fits each."""
     for calibrator, *rest in itertools.product(all_calibrators(), VALUES, SHARES, LABELS):
         yield Case(calibrator, *rest)
 

@@ -12,8 +12,8 @@ from tests.attacks.masked_scores import Case, attack, cases
 FEW = [case for number, case in enumerate(cases()) if number % 7 == 0]  # 7 is prime to the other counts: all values
 
 
-def test_there_are_288_fits():
-    assert len(list(cases())) == 288
+def test_there_are_at_least_288_fits():
+    assert len(list(cases())) >= 288
 
 
 @pytest.mark.parametrize("case", FEW, ids=str)

