@@ -177,7 +177,7 @@ class ScoreHistogram:
             keys, moments = _sum_by_key(
                 np.concatenate([keys, tail_keys.astype(np.int64)]), np.concatenate([moments, tails[:, :7]])
             )
-        far = (np.empty(0), np.empty((0, 10)))
+        far: tuple[FloatArray, FloatArray] = (np.empty(0), np.empty((0, 10)))
         if apart is not None:
             far = _sum_by_key(*_single_pairs(*everything, np.flatnonzero(apart), exponent))
         return cls(
@@ -216,9 +216,8 @@ class ScoreHistogram:
         keys, moments = _sum_by_key(
             np.concatenate([mine.keys, theirs.keys]), np.concatenate([mine.moments, theirs.moments])
         )
-        far_keys, far_moments = _sum_by_key(
-            np.concatenate([mine.far_keys, theirs.far_keys]), np.concatenate([mine.far_moments, theirs.far_moments])
-        )
+        apart: FloatArray = np.concatenate([mine.far_keys, theirs.far_keys])
+        far_keys, far_moments = _sum_by_key(apart, np.concatenate([mine.far_moments, theirs.far_moments]))
         return (
             ScoreHistogram(
                 exponent=exponent,
@@ -331,7 +330,7 @@ def _single_pairs(
     mass = weight * targets
     moments = np.stack(
         [np.ones(len(scores)), weight, weight * scores, weight * scores**2, mass, mass * scores, mass * scores**2,
-         mass > 0, mass**2, mass * targets],
+         (mass > 0).astype(np.float64), mass**2, mass * targets],
         axis=1,
     )  # fmt: skip
     return np.floor(scores * 2.0**-exponent), moments

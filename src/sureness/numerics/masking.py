@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ _SMALLEST = 99.0  # of a number that is chosen because no score is so large
 _LIMITS = (65_504.0, 3.4028234663852886e38, 2.0**15, 2.0**31, 2.0**63)  # ends of number types
 
 
-class Masked(NamedTuple):
+@dataclass(frozen=True)
+class Masked:
     """Equal or neighbouring scores that were taken for masks."""
 
     low: float
