@@ -52,12 +52,11 @@ def run(*words, cwd) -> Done:
 @contextlib.contextmanager
 def consoles(out, err):
     """Let rich write to the captured streams too."""
-    kept = _console.out.file, _console.err.file
     _console.out.file, _console.err.file = out, err
     try:
         yield
     finally:
-        _console.out.file, _console.err.file = kept
+        _console.out.file = _console.err.file = None  # wherever sys.stdout and sys.stderr lead then
 
 
 def succeed(*words, cwd) -> str:
