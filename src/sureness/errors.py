@@ -28,6 +28,8 @@ says what was expected, what came, and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import ClassVar
 
 
@@ -147,6 +149,14 @@ class MissingExtraError(SurenessError, ImportError):
 
 class SurenessWarning(UserWarning):
     """Something works, but deserves a look."""
+
+
+def warn(sentence: str) -> None:
+    """Warn whoever called the library, from however deep inside it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sureness":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, SurenessWarning, stacklevel=level - 1)
 
 
 def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:

@@ -15,7 +15,7 @@ from scipy.stats import chisquare, rankdata
 import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError, EmptyError, SettingError
+from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.evaluation import common_ids, rank_comparison
 from sureness.evaluation.inference import inference_table, n_parameters
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
@@ -157,14 +157,17 @@ def test_models_of_different_users_and_items_are_compared_on_the_common_ones(see
     assert found.ranks["item_id"].to_list() == left.table()["item_id"].to_list()
 
 
-def test_a_model_without_ids_takes_those_of_the_other():
+def test_a_model_without_ids_has_row_numbers_and_not_the_ids_of_the_other():
     teacher, student, _, _ = case(5)
     users, items = IdMap.of([f"u{n}" for n in range(6)]), IdMap.of([f"i{n}" for n in range(9)])
-    named = MatrixSource(teacher, users=users, items=items)
-    test = Interactions.of(["u1", "u5"], ["i3", "i8"])
-    expected = ranks_by_hand(student, None, test.aligned(users, items))
-    assert_array_equal(compare_ranks(named, MatrixSource(student), test).student, expected)
-    assert_array_equal(compare_ranks(MatrixSource(student), named, test).teacher, expected)
+    named, test = MatrixSource(teacher, users=users, items=items), Interactions.of(["u1", "u5"], ["i3", "i8"])
+    for models in ((named, MatrixSource(student)), (MatrixSource(student), named)):
+        with pytest.raises(IdError):
+            compare_ranks(*models, test)
+    numbered = MatrixSource(teacher, users=IdMap.of(np.arange(6)), items=IdMap.of(np.arange(9)))
+    test = Interactions.of([1, 5], [3, 8])
+    expected = ranks_by_hand(student, None, test.aligned(numbered.users, numbered.items))
+    assert_array_equal(compare_ranks(numbered, MatrixSource(student), test).student, expected)
 
 
 def test_blocks_bound_the_memory():
@@ -220,7 +223,7 @@ def without_common_users():
     [
         (lambda t, s, log: compare_ranks(t, MatrixSource(np.zeros((6, 8))), log), DataError, "items"),
         (lambda t, s, log: compare_ranks(t, s, log.matrix), DataError, "csr_matrix"),
-        (lambda t, s, log: compare_ranks(t, s, Interactions.from_matrix(np.eye(2))), DataError, "shape"),
+        (lambda t, s, log: compare_ranks(t, s, Interactions.from_matrix(np.eye(7, 9))), IdError, "users"),
         (lambda t, s, log: compare_ranks(*without_common_users(), log), DataError, "users"),
         (lambda t, s, log: rank_scatter(t, s, n_points=0), SettingError, "n_points"),
         (lambda t, s, log: rank_scatter(t, s, scale=0.0), SettingError, "scale"),

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError, EmptyError, IdError, SettingError
+from sureness.errors import DataError, EmptyError, IdError, SettingError, SurenessWarning
 from sureness.evaluation import ranking
 from sureness.evaluation.ranking import RankingQuality, best_items, evaluate_ranking, evaluate_within
 from sureness.sources.base import FactorSource, MatrixSource
@@ -129,7 +129,8 @@ def test_ids_in_another_order_are_matched(seed):
 def test_users_and_items_that_the_source_does_not_know_are_left_out():
     source = MatrixSource(np.array([[3.0, 2.0, 1.0]]), users=IdMap.of(["ann"]), items=IdMap.of(["a", "b", "c"]))
     test = Interactions.of(["ann", "ann", "zoë"], ["b", "nothing", "a"])
-    quality = evaluate_ranking(source, test, metrics=["recall@2"])
+    with pytest.warns(SurenessWarning, match="2 of the 3"):
+        quality = evaluate_ranking(source, test, metrics=["recall@2"])
     assert quality.per_user.rows() == [("ann", 1.0)]
 
 
@@ -175,12 +176,12 @@ def test_a_metric_that_was_not_measured_is_refused():
         quality["ndcg@5"]
 
 
-def test_a_log_of_another_shape_needs_ids():
+def test_a_log_with_other_ids_than_row_numbers_needs_names():
     scores, _, test = case(5)
     with pytest.raises(IdError, match="test"):
         evaluate_ranking(MatrixSource(scores[:, :8]), test)
     with pytest.raises(IdError, match="seen"):
-        evaluate_ranking(MatrixSource(scores), test, seen=Interactions.from_matrix(np.ones((7, 2))))
+        evaluate_ranking(MatrixSource(scores), test, seen=Interactions.from_matrix(np.ones((7, 10))))
 
 
 def test_the_scores_of_a_source_are_left_alone():
@@ -197,7 +198,8 @@ def test_the_scores_of_a_source_are_left_alone():
         def score_block(self, users):
             return matrix[: len(users)]
 
-    evaluate_ranking(Same(), Interactions.from_matrix(np.ones((7, 9))), seen=seen)
+    with pytest.warns(SurenessWarning, match="also in training"):
+        evaluate_ranking(Same(), Interactions.from_matrix(np.ones((7, 9))), seen=seen)
     assert_array_equal(matrix, scores)
 
 

@@ -6,7 +6,6 @@ recommender, a report or a service asks any of them in the same way, and learns 
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,10 +23,11 @@ from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import IdError, NotFittedError, SettingError, SurenessWarning
+from sureness.errors import IdError, NotFittedError, SettingError, warn
 from sureness.numerics.checks import check_scores
 from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import fitted_to, unseen
 
 ANSWERS = ("all", "segment", "user")
 """Who can answer: the global map, that of a segment, that of a user. `answered_by` gives positions here."""
@@ -245,7 +245,9 @@ class ProbabilityMap(Configurable, Savable):
             Needed by maps that differ between segments.
         progress : Progress
         """
-        return self._fit_observed(Observed(source, held_out, seen, segments, progress))
+        before = None if seen is None else fitted_to(source, seen, "seen")
+        known = unseen(fitted_to(source, held_out, "held_out"), before)
+        return self._fit_observed(Observed(source, known, before, segments, progress))
 
     @abstractmethod
     def _fit_observed(self, observed: Observed) -> Self:
@@ -272,8 +274,7 @@ class ProbabilityMap(Configurable, Savable):
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
         if len(unknown):
             names = unknown.value_counts(sort=True)[:, 0].to_list()
-            sentence = unknown_sentence(names, len(unknown), n_pairs)
-            warnings.warn(sentence, SurenessWarning, stacklevel=4)
+            warn(unknown_sentence(names, len(unknown), n_pairs))
 
     def check_fitted(self) -> None:
         """Refuse to answer before `fit`."""

@@ -19,12 +19,12 @@ from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserM
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError
-from sureness.evaluation.ranking import fitted_to
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.row_logistic import Prior, fit_rows
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.matching import fitted_to, unseen
 
 
 class PerUserCalibrator(ProbabilityMap):
@@ -149,6 +149,7 @@ class PerUserCalibrator(ProbabilityMap):
         self._check_settings()
         known = fitted_to(source, held_out, "held_out")
         before = None if seen is None else fitted_to(source, seen, "seen")
+        known = unseen(known, before)
         if not len(known):
             raise EmptyError("held_out must hold at least one positive that the source knows, got none")
         candidates = Candidates(source, known, before, self.top, self.n_bins)

@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "rank_comparison": ["RankComparison", "RankScatter", "compare_ranks", "rank_scatter"],
         "ranking": [
             "BLOCK_SCORES", "METRICS", "RankingQuality", "best_items", "block_scores", "blocks_of", "evaluate_ranking",
-            "evaluate_within", "fitted_to", "list_blocks", "top_blocks",
+            "evaluate_within", "list_blocks", "top_blocks",
         ],
     },
 )  # fmt: skip

@@ -14,7 +14,6 @@ from sureness.evaluation.ranking import block_scores as block_scores
 from sureness.evaluation.ranking import blocks_of as blocks_of
 from sureness.evaluation.ranking import evaluate_ranking as evaluate_ranking
 from sureness.evaluation.ranking import evaluate_within as evaluate_within
-from sureness.evaluation.ranking import fitted_to as fitted_to
 from sureness.evaluation.ranking import list_blocks as list_blocks
 from sureness.evaluation.ranking import top_blocks as top_blocks
 
@@ -31,7 +30,6 @@ __all__ = [
     "compare_ranks",
     "evaluate_ranking",
     "evaluate_within",
-    "fitted_to",
     "inference_table",
     "list_blocks",
     "n_parameters",

@@ -11,8 +11,9 @@ from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
-from sureness.evaluation.ranking import block_scores, fitted_to
+from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import ScoreSource, id_maps, named
+from sureness.sources.matching import fitted_to
 
 BLOCK_SCORES = 4_000_000
 """How many scores of each model are held in memory at a time."""
@@ -47,7 +48,7 @@ class CommonIds:
         return cls((first, second), users, items, user_rows, item_rows)
 
     def fitted(self, log: Interactions, name: str) -> Interactions:
-        """Re-index a log to the common ids, or by position if neither model has ids."""
+        """Re-index a log to the common ids, or to row numbers if neither model has ids."""
         if all(named(source, side) is None for source in self.sources for side in ("users", "items")):
             return fitted_to(self.sources[0], log, name)
         if not isinstance(log, Interactions):
@@ -73,13 +74,16 @@ def _matched(
 ) -> tuple[IdMap, tuple[IntArray | None, IntArray | None]]:
     place = ("users", "items").index(side)
     mine, other = id_maps(first)[place], id_maps(second)[place]
-    if named(first, side) is None or named(second, side) is None:
+    if named(first, side) is None and named(second, side) is None:
         if len(mine) != len(other):
-            raise IdError(f"two models of which one has no ids must have the same {side}, got {len(mine):,} and "
+            raise IdError(f"two models without ids must have the same {side}, got {len(mine):,} and "
                           f"{len(other):,}; give both their ids")  # fmt: skip
-        return (mine if named(second, side) is None else other), (None, None)
+        return mine, (None, None)
     if mine.same_as(other):
         return mine, (None, None)
+    if named(first, side) is None or named(second, side) is None:
+        raise IdError(f"one of the two models has no names for its {side}, so their ids are row numbers, and the other "
+                      "has others; give both their ids")  # fmt: skip
     rows = other.rows(mine.ids)
     common = np.flatnonzero(rows >= 0)
     if not len(common):

@@ -10,8 +10,9 @@ import polars as pl
 
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.ranking import fitted_to, top_blocks
+from sureness.evaluation.ranking import top_blocks
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import fitted_to
 
 
 def inference_table(

@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.common_ids import CommonIds
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import among
 
 _ROLES = ("teacher", "student")
 _BLOCK_PAIRS = 4_000_000  # comparisons made at a time
@@ -125,7 +126,7 @@ def compare_ranks(
     judged = common.fitted(test, "test")
     if seen is not None:
         seen = common.fitted(seen, "seen")
-        judged = judged.keep(~_among(judged, seen))
+        judged = judged.keep(~among(judged, seen))
     if not len(judged):
         raise EmptyError(
             "no test interaction is left to rank; give interactions that were not seen, with ids that both models know"
@@ -214,12 +215,6 @@ def rank_scatter(
         parts += [_drawn(ranks, guide, table, counts[block], rng) for guide in (0, 1)]
     points = pl.concat(parts)
     return RankScatter(points.sort("drawn_by", descending=True, maintain_order=True), n_items=n_items)
-
-
-def _among(test: Interactions, seen: Interactions) -> BoolArray:
-    """Which test pairs are also in `seen`."""
-    keys, known = (log.user_rows * test.n_items + log.item_rows for log in (test, seen))
-    return np.asarray(np.isin(keys, known))
 
 
 def _test_ranks(

@@ -17,7 +17,8 @@ from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.memory import check_memory
 from sureness.numerics.ranking import members, top_k
-from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial, named
+from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial
+from sureness.sources.matching import fitted_to, unseen
 from sureness.sources.precision import as_float32
 from sureness.sources.tables import scores_of
 
@@ -98,6 +99,7 @@ def evaluate_ranking(
     length = min(longest(metrics), source.n_items)
     test = fitted_to(source, test, "test")
     seen = None if seen is None else fitted_to(source, seen, "seen")
+    test = unseen(test, seen, "test")
     judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):
@@ -231,17 +233,3 @@ def evaluate_within(
         raise EmptyError("no user has a relevant item, so there is nothing to judge")
     values = judge_lists(hits[some], n_relevant[some], list(metrics))
     return RankingQuality(pl.DataFrame({"user_id": shown.users.at(some), **values}))
-
-
-def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
-    """Re-index a log to the rows and columns of the source: by id if the source has ids, otherwise by position."""
-    if not isinstance(log, Interactions):
-        raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix or .of")
-    if named(source, "users") is not None or named(source, "items") is not None:
-        return log.aligned(*id_maps(source))
-    if log.shape != (source.n_users, source.n_items):
-        raise IdError(
-            f"{name} must have the shape of the source, {(source.n_users, source.n_items)}, got {log.shape}; "
-            "give the source the ids of its users and items, so that they can be matched"
-        )
-    return log

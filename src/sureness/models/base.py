@@ -22,6 +22,7 @@ from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
 from sureness.models.state import HISTORY, TrainingState
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import unseen
 
 if TYPE_CHECKING:
     from sureness.models.networks.network import Network
@@ -264,7 +265,7 @@ def checked_validation(train: Interactions, validation: Interactions | None) -> 
         raise EmptyError("expected at least one interaction to learn from, got none")
     if validation is None:
         return None
-    validation = validation.aligned(train.users, train.items)
+    validation = unseen(validation.aligned(train.users, train.items), train, "validation")
     if not len(validation):
         raise EmptyError("validation has no pair of a known user and a known item; give None to run all epochs")
     return validation

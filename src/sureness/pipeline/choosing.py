@@ -16,13 +16,13 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
-from sureness.evaluation.ranking import fitted_to
 from sureness.list_size.comparing import compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility
 from sureness.metrics.resampling import confidence_in_gains, resampled_means
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import fitted_to, unseen
 
 SIMPLE = "the best fixed size"
 _N_RESAMPLES = 2_000
@@ -82,7 +82,8 @@ def choose_list_sizes(
     if any(candidate.source is not source for candidate in candidates):
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
-    held_out = fitted_to(source, validation, "validation")
+    known_train = None if train is None else fitted_to(source, train, "train")
+    held_out = unseen(fitted_to(source, validation, "validation"), known_train, "validation")
     names = _names(candidates)
     totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
     times = np.zeros(source.n_users)

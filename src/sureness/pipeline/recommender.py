@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -20,8 +19,8 @@ from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, IdError, NotFittedError, SettingError, SurenessWarning
-from sureness.evaluation.ranking import fitted_to, top_blocks
+from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
+from sureness.evaluation.ranking import top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
@@ -35,10 +34,7 @@ from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
 from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
 from sureness.sources.base import ScoreSource, id_maps
-
-
-def _sparse(log: Interactions) -> tuple[IntArray, IntArray]:
-    return log.row_starts, log.item_rows
+from sureness.sources.matching import fitted_to, unseen
 
 
 class ConfidentRecommender(Configurable, Savable):
@@ -130,7 +126,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _learn(self, train: Interactions | None, validation: Interactions, refit: bool, progress: Progress) -> None:
         train = None if train is None else fitted_to(self.source, train, "train")
-        validation = fitted_to(self.source, validation, "validation")
+        validation = unseen(fitted_to(self.source, validation, "validation"), train, "validation")
         policy = self._unfitted_policy()
         segments = self._segments_of(train if train is not None else validation)
         self.map_ = self._fitted_map(train, validation, segments, refit, progress)
@@ -180,8 +176,7 @@ class ConfidentRecommender(Configurable, Savable):
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
         if segments is not None and len(unknown := given.unknown_segments(segments.names)):
             names = unknown.unique(maintain_order=True).to_list()
-            sentence = unknown_sentence(names, len(unknown), len(segments.names), segments.of)
-            warnings.warn(sentence, SurenessWarning, stacklevel=4)
+            warn(unknown_sentence(names, len(unknown), len(segments.names), segments.of))
         users, _ = id_maps(self.source)
         if not given.fits(users):
             raise IdError(
@@ -294,13 +289,13 @@ class ConfidentRecommender(Configurable, Savable):
     def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
         """Ranked candidates with probabilities, and with hits where labels are given: what policies look at."""
         self._check_fitted()
-        found = None if labels is None else fitted_to(self.source, labels, "labels")
+        found = None if labels is None else unseen(fitted_to(self.source, labels, "labels"), self.seen_, "labels")
         return self._joined(found, self.seen_, self._rows(users))
 
     def validation_lists(self, train: Interactions | None, validation: Interactions) -> Lists:
         """The lists as they were when only `train` had been seen, with the validation items as hits: for policies."""
         seen = None if train is None else fitted_to(self.source, train, "train")
-        return self._joined(fitted_to(self.source, validation, "validation"), seen)
+        return self._joined(unseen(fitted_to(self.source, validation, "validation"), seen, "validation"), seen)
 
     def evaluate(
         self,
@@ -325,9 +320,6 @@ class ConfidentRecommender(Configurable, Savable):
             raise SettingError("'this' stands for the recommender itself; give the other policy another name")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)
-        known = fitted_to(self.source, test, "test")
-        if len(known) and members(known.item_rows[:, None], known.user_rows, *_sparse(self.seen_)).all():
-            raise DataError("every test item was seen before, in training or validation, so no list can hold it")
         return compare_policies(entries, lists, chosen)
 
     # --- saving -----------------------------------------------------------------------------------------------------

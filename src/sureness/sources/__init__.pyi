@@ -22,6 +22,9 @@ from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
 from sureness.sources.labelled import LabelledSource as LabelledSource
+from sureness.sources.matching import among as among
+from sureness.sources.matching import fitted_to as fitted_to
+from sureness.sources.matching import unseen as unseen
 from sureness.sources.subset import subset_of as subset_of
 from sureness.sources.svd import svd_source as svd_source
 from sureness.sources.tables import candidate_table as candidate_table
@@ -42,9 +45,11 @@ __all__ = [
     "SavableSource",
     "ScoreSource",
     "TorchSource",
+    "among",
     "candidate_table",
     "check_users",
     "checked_block",
+    "fitted_to",
     "from_cornac",
     "from_implicit",
     "from_lenskit",
@@ -58,5 +63,6 @@ __all__ = [
     "source_of",
     "subset_of",
     "svd_source",
+    "unseen",
     "user_blocks",
 ]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import DataError, EmptyError, IdError, SurenessWarning
+from sureness.errors import DataError, EmptyError, IdError
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import SENTINEL, ScoreSource, checked_block, is_partial, named, user_blocks
+from sureness.sources.matching import fitted_to, say_seen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -47,18 +46,17 @@ class LabelledSource:
     def of(cls, source: ScoreSource, held_out: Log, seen: Log | None = None) -> Self:
         """Match logs to the source: Interactions by id, matrices by row and column.
 
-        A source without ids takes those of Interactions with as many users or items as it has rows, which it was
-        presumably fitted on; otherwise the ids of the logs must be row numbers.
+        Held-out pairs that are also in `seen` are left out with a warning.
         """
-        logs = [log for log in (seen, held_out) if isinstance(log, Interactions)]  # the first was usually trained on
-        users, items = (_ids(source, side, logs) for side in ("users", "items"))
-        positives = _matrix(held_out, source, users, items, "held_out")
+        users, items = named(source, "users"), named(source, "items")
+        before = None if seen is None else _matrix(seen, source, "seen")
+        positives = _unseen(_matrix(held_out, source, "held_out"), before)
         if not positives.nnz:
             raise EmptyError("held_out must hold at least one positive, got none; hold out a share of the log")
         return cls(
             source,
             positives,
-            None if seen is None else _matrix(seen, source, users, items, "seen"),
+            before,
             None if users is None else users.ids.to_numpy(),
             None if items is None else items.ids.to_numpy(),
             asked_by_id=isinstance(held_out, Interactions),
@@ -109,20 +107,12 @@ class LabelledSource:
         return known.rows * self.source.n_items + known.items, known.scores
 
 
-def _ids(source: ScoreSource, side: str, logs: list[Interactions]) -> IdMap | None:
-    """The ids of one side: those of the source, or of a log of the same size; None for row numbers."""
-    own = named(source, side)
-    n_rows = getattr(source, f"n_{side}")
-    fitting = [getattr(log, side) for log in logs if len(getattr(log, side)) == n_rows]
-    return own if own is not None else next(iter(fitting), None)
-
-
-def _matrix(log: Log, source: ScoreSource, users: IdMap | None, items: IdMap | None, name: str) -> csr_matrix:
+def _matrix(log: Log, source: ScoreSource, name: str) -> csr_matrix:
     """A log as rows and columns of the source."""
     from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
 
     if isinstance(log, Interactions):
-        return _aligned(log, source, users, items, name)
+        return fitted_to(source, log, name).matrix
     shape = (source.n_users, source.n_items)
     if log.shape != shape:
         raise IdError(f"{name} must have the shape of the source, {shape}, got {log.shape}")
@@ -133,26 +123,17 @@ def _matrix(log: Log, source: ScoreSource, users: IdMap | None, items: IdMap | N
     return matrix
 
 
-def _aligned(log: Interactions, source: ScoreSource, users: IdMap | None, items: IdMap | None, name: str) -> csr_matrix:
-    users = IdMap.counting(source.n_users) if users is None else users
-    items = IdMap.counting(source.n_items) if items is None else items
-    try:
-        aligned = log.aligned(users, items)
-    except DataError as error:
-        raise IdError(f"{name} must have the ids of the source: {error}") from error
-    if len(log) and not len(aligned):
-        raise IdError(
-            f"{name} must have ids of the source, but none of its {len(log):,} pairs has a user and an item that the "
-            "source knows; check that both come from the same data"
-        )
-    if n_lost := len(log) - len(aligned):
-        warnings.warn(
-            f"{n_lost:,} of the {len(log):,} pairs of {name} have a user or an item that the source does not know, and "
-            "were left out",
-            SurenessWarning,
-            stacklevel=5,
-        )
-    return aligned.matrix
+def _unseen(positives: csr_matrix, seen: csr_matrix | None) -> csr_matrix:
+    """Held-out pairs that are no training pairs."""
+    if seen is None:
+        return positives
+    held_out = positives.astype(bool)
+    again = held_out.multiply(seen.astype(bool))
+    if not again.nnz:
+        return positives
+    say_seen(again.nnz, held_out.nnz, "held_out")
+    left: csr_matrix = (held_out > again).tocsr()
+    return left
 
 
 def _among(matrix: csr_matrix, flat: IntArray | None) -> BoolArray:

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from sureness.data import Interactions
-from sureness.evaluation import fitted_to, top_blocks
+from sureness.evaluation import top_blocks
 from sureness.list_size import Lists, ListSizePolicy
 from sureness.numerics import members
-from sureness.sources import ScoreSource
+from sureness.sources import ScoreSource, fitted_to
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened
 from sureness_reproduction.types import IntArray

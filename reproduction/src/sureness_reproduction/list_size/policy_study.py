@@ -13,11 +13,12 @@ from sureness import Progress, silent
 from sureness.calibration import Calibrator, PerUserCalibrator, PerUserPlatt, PlattCalibrator, SigmoidCalibrator
 from sureness.data import Interactions
 from sureness.errors import DataError
-from sureness.evaluation import block_scores, fitted_to
+from sureness.evaluation import block_scores
 from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_policies
 from sureness.metrics import expected_calibration_error
 from sureness.numerics import sigmoid
 from sureness.pipeline import ConfidentRecommender, Run, Target
+from sureness.sources import fitted_to
 from sureness.workflows import PERSONAL, baselines
 from sureness_reproduction.types import FloatArray
 

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from sureness.data import Interactions
-from sureness.evaluation import fitted_to, top_blocks
+from sureness.evaluation import top_blocks
 from sureness.list_size import ExpectedUtility, Pages, fill_with_trending
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.numerics import members
 from sureness.pipeline import ConfidentRecommender
+from sureness.sources import fitted_to
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
 from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
