@@ -20,7 +20,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
         "tables": [
-            "BATCH_ROWS", "add_column", "count_rows", "pairs_of_table", "readable", "require_columns", "scan_table",
+            "BATCH_ROWS", "add_column", "column_names", "count_rows", "names_aside", "pairs_of_table", "readable",
+            "require_columns", "scan_table",
             "stream_pairs", "write_table",
         ],
     },

@@ -37,7 +37,9 @@ from sureness.data.splitting import hold_out as hold_out
 from sureness.data.splitting import leave_one_out as leave_one_out
 from sureness.data.tables import BATCH_ROWS as BATCH_ROWS
 from sureness.data.tables import add_column as add_column
+from sureness.data.tables import column_names as column_names
 from sureness.data.tables import count_rows as count_rows
+from sureness.data.tables import names_aside as names_aside
 from sureness.data.tables import pairs_of_table as pairs_of_table
 from sureness.data.tables import readable as readable
 from sureness.data.tables import require_columns as require_columns
@@ -64,6 +66,7 @@ __all__ = [
     "at_least",
     "by_ratio",
     "cache_folder",
+    "column_names",
     "common_pairs",
     "concatenate",
     "copy_dataset",
@@ -75,6 +78,7 @@ __all__ = [
     "k_core",
     "leave_one_out",
     "load_dataset",
+    "names_aside",
     "pairs_of_table",
     "pinned_checksums",
     "pins",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from sureness.errors import SettingError
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Columns:
@@ -38,6 +40,17 @@ class Columns:
         """Agreed names to the names in the file, where they differ."""
         every = {field.name: getattr(self, field.name) for field in fields(self)}
         return {ours: theirs for ours, theirs in every.items() if theirs not in (ours, None)}
+
+    def refuse_shared(self, *names: str) -> None:
+        """Refuse to read two of these from one column."""
+        whose: dict[str, str] = {}
+        for ours in names:
+            theirs = getattr(self, ours)
+            if theirs in whose:
+                raise SettingError(
+                    f"column {theirs!r} cannot be both {whose[theirs]} and {ours}; name another column for one of them"
+                )
+            whose[theirs] = ours
 
     def only(self, *names: str) -> Columns:
         """The same names for some columns; the others keep the agreed name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -34,6 +35,8 @@ def scan_table(
 ) -> pl.LazyFrame:
     """A table as a lazy frame with the agreed column names.
 
+    A column that has an agreed name, but holds something else, is kept under another name: see `names_aside`.
+
     Parameters
     ----------
     path : path
@@ -61,13 +64,32 @@ def scan_table(
     for ours, theirs in renamed.items():
         if theirs not in names:
             raise ColumnError(f"{place} has no column {theirs!r} for {ours}; it has {', '.join(names)}")
-    kept = [name for name in names if name not in renamed and name not in renamed.values()]
     chosen = {theirs: [ours for ours, other in renamed.items() if other == theirs] for theirs in renamed.values()}
+    aside = names_aside([name for name in names if name in renamed and name not in chosen], names)
     return frame.select(
-        expression
-        for name in names
-        for expression in ([pl.col(name)] if name in kept else [pl.col(name).alias(o) for o in chosen.get(name, [])])
+        pl.col(name).alias(called) for name in names for called in chosen.get(name, [aside.get(name, name)])
     )
+
+
+def column_names(path: str | PathLike[str]) -> list[str]:
+    """The columns of a table as they are called in the file."""
+    with readable(path):
+        return _scan(Path(path), [], []).collect_schema().names()
+
+
+def names_aside(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
+    """Other names for columns that stand in the way of new ones; none of them is taken.
+
+    Examples
+    --------
+    >>> names_aside(["rank"], ["rank", "rank_before"])
+    {'rank': 'rank_before_2'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        free = (f"{name}_before{suffix}" for suffix in ("", *(f"_{number}" for number in itertools.count(2))))
+        found[name] = next(each for each in free if each not in taken)
+    return found
 
 
 def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathLike[str]) -> None:

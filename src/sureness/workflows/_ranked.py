@@ -82,6 +82,7 @@ class RankedTable:
 
 def open_ranked(path: Path, columns: Columns, *, by_domain: bool) -> RankedTable:
     """Look at a table of candidates, without reading its probabilities yet."""
+    columns.refuse_shared(*_NAMES)
     frame = scan_table(path, columns.only(*_NAMES), numbers=("probability", "label", "cost"))
     needed = ["user_id", *(["domain"] if by_domain else []), "item_id", "probability"]
     require_columns(frame, needed, path)

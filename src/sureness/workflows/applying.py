@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
@@ -23,7 +22,7 @@ from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import union
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
-from sureness.errors import ColumnError, DataError, FileError, SettingError, SurenessWarning
+from sureness.errors import ColumnError, DataError, FileError, SettingError, warn
 from sureness.evaluation.ranking import list_blocks
 from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
@@ -38,6 +37,8 @@ from sureness.workflows.inputs import (
 )
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
+
+_LISTED = ("user_id", "rank", "item_id", "score", "map")  # columns of the lists of a run beside the probability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,8 +156,7 @@ class _Asked:
             counts = (
                 pl.concat(self.unknown).group_by("segment").sum().sort("count", "segment", descending=[True, False])
             )
-            sentence = unknown_sentence(counts["segment"].to_list(), int(counts["count"].sum()), n_pairs)
-            warnings.warn(sentence, SurenessWarning, stacklevel=3)
+            warn(unknown_sentence(counts["segment"].to_list(), int(counts["count"].sum()), n_pairs))
 
 
 def _add_to_table(
@@ -167,6 +167,11 @@ def _add_to_table(
     inputs += [str(columns.segment)] if asked.segments is not None else []
     frame = scan_table(path, numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
+    if columns.probability in frame.collect_schema().names():
+        raise ColumnError(
+            f"{path} has a column {columns.probability!r} already, which would be lost; give the new one another name "
+            "with probability_column"
+        )
     n_rows = count_rows(frame, path)
     count = counter(progress, "applying", n_rows)
     result, problems = add_column(frame, columns.probability, inputs, asked.probability, count)
@@ -185,6 +190,8 @@ def _list_run(
     """Write the best unseen items of every user with their probabilities; returns the number of rows."""
     if options.top < 1:
         raise SettingError(f"top must be a whole number of at least 1, got {options.top}")
+    if columns.probability in _LISTED:
+        raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
     run = open_run(path)
     seen = union([warned_log(run, log, columns) for log in options.seen]) if options.seen else run.seen()
     segments = None if options.segments is None else _segments(options.segments, columns, run.source)

@@ -15,8 +15,8 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
-from sureness.data.tables import require_columns, scan_table, write_table
-from sureness.errors import DataError, SettingError, SurenessWarning
+from sureness.data.tables import column_names, names_aside, require_columns, scan_table, write_table
+from sureness.errors import ColumnError, DataError, SettingError, SurenessWarning, warn
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
@@ -27,6 +27,10 @@ from sureness.workflows.inputs import counter, read_columns
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.plain import plain
+
+_NEEDED = ("user_id", "item_id", "probability")
+_OF_LISTS = ("rank", "list_size", "expected_utility")  # added to the rows of a table
+_OF_SIZES = ("list_size", "expected_utility", "unsure")  # beside the user
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +115,11 @@ def cut_table(
     check_outputs([(target, "table")], [path])
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
-    wanted = columns.only("user_id", "item_id", "probability")
+    columns.refuse_shared(*_NEEDED)
+    wanted = columns.only(*_NEEDED)
     frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
-    require_columns(frame, ["user_id", "item_id", "probability"], path)
+    require_columns(frame, _NEEDED, path)
+    frame, names = _own_columns_aside(frame, path, wanted, sizes_only=sizes_only)
     found, tally = survey(frame, path), Tally()
     if total is None and looks_cut(frame, found, path):
         _warn_cut(path, policy, frame, found.longest)
@@ -128,7 +134,7 @@ def cut_table(
             except DataError as error:
                 raise type(error)(f"{path}: {error}") from error
             count(block.height)
-            yield cut.rename({ours: theirs for ours, theirs in wanted.renamed().items() if ours in cut.columns})
+            yield cut.rename(names, strict=False)
 
     write_blocks(blocks(), target)
     if tally.unsorted:
@@ -138,6 +144,25 @@ def cut_table(
         )  # fmt: skip
     name = named_utility(policy.utility).name
     return CutResult(input=path, output=target, utility=name, in_batches=found.by_user, **tally.summary())
+
+
+def _own_columns_aside(
+    frame: pl.LazyFrame, path: Path, columns: Columns, *, sizes_only: bool
+) -> tuple[pl.LazyFrame, dict[str, str]]:
+    """The table with its own columns out of the way of the new ones, and the names in the file to go back to."""
+    back, header = columns.renamed(), column_names(path)
+    added = _OF_SIZES if sizes_only else _OF_LISTS
+    if taken := [theirs for theirs in back.values() if theirs in added]:
+        raise ColumnError(f"column {taken[0]!r} of {path} would be replaced by that of the lists; rename it first")
+    hidden = names_aside([name for name in header if name in back and name not in back.values()], header)
+    back |= {aside: name for name, aside in hidden.items()}
+    if sizes_only:
+        return frame, back
+    aside = names_aside([name for name in header if name in added], header)
+    if aside:
+        said = ", ".join(f"{name!r} is kept as {other!r}" for name, other in aside.items())
+        warn(f"{path} has columns with the names of those of the lists: {said}")
+    return frame.rename(aside), back
 
 
 def _warn_cut(path: Path, policy: ExpectedUtility, frame: pl.LazyFrame, longest: int) -> None:

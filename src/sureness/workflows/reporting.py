@@ -131,12 +131,16 @@ def _judged_rows(table: Path, columns: Columns, most_rows: int, extra: list[str]
     frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
     n_rows = count_rows(frame, table)
     notes: list[str] = []
+    if most_rows < 1:
+        raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
     if n_rows > most_rows:
         if "user_id" not in names:
             raise ColumnError(f"{table} has {n_rows:,} rows and no user_id to sample by; raise most_rows or add users")
-        every = -(-n_rows // most_rows)
-        frame = frame.filter(pl.col("user_id").hash(seed=0) % every == 0)
-        notes.append(f"Judged on one in {every} users of {n_rows:,} rows.")
+        with readable(table):
+            users = frame.select(pl.col("user_id").unique()).collect(engine="streaming")
+        drawn = users.sort(pl.col("user_id").hash(seed=0), "user_id").head(max(1, users.height * most_rows // n_rows))
+        frame = frame.join(drawn.lazy(), on="user_id", how="semi", maintain_order="left")
+        notes.append(f"Judged on {drawn.height:,} of {users.height:,} users, because there are {n_rows:,} rows.")
     with readable(table):
         return frame.collect(engine="streaming"), notes
 
