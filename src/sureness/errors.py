@@ -18,6 +18,7 @@ SurenessError             error         the base of all
 │       ├── DamagedError  damaged       its bytes are not those that were written
 │       ├── KindError     kind          it is something else than was asked for
 │       └── VersionError  version       another version of sureness wrote it
+├── ForkError             fork          a child of a fork cannot do this (also a RuntimeError)
 └── MissingExtraError     extra         an optional dependency is not installed (also an ImportError)
 
 SurenessWarning           something works, but deserves a look (a UserWarning)
@@ -139,6 +140,12 @@ class CheckpointError(DataError):
     """A checkpoint belongs to another run."""
 
     code = "checkpoint"
+
+
+class ForkError(SurenessError, RuntimeError):
+    """A child of a fork cannot do this, because threads of its parent do not exist in it."""
+
+    code = "fork"
 
 
 class MissingExtraError(SurenessError, ImportError):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import is_missing, refuse_mixed
+from sureness.numerics.forks import check_not_forked
 
 _EXACT_BITS = {"Float16": 11, "Float32": 24, "Float64": 53}  # by name, since older versions of polars lack some
 _WIDE = ("Int128", "UInt128")
@@ -32,6 +33,7 @@ def id_series(values: ArrayLike | pl.Series) -> pl.Series:
     ...
     sureness.errors.IdError: ids must be of one kind, got numbers such as 1 and text such as '1'; convert them to one
     """
+    check_not_forked()
     series = _column(values)
     if str(series.dtype) in _WIDE:
         return _in_64_bits(series)

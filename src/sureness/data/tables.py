@@ -17,6 +17,7 @@ from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
+from sureness.numerics.forks import check_not_forked
 
 BATCH_ROWS = 500_000
 """Rows read at a time."""
@@ -48,6 +49,7 @@ def scan_table(
     segment : str, optional
         One more column with ids.
     """
+    check_not_forked()
     place = Path(path)
     renamed = (columns or Columns()).renamed()
     with readable(place):
@@ -156,6 +158,7 @@ def write_table(
 
     A lazy table is read while it is written; `source` names its file for error messages.
     """
+    check_not_forked()
     place = Path(path)
     named = place if source is None else f"{place} from {source}"
     with replacing(_named_table(place)) as temporary, readable(named, doing="write"):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
+from sureness.numerics.forks import check_not_forked
 
 
 def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
@@ -21,6 +22,7 @@ def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
     if ids.dtype == object and len({type(value) for value in ids}) > 1:  # polars would treat 1 and "1" as equal
         numbers: dict[object, int] = {}
         return np.array([numbers.setdefault(value, len(numbers)) for value in ids], dtype=np.int64), len(numbers)
+    check_not_forked()
     series = pl.Series(ids)
     if series.dtype == pl.Object:
         series = pl.Series([str(value) for value in ids])

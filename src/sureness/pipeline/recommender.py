@@ -27,6 +27,7 @@ from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
 from sureness.numerics.checks import check_choice
+from sureness.numerics.forks import check_not_forked
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
 from sureness.pipeline.deciding import Decisions, LiveScores
@@ -444,6 +445,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _rows(self, users: ArrayLike | None) -> IntArray:
         self._check_fitted()
+        check_not_forked()
         if users is None:
             return np.arange(self.source.n_users)
         ids, _ = id_maps(self.source)
