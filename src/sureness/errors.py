@@ -163,7 +163,7 @@ def warn(sentence: str) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sureness":
         frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, SurenessWarning, stacklevel=level - 1)
+    warnings.warn(sentence, SurenessWarning, stacklevel=level)
 
 
 def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:

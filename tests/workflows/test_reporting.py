@@ -11,7 +11,7 @@ import pytest
 import sureness as sn
 from sureness.data.columns import Columns
 from sureness.errors import KindError, OutputError, SettingError
-from sureness.workflows.reporting import ReportOptions, report
+from sureness.workflows.reporting import ReportOptions, _judged_rows, report
 
 
 @pytest.fixture
@@ -60,3 +60,18 @@ def test_what_is_no_calibrator_is_refused(folder):
     sn.MatrixSource(np.zeros((2, 2))).save(folder / "source.sureness")
     with pytest.raises(KindError):
         report(folder / "pairs.parquet", [folder / "source.sureness"], folder / "page.html")
+
+
+@pytest.mark.parametrize("most_rows", [1, 7, 50, 1_000])
+def test_a_sample_has_at_least_one_user_and_whole_users(folder, most_rows):
+    rows, notes = _judged_rows(folder / "pairs.parquet", Columns(), most_rows, [])
+    per_user = rows.group_by("user_id").len()["len"]
+    assert per_user.to_list() == [20] * max(1, most_rows // 20)
+    assert f"{max(1, most_rows // 20):,} of 200 users" in notes[0]
+    again, _ = _judged_rows(folder / "pairs.parquet", Columns(), most_rows, [])
+    assert again.equals(rows)
+
+
+def test_a_sample_of_no_rows_is_refused(folder):
+    with pytest.raises(SettingError, match="most_rows"):
+        report(folder / "pairs.parquet", [folder / "all.json"], folder / "page.html", ReportOptions(most_rows=0))
