@@ -115,6 +115,7 @@ def test_chunks_in_any_order_equal_the_whole(calibrator, pairs):
     assert_allclose(parts.probability(scores), whole.probability(scores), atol=1e-10)
 
 
+@quietly
 @every
 def test_saving_and_loading_changes_nothing(calibrator, pairs, tmp_path):
     fitted = clone(calibrator).fit(*pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, overload
@@ -17,11 +18,14 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, expression_of
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
+from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
-from sureness.errors import SettingError
+from sureness.errors import SettingError, SurenessWarning
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
+
+_SURE = 4.0  # standard errors
 
 
 class Calibrator(ProbabilityMap):
@@ -99,6 +103,9 @@ class Calibrator(ProbabilityMap):
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from all candidates."""
         return self.fit_set(CalibrationSet.of_observed(observed))
+
+    def reach(self) -> Reach | None:
+        return Reach(*self.score_range_, self.n_pairs_)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._probability, 0.0)
@@ -196,6 +203,13 @@ class Calibrator(ProbabilityMap):
             say_masked(points.masked, points.n_pairs + sum(mask.count for mask in points.masked))
         require_both_classes(points)
         self._fit_points(points)
+        if self.monotone_by_design and _ranks_the_wrong_way(points):
+            warnings.warn(
+                "the scores rank the wrong way: positives have lower scores than other pairs, which a map that rises "
+                "with the score cannot say; if they are distances or losses, give -scores",
+                SurenessWarning,
+                stacklevel=4,
+            )
         return self._learned(estimand, horizon, points.n_pairs, (points.minimum, points.maximum))
 
     def _learned(self, estimand: Estimand, horizon: Horizon, n_pairs: int, score_range: Sequence[float]) -> Self:
@@ -237,6 +251,14 @@ class Calibrator(ProbabilityMap):
         if data.base_rate is not None:
             return level_for_base_rate(self._probability(points.scores), points.weight, data.base_rate)
         return UNCHANGED
+
+
+def _ranks_the_wrong_way(points: WeightedScores) -> bool:
+    """Whether the mean score of the positives lies below that of all pairs by more than chance explains."""
+    mean = float(np.average(points.scores, weights=points.weight))
+    variance = float(np.average((points.scores - mean) ** 2, weights=points.weight))
+    of_positives = float(np.average(points.target_scores, weights=points.target))
+    return bool((of_positives - mean) * np.sqrt(points.effective_positives) < -_SURE * np.sqrt(variance))
 
 
 def _refuse_extra(*extra: object) -> None:

@@ -15,6 +15,7 @@ from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
+from sureness.calibration.reach import Reach
 from sureness.data.ids import IdMap
 from sureness.errors import NotFittedError, SettingError
 
@@ -131,6 +132,9 @@ class MapChain(ProbabilityMap):
             deepest = max(known, result, key=np.ndim)  # items of one user may belong to several segments
             result = np.where(wide(known, deepest), wide(own, deepest), wide(result, deepest))
         return result
+
+    def reach(self) -> Reach | None:
+        return self._fitted()[-1].reach()
 
     def expected_count(self, who: Who) -> FloatArray:
         return self._first_known([link.expected_count(who) for link in self._fitted()])

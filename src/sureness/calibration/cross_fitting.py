@@ -13,6 +13,7 @@ from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.maps import Who
 from sureness.calibration.usable import usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SurenessWarning
@@ -86,7 +87,8 @@ class Folds:
                     fitted = clone(calibrator).fit_set(self.data.with_pairs(self.pairs.take(~inside)))
             except DataError as error:
                 return str(error)
-            result[inside] = fitted.probability(self.pairs.scores[inside])
+            scores = self.pairs.scores[inside].astype(np.float64)
+            result[inside] = fitted.probability_of(scores, Who(len(scores)))
         return result
 
 

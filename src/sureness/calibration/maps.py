@@ -20,6 +20,7 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.calibration.reach import Reach
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -169,15 +170,22 @@ class ProbabilityMap(Configurable, Savable):
         -------
         array of shape (n_pairs,)
         """
-        checked, who = self._asked(scores, users, segments)
+        checked, who = self.asked(scores, users, segments)
+        if (reach := self.reach()) is not None:
+            reach.look(checked)
+            reach.say()
         return self.probability_of(checked, who)
 
     def log_odds(
         self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: ArrayLike | None = None
     ) -> FloatArray:
         """The same as log-odds, which are infinite where a probability is 0 or 1."""
-        checked, who = self._asked(scores, users, segments)
+        checked, who = self.asked(scores, users, segments)
         return self.log_odds_of(checked, who)
+
+    def reach(self) -> Reach | None:
+        """The scores that the map was fitted on, to compare others with; None: scores of users differ too much."""
+        return None
 
     def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
         """For whom is asked, in this map's own rows."""
@@ -260,7 +268,8 @@ class ProbabilityMap(Configurable, Savable):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
+    def asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
+        """Checked scores, and for whom they are, in this map's own rows."""
         self.check_fitted()
         checked = np.empty(0) if np.size(scores) == 0 else check_scores(scores).astype(np.float64, copy=False)
         who = self.who(len(checked), users, segments)

@@ -15,6 +15,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange, sigmoid_of
 from sureness.calibration.level import Level
+from sureness.calibration.reach import Reach
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
@@ -196,6 +197,9 @@ class BetaCalibrator(ParametricCalibrator):
         if self.scores_are == "probabilities":
             data = data.map_scores(_logits_of)
         return super().fit_set(data, level=level)
+
+    def reach(self) -> Reach | None:
+        return super().reach() if self.scores_are == "unbounded" else None  # probabilities have no outside
 
     def _as_fitted(self, scores: FloatArray) -> FloatArray:
         return _logits_of(scores) if self.scores_are == "probabilities" else scores

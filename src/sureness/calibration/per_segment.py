@@ -16,6 +16,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.reach import Reach
 from sureness.calibration.usable import usable
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
@@ -207,6 +208,9 @@ class SegmentCalibrator(ProbabilityMap):
         except IdError as error:
             raise IdError(f"segments are ids: {error}") from error
 
+    def reach(self) -> Reach | None:
+        return self.global_.reach()
+
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         result = self.global_.probability_of(scores, who)
         if who.segments is None:
@@ -287,10 +291,10 @@ def _mixed(
     scores: FloatArray, codes: IntArray, overall: Calibrator, maps: dict[int, Calibrator], shares: dict[int, float]
 ) -> FloatArray:
     """What maps of segments would say, each mixed with the global map by its share."""
-    result = overall.probability(scores)
+    result = overall.probability_of(scores, Who(len(scores)))
     for code, inside in _members(codes):
         if code in maps:
-            own = maps[code].probability(scores[inside])
+            own = maps[code].probability_of(scores[inside], Who(len(inside)))
             result[inside] += shares[code] * (own - result[inside])
     return np.clip(result, 0.0, 1.0)
 

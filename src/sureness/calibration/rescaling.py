@@ -52,6 +52,9 @@ class SigmoidCalibrator(Calibrator):
 
     learns_from_labels: ClassVar[bool] = False
 
+    def reach(self) -> None:
+        """The map does not depend on the fitted scores."""
+
     def _fit_points(self, points: WeightedScores) -> None:
         pass
 

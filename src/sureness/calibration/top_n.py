@@ -13,6 +13,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula
 from sureness.calibration.level import Level
+from sureness.calibration.maps import Who
 from sureness.calibration.parametric import GaussianCalibrator
 from sureness.calibration.usable import usable_pairs
 from sureness.errors import SettingError
@@ -81,7 +82,7 @@ class TopNCalibrator(Calibrator):
         raise SettingError("the top n of each user needs users, which a histogram does not keep; fit on pairs")
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        return self.base_.probability(scores)
+        return self.base_.probability_of(scores, Who(len(scores)))
 
     def _state(self) -> dict[str, Any]:
         return {"base": self.base_}

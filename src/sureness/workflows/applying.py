@@ -17,6 +17,7 @@ from sureness._types import AnyArray, Estimand, FloatArray
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Who, unknown_sentence
+from sureness.calibration.reach import Reach
 from sureness.data.columns import Columns
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
@@ -106,6 +107,8 @@ def apply(
     work = _list_run if is_saved(place) else _add_to_table
     n_pairs = work(asked, place, target, options, columns, progress)
     asked.say_unknown(n_pairs)
+    if asked.reach is not None:
+        asked.reach.say()
     return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_)
 
 
@@ -117,6 +120,7 @@ class _Asked:
     users: bool
     segments: IdMap | None = None  # those that the map knows
     of_text: IdMap | None = None  # the ids that the users of a text file are read as
+    reach: Reach | None = None  # the scores that it was fitted on
     unknown: list[pl.DataFrame] = field(default_factory=list)  # segments it does not know and their pairs, by batch
 
     @classmethod
@@ -127,11 +131,17 @@ class _Asked:
         users = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
         segments = next((getattr(link, "segments_", None) for link in links if link.answers_for == "segment"), None)
         is_text = not is_saved(data) and data.suffix.lower() != ".parquet"
-        return cls(fitted, "user" in whose, segments, users if is_text else None)
+        return cls(fitted, "user" in whose, segments, users if is_text else None, fitted.reach())
 
     def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
         """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
-        return self.fitted.probability_of(check_scores(scores).astype(np.float64), self.who(len(scores), *others))
+        return self.of_rows(check_scores(scores).astype(np.float64), self.who(len(scores), *others))
+
+    def of_rows(self, scores: FloatArray, who: Who) -> FloatArray:
+        """Probabilities of checked scores; counts those far outside the fitted ones."""
+        if self.reach is not None:
+            self.reach.look(scores)
+        return self.fitted.probability_of(scores, who)
 
     def who(self, n_scores: int, *others: AnyArray | pl.Series) -> Who:
         """For whom is asked; counts the segments that the map does not know."""
@@ -207,7 +217,7 @@ def _list_run(
             others = [table["user_id"]] if asked.users else []
             others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
             who = asked.who(table.height, *others)
-            found = asked.fitted.probability_of(table["score"].to_numpy().astype(np.float64), who)
+            found = asked.of_rows(table["score"].to_numpy().astype(np.float64), who)
             answered = pl.Series("map", ANSWERS, dtype=pl.String).gather(asked.fitted.answered_by(who))
             n_rows += table.height
             count(n_block)

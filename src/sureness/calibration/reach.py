@@ -1,0 +1,59 @@
+"""Say when a map is asked about scores far outside those that it was fitted on."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.errors import SurenessWarning
+
+_MARGIN = 0.5  # of the fitted range: new scores may lie so far outside it
+_USUAL = 0.01  # share of scores that may lie further outside
+_FEW = 10.0  # the same as a number of fitted pairs: a range of few pairs is narrow
+
+
+def n_beyond(scores: FloatArray, low: float, high: float) -> int:
+    """How many scores lie far outside a range; scores that are not there (-inf) do not count.
+
+    Examples
+    --------
+    >>> n_beyond(np.array([0.5, 1.2, 100.0, -np.inf]), 0.0, 1.0)
+    1
+    """
+    if not scores.size:
+        return 0
+    margin = _MARGIN * (high - low)
+    if scores.min() >= low - margin and scores.max() <= high + margin:
+        return 0
+    outside = (scores < low - margin) | (scores > high + margin)
+    return int(np.count_nonzero(outside & np.isfinite(scores)))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Counts over all batches how many of the scores lie far outside the fitted ones, and says it once."""
+
+    low: float
+    high: float
+    n_fitted: int
+    counts: list[tuple[int, int]] = field(default_factory=list)  # of each batch: far outside, and in all
+
+    def look(self, scores: FloatArray) -> None:
+        """Count a batch."""
+        self.counts.append((n_beyond(scores, self.low, self.high), scores.size))
+
+    def say(self, stacklevel: int = 3) -> None:
+        """Warn if more scores lie far outside than new data of the same kind would have."""
+        beyond, total = (sum(column) for column in zip(*self.counts, strict=True)) if self.counts else (0, 0)
+        if not total or beyond / total <= max(_USUAL, _FEW / (self.n_fitted + 1)):
+            return
+        warnings.warn(
+            f"{beyond / total:.1%} of the {total:,} scores lie far outside the scores that the map was fitted on, "
+            f"{self.low:.6g} to {self.high:.6g}, so their probabilities are a guess; give scores of the same "
+            "recommender on the same scale, or fit the map again",
+            SurenessWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,67 @@
+"""Scores far outside the fitted ones, and scores that rank the wrong way, are said; ordinary new scores are not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sureness as sn
+from sureness.calibration import MinMaxCalibrator, SigmoidCalibrator, all_calibrators
+from sureness.errors import SurenessWarning
+from sureness.workflows.applying import apply
+
+LEARNING = [c for c in all_calibrators() if not isinstance(c, SigmoidCalibrator)]
+DRAWS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "uniform": lambda rng, n: rng.random(n),
+    "student": lambda rng, n: rng.standard_t(2, size=n),
+    "cauchy": lambda rng, n: rng.standard_cauchy(size=n),
+    "lognormal": lambda rng, n: rng.lognormal(sigma=2.0, size=n),
+}
+
+
+@pytest.mark.parametrize("calibrator", LEARNING, ids=repr)
+def test_scores_of_another_scale_are_said_with_their_share(calibrator, pairs):
+    fitted = calibrator.fit(*pairs)
+    with pytest.warns(SurenessWarning, match=r"50\.0% of the 200 scores"):
+        fitted.probability(np.r_[np.linspace(-1, 1, 100), np.linspace(100, 200, 100)])
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+@pytest.mark.parametrize("n_pairs", [10, 100, 3_000])
+def test_new_scores_of_the_same_kind_are_not_cried_about(draw, n_pairs):
+    said = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        scores, labels = DRAWS[draw](rng, n_pairs), np.arange(n_pairs) % 2
+        fitted = MinMaxCalibrator().fit(scores, labels)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            fitted.probability(DRAWS[draw](rng, 1_000))
+        said += len(found)
+    assert said <= 2
+
+
+def test_a_table_is_judged_as_a_whole_and_said_once(tmp_path, pairs):
+    sn.PlattCalibrator().fit(*pairs).save(tmp_path / "map.json")
+    pl.DataFrame({"score": np.linspace(100, 200, 50)}).write_parquet(tmp_path / "scores.parquet")
+    with pytest.warns(SurenessWarning, match="100.0% of the 50 scores") as found:
+        apply(tmp_path / "map.json", tmp_path / "scores.parquet", tmp_path / "out.parquet")
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.IsotonicCalibrator()])
+def test_scores_that_rank_the_wrong_way_are_said_with_the_remedy(calibrator, pairs):
+    scores, labels = pairs
+    with pytest.warns(SurenessWarning, match="-scores"):
+        calibrator.fit(-scores, labels)
+    calibrator.fit(scores, labels)
+
+
+def test_noise_is_not_called_the_wrong_way():
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        sn.PlattCalibrator().fit(rng.normal(size=500), rng.random(500) < 0.3)
