@@ -38,6 +38,11 @@ def test_huge_sizes_are_refused(name, size):
         HUGE[name](size)
 
 
+def test_a_negative_seed_of_a_world_is_refused():
+    with pytest.raises(SettingError):
+        sn.SimulatorSettings(seed=-1)
+
+
 def test_what_does_not_fit_the_machine_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "physical_memory", lambda: 1_000)
     check_memory(1_000, "something")

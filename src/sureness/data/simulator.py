@@ -61,6 +61,8 @@ class SimulatorSettings:
         for name in ("preference_rate", "exposure_rate", "smallest_exposure", "held_out_share"):
             if not 0 < getattr(self, name) < 1:
                 raise SettingError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise SettingError(f"seed must be a whole number, 0 or more, got {self.seed}")
         if self.n_tastes < 1:
             raise SettingError(f"n_tastes must be at least 1, got {self.n_tastes}")
         if not self.smallest_exposure < self.exposure_rate:
