@@ -89,8 +89,8 @@ def names_aside(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in names:
-        free = (f"{name}_before{suffix}" for suffix in ("", *(f"_{number}" for number in itertools.count(2))))
-        found[name] = next(each for each in free if each not in taken)
+        numbered = (f"{name}_before_{number}" for number in itertools.count(2))
+        found[name] = next(each for each in itertools.chain([f"{name}_before"], numbered) if each not in taken)
     return found
 
 
