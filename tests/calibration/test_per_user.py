@@ -410,6 +410,14 @@ class TestRangeOfTheFit:
         within = probabilities(plain, np.take_along_axis(scores, best, 1)).sum(axis=1)
         assert_allclose(plain.beyond_, np.maximum(plain.expected_relevant_ - within, 0), atol=1e-9)
 
+    def test_one_map_for_all_leaves_everyone_the_share_behind_that_all_have(self):
+        scores, held_out, _ = draw(200, 150, level=-3.0, unlabelled=True, seed=9)
+        fitted = fit(sn.PerUserPlatt(top=40, prior_width=0.0), scores, held_out)
+        best = np.argsort(-scores.astype(np.float32), axis=1, kind="stable")[:, :40]
+        p = probabilities(fitted, np.take_along_axis(scores, best, 1))
+        within = np.sum(p / (1 + p), axis=1)
+        assert_allclose(fitted.beyond_ / within, fitted.expected_relevant_.sum() / within.sum() - 1, rtol=1e-6)
+
     @pytest.mark.parametrize("top", [None, 60, 200])
     def test_nothing_lies_behind_all_candidates(self, small, top):
         assert fit(sn.PerUserPlatt(top=top), *small).beyond_.tolist() == [0.0] * 40

@@ -159,7 +159,7 @@ class TestJudging:
 class TestUsualWays:
     def test_the_usual_ways_are_all_different(self, noise):
         usual = sn.ways_to_decide(noise.source, "ndcg", max_size=7)
-        assert len({repr(way.calibrator) for way in usual}) == len(usual) == 5
+        assert len({repr(way.calibrator) for way in usual}) == len(usual) == 6
         assert {repr(way.policy) for way in usual} == {"ExpectedUtility(utility='ndcg', max_size=7)"}
         assert all(way.source is noise.source for way in usual)
 

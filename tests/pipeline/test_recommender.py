@@ -440,7 +440,7 @@ class TestEvaluating:
 class TestManners:
     def test_personal_map_are_the_default(self, small):
         recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
-        assert repr(recommender.map_) == "PerUserPlatt()"
+        assert repr(recommender.map_) == "PerUserCalibrator()"
         assert repr(recommender.policy_) == "ExpectedUtility()"
         assert (recommender.calibrator, recommender.policy) == (None, None)
 

@@ -42,7 +42,7 @@ SLIPS = {
     "sn.LightGCN(layers='two')": "arg-type",
     "sn.GaussianCalibrator(monoton=True)": "call-arg",
     "sn.BidirectionalDistillation(sn.BPR(), sn.BPR(), warmup=10)": "call-arg",
-    "sn.PerUserPlatt(3)": "call-arg",
+    "sn.PerUserPlatt(tops=3)": "call-arg",
     "sn.BPRR()": "attr-defined",
     "sn.load('map.json', sn.Calibrator).probabilities([0.5])": "attr-defined",
 }

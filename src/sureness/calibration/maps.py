@@ -295,8 +295,8 @@ def check_map(given: object) -> ProbabilityMap:
     """A map of any kind; anything else is refused."""
     if not isinstance(given, ProbabilityMap):
         raise SettingError(
-            f"a calibrator must be a map such as PerUserPlatt() or PlattCalibrator(), got {given!r}; make_calibrator "
-            "gives one by name"
+            f"a calibrator must be a map such as PerUserCalibrator() or PlattCalibrator(), got {given!r}; "
+            "make_calibrator gives one by name"
         )
     return given
 

@@ -201,7 +201,16 @@ class PerUserCalibrator(ProbabilityMap):
             done += len(users)
             progress("fitting a map for each user", done, n_users)
         self.intercept_, self.coef_ = model.natural(theta)
-        self.beyond_ = np.where(candidates.reach_beyond(), np.maximum(self.expected_relevant_ - within, 0.0), 0.0)
+        behind = self._behind(within, own & (self.prior_width != 0))
+        self.beyond_ = np.where(candidates.reach_beyond(), behind, 0.0)
+
+    def _behind(self, within: FloatArray, personal: BoolArray) -> FloatArray:
+        """How many relevant items lie behind the fitted ones: what a user's own map leaves of the expected number.
+
+        The global map does not know what to expect of a user; there the share of all users lies behind.
+        """
+        share = max(float(self.expected_relevant_.sum() / max(within.sum(), 1e-300)) - 1.0, 0.0)
+        return np.where(personal, np.maximum(self.expected_relevant_ - within, 0.0), share * within)
 
     # --- using ------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ def fit_calibrator(
 
     The table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on
     users it was not fitted on. With --segment-column, each of its values gets a map of its own; with a run and
-    --method per-user-platt, each of its users.
+    --method per-user, each of its users.
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")

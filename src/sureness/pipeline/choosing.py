@@ -13,7 +13,7 @@ from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.choosing import Choice
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_user import PerUserPlatt
+from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
 from sureness.list_size.comparing import compare_policies
@@ -33,8 +33,8 @@ def ways_to_decide(
 ) -> list[ConfidentRecommender]:
     """What is worth comparing on any data: personal maps, one map where lists are made, one global map candidates."""
     calibrators = (
-        PerUserPlatt(), PerUserPlatt(unlabelled_positives=False), PerUserPlatt(prior_width=0.0), PerUserPlatt(top=None),
-        PlattCalibrator(),
+        PerUserCalibrator(), PerUserPlatt(), PerUserCalibrator(unlabelled_positives=False),
+        PerUserCalibrator(prior_width=0.0), PerUserPlatt(top=None), PlattCalibrator(),
     )  # fmt: skip
     return [ConfidentRecommender(source, c, ExpectedUtility(utility, max_size=max_size)) for c in calibrators]
 
@@ -161,7 +161,7 @@ def _plain(utility: Utility) -> str | Utility:
 
 def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
     """How each candidate is called in the table: its calibrator and policy."""
-    names = [f"{c.calibrator or PerUserPlatt()!r}, {c.policy or ExpectedUtility()!r}" for c in candidates]
+    names = [f"{c.calibrator or PerUserCalibrator()!r}, {c.policy or ExpectedUtility()!r}" for c in candidates]
     if len(set(names)) < len(names):
         raise SettingError("two of the recommenders have the same calibrator and policy; leave one of them out")
     return names

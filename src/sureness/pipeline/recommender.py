@@ -17,7 +17,7 @@ from sureness._settings import Configurable, clone
 from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
-from sureness.calibration.per_user import PerUserPlatt
+from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
 from sureness.evaluation.ranking import top_blocks
@@ -46,7 +46,7 @@ class ConfidentRecommender(Configurable, Savable):
     source : ScoreSource
         Any recommender: one of ours, or that of another library through its adapter.
     calibrator : ProbabilityMap, optional
-        One map for all, per segment or per user, or a chain of them; by default `PerUserPlatt`.
+        One map for all, per segment or per user, or a chain of them; by default `PerUserCalibrator`.
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
     expected_relevant : "carried", "fitted", float or array of shape (n_users,)
@@ -169,7 +169,7 @@ class ConfidentRecommender(Configurable, Savable):
         self, train: Interactions | None, validation: Interactions, segments: Segments | None, refit: bool,
         progress: Progress,
     ) -> ProbabilityMap:  # fmt: skip
-        given = check_map(PerUserPlatt() if self.calibrator is None else self.calibrator)
+        given = check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator)
         if refit:
             return clone(given).fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
         given.check_fitted()

@@ -28,7 +28,7 @@ from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.inputs import warned_log
 from sureness.workflows.options import Usually
 
-AUTO, USUAL = "auto", "per-user-platt"
+AUTO, USUAL = "auto", "per-user"
 _PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 CALIBRATIONS = (*_PER_USER, *names("calibrator"), AUTO)
 
