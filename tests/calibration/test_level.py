@@ -55,7 +55,7 @@ def test_a_small_anchor_trusts_the_large_set_for_the_slope():
         alone = sn.PlattCalibrator().fit(anchor.scores, anchor.labels)
         for name, fitted in (("anchored", anchored), ("alone", alone)):
             errors[name].append(np.abs(fitted.probability(scores) - expit(truth)).mean())
-    assert np.mean(errors["anchored"]) < 0.8 * np.mean(errors["alone"])
+    assert np.mean(errors["anchored"]) < 0.9 * np.mean(errors["alone"])
 
 
 def test_a_separated_anchor_gives_finite_numbers():

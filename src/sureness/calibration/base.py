@@ -20,6 +20,7 @@ from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, le
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
+from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
@@ -98,6 +99,8 @@ class Calibrator(ProbabilityMap):
             check_effective_sample_size(points.effective_positives, points.n_positive)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
         self._learn(points, estimand, data.horizon)
+        if level is None and data.anchor is not None:
+            return self._anchored(usable_pairs(data.anchor))
         return self._corrected(self._level(points, data) if level is None else level)
 
     def _fit_observed(self, observed: Observed) -> Self:
@@ -188,6 +191,10 @@ class Calibrator(ProbabilityMap):
     def _adjust(self, level: Level) -> None:
         """Take over a correction of level and slope; references that are not calibrated ignore it."""
 
+    def _combine(self, anchor: ScoredPairs) -> None:
+        """Learn from an anchor too; by default a correction of level and slope."""
+        self._adjust(self.applied_level_)
+
     @abstractmethod
     def _state(self) -> dict[str, Any]:
         """Learned values as plain numbers, lists and dictionaries."""
@@ -241,13 +248,13 @@ class Calibrator(ProbabilityMap):
             self._adjust(level)
         return self
 
+    def _anchored(self, anchor: ScoredPairs) -> Self:
+        promised = self._probability(anchor.scores.astype(np.float64))
+        self.applied_level_ = level_from_anchor(promised, anchor.labels.astype(np.float64), anchor.weights)
+        self._combine(anchor)
+        return self
+
     def _level(self, points: WeightedScores, data: CalibrationSet) -> Level:
-        if data.anchor is not None:
-            anchor = usable_pairs(data.anchor)
-            return level_from_anchor(
-                self._probability(anchor.scores.astype(np.float64)), anchor.labels.astype(np.float64), anchor.weight,
-                points, self._probability(points.scores),
-            )  # fmt: skip
         if data.base_rate is not None:
             return level_for_base_rate(self._probability(points.scores), points.weight, data.base_rate)
         return UNCHANGED

@@ -56,8 +56,12 @@ class MonotoneFamily:
 
     def design(self, scores: FloatArray, fitted: ScoreRange) -> FloatArray:
         """The columns of the fit, with ones first if there is an intercept; shape (n, k)."""
-        columns = self.basis(scores, fitted, NUMPY)
-        return np.stack([np.ones(len(scores)), *columns] if self.has_intercept else columns, axis=1)
+        columns = self.columns(scores, fitted)
+        return columns if self.has_intercept else columns[:, 1:]
+
+    def columns(self, scores: FloatArray, fitted: ScoreRange) -> FloatArray:
+        """Ones and the basis functions at each score; shape (n, 1 + n_coefficients)."""
+        return np.stack([np.ones(len(scores)), *self.basis(scores, fitted, NUMPY)], axis=1)
 
     def split(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Intercept and coefficients out of the parameters of `design`."""

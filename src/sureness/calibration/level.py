@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
+from sureness.calibration.anchoring import combine
+from sureness.numerics.logistic import logit, sigmoid
 
 _LARGEST_LOGIT = 30.0  # of a map's values while its correction is fitted; certain values stay certain
 
@@ -48,46 +48,26 @@ def level_for_base_rate(probability: FloatArray, weight: FloatArray, base_rate: 
     return Level(intercept=float(shift))
 
 
-def level_from_anchor(
-    anchor_probability: FloatArray,
-    anchor_labels: FloatArray,
-    anchor_weight: FloatArray | None,
-    fitted: WeightedScores,
-    fitted_probability: FloatArray,
-) -> Level:
-    """Level from the anchor alone; slope from anchor and fitted pairs, each in proportion to what it can tell.
+def level_from_anchor(probability: FloatArray, labels: FloatArray, weight: FloatArray) -> Level:
+    """The correction of level and slope that an anchor asks for; `probability` is the map's for the anchor's scores.
 
-    The anchor's own slope is an estimate with a known variance; 1 (leave the map as it is) is the estimate of the
-    fitted pairs, whose variance is that of their slope plus the squared bias that the distance between the two betrays
-    (the moment estimate of random-effects meta-analysis). The two are averaged with inverse variances.
+    The slope is shrunk towards 1, which leaves the map as it is, as far as the anchor leaves open; see `combine`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> promised = rng.uniform(0.01, 0.1, 5_000)
+    >>> level = level_from_anchor(promised, (rng.random(5_000) < 2 * promised) * 1.0, np.ones(5_000))
+    >>> float(level(promised).mean() / promised.mean()).__round__(1)
+    2.0
     """
-    z = _bounded_logit(anchor_probability)
-    weight = np.ones(len(z)) if anchor_weight is None else anchor_weight
-    centre = float(np.average(z, weights=weight))
-    features = np.c_[np.ones(len(z)), z - centre]
-    linear = (weight * anchor_labels) @ features
-    bounded = np.array([False, True])
-    # a weak prior keeps the slope finite when a small anchor happens to be separated
-    own = fit_logistic(
-        features, weight, linear, bounded=bounded, prior=GaussianPrior(np.array([0.0, 1.0]), np.array([0.0, 1e-2]))
-    )
-    own_variance = float(np.linalg.inv(own.curvature)[1, 1])
-    distance = float(own.theta[1]) - 1.0
-    fitted_variance = _slope_variance(fitted, fitted_probability)
-    bias = max(0.0, distance**2 - own_variance - fitted_variance)
-    slope = 1.0 + distance * (fitted_variance + bias) / (fitted_variance + bias + own_variance)
-    certain = GaussianPrior(np.array([0.0, slope]), np.array([0.0, 1e12]))
-    level = fit_logistic(features, weight, linear, bounded=bounded, prior=certain)
-    return Level(intercept=float(level.theta[0]) - slope * centre, slope=slope)
-
-
-def _slope_variance(fitted: WeightedScores, probability: FloatArray) -> float:
-    """How well the fitted pairs know the slope of their own map, counting only their effective positives."""
     z = _bounded_logit(probability)
-    curvature = fitted.weight * probability * (1 - probability)
-    mean = np.average(z, weights=curvature)
-    information = float(curvature @ (z - mean) ** 2) * fitted.effective_positives / float(fitted.target.sum())
-    return 1.0 / max(information, 1e-12)
+    centre = float(np.average(z, weights=weight))
+    if np.ptp(z) <= 1e-9 * max(1.0, abs(centre)):  # one value tells nothing of a slope
+        return Level(intercept=float(_bounded_logit(np.array(weight @ labels / weight.sum())) - centre))
+    features = np.c_[np.ones(len(z)), z - centre]
+    intercept, slope = combine(features, weight, labels, np.array([0.0, 1.0]), np.array([False, True])).theta
+    return Level(intercept=float(intercept - slope * centre), slope=float(slope))
 
 
 def _bounded_logit(probability: FloatArray) -> FloatArray:

@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, Risk
 from sureness.calibration import families
+from sureness.calibration.anchoring import Combination, combine
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange, sigmoid_of
 from sureness.calibration.level import Level
 from sureness.calibration.reach import Reach
+from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
 
 _BLOCK = 8_192
+_CLEARLY = 1.0  # difference of log-likelihoods from which on an anchor's own range of scores is preferred
 
 
 class ParametricCalibrator(Calibrator):
@@ -97,6 +100,33 @@ class ParametricCalibrator(Calibrator):
         calibrator = cls()
         calibrator.intercept_, calibrator.coef_, calibrator.fitted_range_ = float(intercept), coef, fitted
         return calibrator
+
+    def _combine(self, anchor: ScoredPairs) -> None:
+        """All coefficients from both sides; over the range of the anchor's scores where that is clearly better."""
+        of_log = np.concatenate([[self.intercept_], self.coef_])
+        scores = anchor.scores.astype(np.float64)
+        if len(np.unique(scores)) <= len(of_log):  # too few different scores to tell more
+            super()._combine(anchor)
+            return
+        found = self._combined(anchor, of_log, self.fitted_range_)
+        own = self.range_of(float(scores.min()), float(scores.max()))
+        other = self._combined(anchor, self._moved(of_log, scores, own), own)
+        if other.evidence > found.evidence + _CLEARLY:
+            found, self.fitted_range_ = other, own
+        self.intercept_, self.coef_ = float(found.theta[0]), found.theta[1:]
+
+    def _combined(self, anchor: ScoredPairs, of_log: FloatArray, fitted: ScoreRange) -> Combination:
+        bounded = np.concatenate([[False], np.full(len(of_log) - 1, self.monotone)])
+        features = self.family.columns(anchor.scores.astype(np.float64), fitted)
+        return combine(features, anchor.weights, anchor.labels.astype(np.float64), of_log, bounded)
+
+    def _moved(self, theta: FloatArray, scores: FloatArray, to: ScoreRange) -> FloatArray:
+        """The coefficients over another range that come closest to the same log-odds at these scores."""
+        from scipy.optimize import lsq_linear  # slow to import, and only needed with an anchor
+
+        lowest = np.concatenate([[-np.inf], np.full(len(theta) - 1, 0.0 if self.monotone else -np.inf)])
+        log_odds = self.family.columns(scores, self.fitted_range_) @ theta
+        return np.asarray(lsq_linear(self.family.columns(scores, to), log_odds, bounds=(lowest, np.inf)).x)
 
     def _adjust(self, level: Level) -> None:
         self.intercept_ = level.intercept + level.slope * self.intercept_

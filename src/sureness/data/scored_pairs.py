@@ -63,6 +63,11 @@ class ScoredPairs:
     def n_positive(self) -> int:
         return int(np.count_nonzero(self.labels))
 
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each pair, 1 if none was given."""
+        return np.ones(len(self)) if self.weight is None else self.weight.astype(np.float64)
+
     def take(self, chosen: IntArray | BoolArray) -> Self:
         """The chosen pairs."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -24,10 +24,10 @@ _OUTLYING = 100.0  # standard deviations from the mean that show that outliers d
 
 @dataclass(frozen=True, eq=False)
 class GaussianPrior:
-    """A prior on the parameters: N(mean, diag(1 / precision)); precision 0 leaves a parameter free."""
+    """A prior on the parameters, N(mean, inverse of precision); precision 0 leaves a parameter free."""
 
     mean: FloatArray  # (k,)
-    precision: FloatArray  # (k,) in the units of the weights
+    precision: FloatArray  # (k, k) in the units of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,7 @@ def fit_logistic(
         weight=weight / total,
         linear=transform.T @ linear / total,
         bounded=bounded,
-        penalty=np.zeros_like(transform)
-        if prior is None
-        else transform.T @ np.diag(prior.precision / total) @ transform,
+        penalty=np.zeros_like(transform) if prior is None else transform.T @ (prior.precision / total) @ transform,
         centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
     )
     theta, converged = _newton(problem)
