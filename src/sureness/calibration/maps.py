@@ -25,7 +25,7 @@ from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError, NotFittedError, SettingError, warn
-from sureness.numerics.checks import check_scores
+from sureness.numerics.checks import as_array, check_scores
 from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
 from sureness.sources.matching import fitted_to, unseen
@@ -271,7 +271,8 @@ class ProbabilityMap(Configurable, Savable):
     def asked(self, scores: ArrayLike, users: ArrayLike | None, segments: ArrayLike | None) -> tuple[FloatArray, Who]:
         """Checked scores, and for whom they are, in this map's own rows."""
         self.check_fitted()
-        checked = np.empty(0) if np.size(scores) == 0 else check_scores(scores).astype(np.float64, copy=False)
+        given = as_array(scores, "scores")
+        checked = check_scores(given).astype(np.float64, copy=False) if given.size else np.empty(0)
         who = self.who(len(checked), users, segments)
         if segments is not None and who.segments is not None and who.segments.min(initial=0) < 0:
             self._say_unknown(segments, who.n)

@@ -6,17 +6,20 @@ from typing import Any
 
 import polars as pl
 
+from sureness.data.frames import check_frame
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
+from sureness.numerics.checks import brief
 
 ID_COLUMNS = ("user_id", "item_id")
 LOG_COLUMNS = (*ID_COLUMNS, "rating", "time", "domain")
+_WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)  # which numpy has too
 
 
 def clean_rows(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """The columns of a log as ids and numbers, without rows that have no user, item or domain."""
-    missing = [name for name in ID_COLUMNS if name not in table.columns]
+    missing = [name for name in ID_COLUMNS if name not in check_frame(table).columns]
     if missing:
         raise ColumnError(
             f"a log must have the columns user_id and item_id, missing {' and '.join(missing)}; "
@@ -58,7 +61,7 @@ def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.Da
 
 def rating_numbers(ratings: pl.Series, notes: list[str]) -> pl.Series:
     """Ratings as numbers; missing and infinite ones become NaN, and are noted."""
-    numbers = ratings if ratings.dtype.is_integer() else _as_float(ratings, "ratings")
+    numbers = ratings if ratings.dtype in _WHOLE else _as_float(ratings, "ratings")
     return _count_missing(numbers, "rating", "were kept without one", notes)
 
 
@@ -76,7 +79,7 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
     elif times.dtype == pl.String:
         numbers = _times_of_text(times)
     else:
-        numbers = times if times.dtype.is_integer() else _as_float(times, "times")
+        numbers = times if times.dtype in _WHOLE else _as_float(times, "times")
     return _count_missing(numbers, "time", "are taken as the oldest", notes)
 
 
@@ -93,7 +96,11 @@ def _least(codes: dict[str, Any]) -> int:
 
 def _name_items_by_domain(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """Name items domain/item, because catalogues may use the same numbers; ids of that form are kept."""
-    rows = rows.with_columns(pl.col("domain").cast(pl.String))
+    try:
+        rows = rows.with_columns(pl.col("domain").cast(pl.String))
+    except pl.exceptions.PolarsError as error:
+        kind = rows["domain"].dtype
+        raise ColumnError(f"domains must be text or numbers, got {kind}; convert them first") from error
     rows = drop(rows, rows.drop_nulls("domain"), notes, "had no domain and were dropped")
     named = pl.col("item_id").cast(pl.String)
     done = named.str.starts_with(pl.col("domain") + "/")
@@ -109,7 +116,9 @@ def _as_float(values: pl.Series, what: str) -> pl.Series:
     except pl.exceptions.PolarsError:
         pass
     else:
-        raise ColumnError(f"{what} must be numbers, got {values.dtype} such as {_first(values)!r}; convert them first")
+        raise ColumnError(
+            f"{what} must be numbers, got {values.dtype} such as {brief(_first(values))}; convert them first"
+        )
     wrong = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
     raise ColumnError(f"{what} must be numbers, got {len(wrong):,} others such as {wrong[0]!r}; correct or drop them")
 

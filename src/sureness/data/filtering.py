@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sureness._types import BoolArray
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.errors import ColumnError, EmptyError, SettingError
 
 
@@ -33,6 +33,7 @@ def k_core(log: Interactions, k: int) -> Interactions:
     >>> k_core(log, 2).shape
     (2, 2)
     """
+    check_log(log)
     _check_count(k, "k")
     places = np.arange(len(log))
     while len(places) and not (enough := _enough(log.keep(places), k, k)).all():

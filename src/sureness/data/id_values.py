@@ -64,6 +64,8 @@ def as_series(values: ArrayLike | pl.Series) -> pl.Series:
     """A polars series of anything that is a column: a list, an array, a series of another library, or one value."""
     if isinstance(values, pl.Series):
         return values
+    if hasattr(values, "tocsr"):
+        raise DataError("a column must have one dimension, got a sparse matrix; give its row or column numbers")
     if isinstance(values, str):  # which polars would take for the name of an empty series
         return pl.Series([values])
     try:

@@ -13,6 +13,7 @@ from sureness._types import AnyArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.id_values import first_of, id_series, kind_of_ids, of_other_kind
 from sureness.errors import IdError
+from sureness.numerics.checks import as_array
 from sureness.numerics.sorted_texts import SortedTexts
 
 
@@ -118,7 +119,12 @@ class IdMap(Savable):
 
     def at(self, rows: ArrayLike) -> pl.Series:
         """The ids of rows."""
-        wanted = np.asarray(rows, dtype=np.int64)
+        wanted = as_array(rows, "rows")
+        if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
+            raise IdError(f"rows must be whole numbers in one dimension, got {wanted.dtype} of shape {wanted.shape}")
+        wanted = wanted.astype(np.int64, copy=False)
+        if wanted.size and not (-len(self) <= wanted.min() and wanted.max() < len(self)):
+            raise IdError(f"rows must lie below {len(self):,}, got {wanted.min()} to {wanted.max()}")
         if self._rows is not None or "ids" in self.__dict__ or len(wanted) > len(self):
             return self.ids.gather(wanted)
         return self._sorted.at(wanted)

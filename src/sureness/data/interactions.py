@@ -20,6 +20,7 @@ from sureness.data.id_values import as_series, id_series
 from sureness.data.ids import IdMap
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
+from sureness.numerics.checks import number_array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -123,8 +124,12 @@ class Interactions(Savable):
     @classmethod
     def from_matrix(cls, matrix: csr_matrix, users: IdMap | None = None, items: IdMap | None = None) -> Self:
         """From a sparse matrix, with a pair for every nonzero entry."""
-        from scipy.sparse import csr_matrix  # slow to import, and not needed to apply a map
+        from scipy.sparse import csr_matrix, issparse  # slow to import, and not needed to apply a map
 
+        if not issparse(matrix):
+            matrix = number_array(matrix, "the matrix") != 0  # scipy has no half precision and no other byte order
+            if matrix.ndim != 2:
+                raise DataError(f"the matrix must have one row per user and one column per item, got {matrix.shape}")
         rows = csr_matrix(matrix, copy=True)
         rows.sum_duplicates()
         rows.eliminate_zeros()
@@ -346,3 +351,20 @@ def _features(table: pl.DataFrame, key: str, ids: IdMap) -> pl.DataFrame:
     keyed = table.with_columns(ids.read_from_text(table[key]).cast(ids.ids.dtype, strict=False).alias(key))
     keyed = keyed.unique(key, keep="first")
     return pl.DataFrame({key: ids.ids}).join(keyed, on=key, how="left", maintain_order="left")
+
+
+def check_log(log: object, name: str = "log") -> Interactions:
+    """Interactions as they are; anything else is refused with the way to make them.
+
+    Examples
+    --------
+    >>> check_log([(1, 2)])
+    Traceback (most recent call last):
+    ...
+    sureness.errors.DataError: log must be Interactions, got a list; make them with Interactions.of or .from_table
+    """
+    if isinstance(log, Interactions):
+        return log
+    raise DataError(
+        f"{name} must be Interactions, got a {type(log).__name__}; make them with Interactions.of or .from_table"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, IntArray, Seed
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.errors import ColumnError, IdError, SettingError
 
 
@@ -64,6 +64,7 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
     >>> len(train), len(held_out)
     (45, 5)
     """
+    check_log(log)
     if not 0 <= share < 1:
         raise SettingError(f"the held-out share must be 0 or more and below 1, got {share}")
     chosen = np.zeros(len(log), dtype=bool)
@@ -84,6 +85,7 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
     >>> split.test.table()["item_id"].to_list(), split.validation.table()["item_id"].to_list()
     ([3], [1])
     """
+    check_log(log)
     from_end = _places_from_end(log, log.user_rows, seed, by_time=True)
     enough = (log.user_degree >= 3)[log.user_rows]
     few = int(np.count_nonzero((log.user_degree > 0) & (log.user_degree < 3)))
@@ -116,6 +118,7 @@ def by_ratio(
     >>> by_ratio(Interactions.of([1] * 10, np.arange(10)), seed=3)
     Split(1 users, 10 items; train 6, validation 2, test 2)
     """
+    check_log(log)
     _, for_validation, for_test = _check_shares(shares)
     groups = _user_and_domain(log) if per_domain else log.user_rows
     from_end = _places_from_end(log, groups, seed)

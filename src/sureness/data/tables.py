@@ -14,6 +14,7 @@ import polars as pl
 from sureness._types import FloatArray
 from sureness.artefacts.files import replacing, why_unnameable, writable_file
 from sureness.data.columns import Columns
+from sureness.data.frames import check_frame
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
@@ -134,7 +135,7 @@ def stream_pairs(
 
 def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
     """The checked pairs of a table with the agreed column names: score and label, and optional others."""
-    missing = [name for name in ("score", "label") if name not in table.columns]
+    missing = [name for name in ("score", "label") if name not in check_frame(table).columns]
     if missing:
         raise ColumnError(
             f"a table must have the columns score and label, missing {' and '.join(missing)}; "

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError, SettingError
 from sureness.list_size.ragged import Ragged
-from sureness.numerics.checks import LARGEST
+from sureness.numerics.checks import LARGEST, as_array, brief
 from sureness.numerics.ranking import NOTHING
 
 _ROUNDING = 1e-12  # three items of 0.1 fit a budget of 0.3, although their sum is slightly more
@@ -24,7 +24,7 @@ def kernels() -> Any:
 
 
 def check_utilities(utilities: ArrayLike, shape: str, ndim: int) -> FloatArray:
-    worth = np.asarray(utilities)
+    worth = as_array(utilities, "utilities")
     if worth.ndim != ndim or worth.shape[-1] == 0:
         raise DataError(f"utilities must have shape {shape} with at least one size, got {worth.shape}")
     if worth.dtype.kind not in "iufb":
@@ -46,9 +46,9 @@ def check_finite(rows: Ragged, lengths: IntArray, n_domains: int) -> None:
 
 def check_whole(values: ArrayLike, name: str, count: int, each: str) -> IntArray:
     """One non-negative whole number for each of `count`; a single one applies to all."""
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.dtype.kind not in "iu" and array.size:
-        raise SettingError(f"{name} must be whole numbers, got {values!r:.40} of type {array.dtype}")
+        raise SettingError(f"{name} must be whole numbers, got {brief(values)} of type {array.dtype}")
     if array.ndim > 1 or (array.ndim == 1 and len(array) != count):
         raise SettingError(f"{name} must be one number, or {count:,}, one per {each}; got shape {array.shape}")
     if array.size and array.min() < 0:
@@ -74,7 +74,7 @@ def check_lengths(lengths: ArrayLike | None, shape: tuple[int | str, ...], width
     """Numbers of candidates, at most `width` (the default); a side of `shape` given by name may have any length."""
     if lengths is None:
         return np.full(shape, width, dtype=np.int64)  # type: ignore[arg-type]
-    counts = np.asarray(lengths)
+    counts = as_array(lengths, "lengths")
     fits = len(shape) == counts.ndim and all(
         isinstance(wanted, str) or own == wanted for own, wanted in zip(counts.shape, shape, strict=True)
     )
@@ -105,13 +105,13 @@ def check_room(lows: IntArray, pages: IntArray) -> None:
 
 def check_budget(budget: float) -> float:
     if not isinstance(budget, int | float | np.integer | np.floating) or isinstance(budget, bool) or not budget >= 0:
-        raise SettingError(f"budget must be a number, 0 or more, got {budget!r}")
+        raise SettingError(f"budget must be a number, 0 or more, got {brief(budget)}")
     return float(budget)
 
 
 def cost_rows(cost: ArrayLike | None, shape: tuple[int, int]) -> Ragged:
     """Costs that broadcast over users and ranks as one row for all users, or as a row for each."""
-    costs = np.asarray(1 if cost is None else cost)
+    costs = as_array(1 if cost is None else cost, "cost")
     sides = (1,) * (2 - costs.ndim) + costs.shape
     if len(sides) > 2 or any(own not in (1, wanted) for own, wanted in zip(sides, shape, strict=True)):
         raise SettingError(f"cost must be one number or broadcast to the shape {shape} of the lists, got {costs.shape}")
@@ -143,14 +143,14 @@ def check_minimum(needed: float, limit: float, unit: float, budget: float) -> No
 
 
 def check_items(items: ArrayLike) -> IntArray:
-    lists = np.asarray(items)
+    lists = as_array(items, "items")
     if lists.ndim != 2 or (lists.size and lists.dtype.kind not in "iu"):
         raise DataError(f"items must be row numbers, one row per user, got {lists.dtype} of shape {lists.shape}")
     return np.ascontiguousarray(lists, dtype=np.int64)
 
 
 def check_trending(trending: ArrayLike) -> IntArray:
-    popular = np.asarray(trending)
+    popular = as_array(trending, "trending")
     if popular.ndim != 1 or (popular.size and (popular.dtype.kind not in "iu" or popular.min() < 0)):
         raise DataError(f"trending must be row numbers of items, got {popular.dtype} of shape {popular.shape}")
     if len(np.unique(popular)) < len(popular):
@@ -176,7 +176,7 @@ def check_seen(seen: tuple[IntArray, IntArray] | None, rows: IntArray) -> tuple[
 
 
 def check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray:
-    shown = np.asarray(sizes)
+    shown = as_array(sizes, name)
     if shown.shape != shape[:-1] or shown.dtype.kind not in "iu":
         raise DataError(f"{name} must be whole numbers of shape {shape[:-1]}, got {shown.dtype} of shape {shown.shape}")
     if shown.min() < 0 or shown.max() > shape[-1]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
-from sureness.numerics.checks import check_choice, check_probability_rows
+from sureness.numerics.checks import as_array, check_choice, check_probability_rows, number_array
 from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
 from sureness.numerics.memory import check_memory
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
@@ -237,7 +237,7 @@ def _pmf_with_tails(known: FloatArray, tails: FloatArray, terms: int) -> FloatAr
 def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
     if lengths is None:
         return np.full(len(rows), rows.shape[1])
-    counts = np.asarray(lengths)
+    counts = as_array(lengths, "lengths")
     if counts.shape != (len(rows),) or counts.dtype.kind not in "iu":
         raise DataError(f"lengths must be {len(rows):,} whole numbers, one per user, got shape {counts.shape}")
     if len(counts) and (counts.min() < 0 or counts.max() > rows.shape[1]):
@@ -274,10 +274,7 @@ def _tails(
 
 def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
     """Check sums of p, p**2, ..., which never rise."""
-    try:
-        sums = np.asarray(tail, dtype=np.float64)
-    except (TypeError, ValueError):
-        sums = np.empty(0)
+    sums = np.asarray(number_array(tail, "tail"), dtype=np.float64)
     if sums.ndim != 2 or len(sums) != n_users:
         raise DataError(f"tail must be a matrix of power sums, one row for each of {n_users:,} users; use power_sums")
     if not np.all((sums >= 0) & (sums <= MOST_RELEVANT)) or np.any(np.diff(sums, axis=1) > 1e-9 * sums[:, :-1]):
@@ -288,10 +285,7 @@ def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
 
 def _per_user(values: ArrayLike, name: str, n_users: int) -> FloatArray:
     """One number per user, from one for all or one for each."""
-    try:
-        array = np.asarray(values if not isinstance(values, str) else None, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty((0, 0))
+    array = np.asarray(number_array(values, name), dtype=np.float64)
     if array.shape not in ((), (n_users,)):
         raise DataError(f"{name} must be one number, or one for each of {n_users:,} users, got shape {array.shape}")
     if not np.all((array >= 0) & (array <= MOST_RELEVANT)):  # NaN makes both false

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
+from sureness.numerics.checks import as_array, number_array
 
 EMPTY = -1
 """Fills `items` if a user has fewer candidates than the longest list."""
@@ -51,7 +52,8 @@ class Lists:
         tail: ArrayLike | None = None,
     ) -> Self:
         """From arrays with one row per user; by default lists are full and users are numbered from 0."""
-        given = [np.asarray(value) for value in (probabilities, scores, hits) if value is not None]
+        named = {"probabilities": probabilities, "scores": scores, "hits": hits}
+        given = [number_array(value, name) for name, value in named.items() if value is not None]
         if not given:
             raise DataError("lists need probabilities, scores or hits, got none of them")
         shape = given[0].shape
@@ -67,7 +69,7 @@ class Lists:
             lengths=np.full(shape[0], shape[1]) if lengths is None else _whole(lengths, "lengths", shape[0]),
             scores=None if scores is None else np.asarray(scores, dtype=np.float64),
             probabilities=None if probabilities is None else np.asarray(probabilities, dtype=np.float64),
-            tail=None if tail is None else np.asarray(tail, dtype=np.float64),
+            tail=None if tail is None else np.asarray(number_array(tail, "tail"), dtype=np.float64),
             hits=found,
             n_relevant=None if total is None else _whole(total, "n_relevant", shape[0]),
         )
@@ -104,7 +106,7 @@ class Lists:
 
 
 def _whole(values: ArrayLike, name: str, n_users: int) -> IntArray:
-    numbers = np.asarray(values)
+    numbers = as_array(values, name)
     if numbers.shape != (n_users,) or numbers.dtype.kind not in "iu" or (n_users and numbers.min() < 0):
         raise DataError(
             f"{name} must be {n_users:,} whole numbers, 0 or more, one per user, got {numbers.dtype} of shape "

@@ -24,12 +24,34 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
                 "drop them with .compressed(), or fill them with .filled(value)"
             )
         return np.asarray(values.data)
+    if hasattr(values, "tocsr"):  # numpy would wrap it as one object
+        raise DataError(f"{name} must be a dense array, got a sparse one; convert it with .toarray()")
     try:
         return np.asarray(values)
     except pl.exceptions.InvalidOperationError as error:
         raise DataError(f"{name} must be of a type that numpy knows: {error}; cast them to 64 bits") from error
     except ValueError as error:
         raise DataError(f"{name} must be an array, got rows of different lengths; make them equally long") from error
+
+
+def brief(value: object, most: int = 40) -> str:
+    """What came, on one line, for a message.
+
+    Examples
+    --------
+    >>> brief(np.zeros((3, 2)))
+    'array([[0., 0.], [0., 0.], [0., 0.]])'
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def number_array(values: ArrayLike, name: str) -> AnyArray:
+    """An array of any shape that holds real numbers; their values are not looked at."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "iufb" and array.size:
+        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
+    return array
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
@@ -66,6 +88,8 @@ def check_weight(
     same_length(array, n_pairs, name)
     if array.size and array.min() < 0:
         raise DataError(f"{name} must not be negative, got {array.min():.6g}; drop those pairs or correct the weights")
+    if array.size and 0 < array.max() < 1 / LARGEST:
+        raise DataError(f"{name} must not all be below {1 / LARGEST:g}, got at most {array.max():.6g}; rescale them")
     if not may_vanish and not array.any():
         raise DataError(f"{name} must not be zero for every pair; give at least one pair a positive weight")
     return array
@@ -160,11 +184,13 @@ def check_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
 def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
     """Ids (numbers or strings), one for each pair, none missing; refused where an array would make two of them one."""
     refuse_mixed(ids, name)
+    n_masked = int(np.ma.getmaskarray(ids).sum()) if isinstance(ids, np.ma.MaskedArray) else 0
+    if n_masked:
+        raise IdError(f"{name} must not be missing, got {n_masked:,} masked ones; drop those pairs, or give them an id")
     array = one_dimension(ids, name)
     same_length(array, n_pairs, name)
     missing = any(is_missing(value) for value in array) if array.dtype == object else (array != array).any()
-    masked = isinstance(ids, np.ndarray) and np.any(getattr(ids, "mask", False))
-    if missing or masked:  # NaN and NaT differ from themselves
+    if missing:  # NaN and NaT differ from themselves
         raise IdError(f"{name} must not be missing; drop the pairs without an id, or give them one")
     if array.dtype.kind == "f":
         _check_exact(array, name)

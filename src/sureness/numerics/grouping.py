@@ -20,10 +20,12 @@ def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
     (array([0, 1, 0]), 2)
     """
     if ids.dtype == object and len({type(value) for value in ids}) > 1:  # polars would treat 1 and "1" as equal
-        numbers: dict[object, int] = {}
-        return np.array([numbers.setdefault(value, len(numbers)) for value in ids], dtype=np.int64), len(numbers)
+        return _numbered(ids)
     check_not_forked()
-    series = pl.Series(ids)
+    try:
+        series = pl.Series(ids)
+    except (ValueError, pl.exceptions.PolarsError):  # such as durations in seconds
+        return _numbered(ids)
     if series.dtype == pl.Object:
         series = pl.Series([str(value) for value in ids])
     codes = series.rank("dense").to_numpy().astype(np.int64) - 1
@@ -33,6 +35,12 @@ def group_codes(ids: AnyArray) -> tuple[IntArray, int]:
     order = np.empty(n_groups, dtype=np.int64)
     order[np.argsort(first)] = np.arange(n_groups)
     return order[codes], n_groups
+
+
+def _numbered(ids: AnyArray) -> tuple[IntArray, int]:
+    """`group_codes` for ids of several types, or of one that polars does not have."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in ids], dtype=np.int64), len(numbers)
 
 
 def ranks_within(users: AnyArray, scores: FloatArray) -> IntArray:

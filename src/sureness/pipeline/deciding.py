@@ -13,6 +13,7 @@ from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
+from sureness.numerics.checks import as_array
 from sureness.numerics.ranking import members, top_k
 
 
@@ -65,7 +66,7 @@ class LiveScores:
     def of(cls, scores: ArrayLike, item_ids: ArrayLike | None, *, n_users: int, n_items: int) -> Self:
         """Check what came; one user may be asked for without a dimension for users."""
         block = _score_rows(scores, n_users)
-        names = None if item_ids is None else np.asarray(item_ids)
+        names = None if item_ids is None else as_array(item_ids, "item_ids")
         if names is None and block.shape[1] != n_items:
             raise DataError(
                 f"scores must be those of all {n_items:,} items in the order of the source, got {block.shape[1]:,} per "
@@ -99,10 +100,7 @@ class LiveScores:
 
 def _score_rows(scores: ArrayLike, n_users: int) -> FloatArray:
     """Numbers with one row per user; -inf marks what is no candidate."""
-    try:
-        block = np.asarray(scores)
-    except ValueError as error:
-        raise DataError("scores must be a matrix, got rows of different lengths; fill them up with -inf") from error
+    block = as_array(scores, "scores")
     block = block[None] if block.ndim == 1 and n_users == 1 else block
     if block.ndim != 2 or len(block) != n_users or not block.shape[1]:
         raise DataError(f"scores must have one row for each of {n_users:,} users, got shape {np.shape(scores)}")

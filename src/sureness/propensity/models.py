@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import Configurable
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.errors import DataError, IdError, NotFittedError, SettingError
+from sureness.errors import DataError, IdError, NotFittedError, SettingError, SurenessError
 from sureness.numerics.checks import (
     as_array,
+    brief,
+    check_ids,
     check_propensity,
     check_rows,
     check_scores,
@@ -69,7 +71,13 @@ class PopularityPropensity(_ItemPropensity):
         check_share(self.clip, "clip")
         if not self.power >= 0:
             raise SettingError(f"power must be 0 or more, got {self.power}; a negative one would favour rare items")
-        self.items_, counts = np.unique(one_dimension(items, "items"), return_counts=True)
+        known = one_dimension(items, "items")
+        try:
+            self.items_, counts = np.unique(check_ids(known, len(known), "items"), return_counts=True)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, SurenessError):
+                raise
+            raise IdError(f"items must be numbers or text, got {brief(known[0])}; convert them first") from error
         self.propensity_ = np.maximum((counts / counts.max()) ** self.power, self.clip)
         return self
 
@@ -264,16 +272,16 @@ class GivenPropensity(Configurable):
             )
         inside = f"must lie inside the given {values.shape} propensities, {{}}"
         columns = check_rows(items, values.shape[-1], "items", inside)
-        same_length(np.asarray(users), len(columns), "users")
+        same_length(np.atleast_1d(as_array(users, "users")), len(columns), "users")
         rows = check_rows(users, len(values), "users", inside) if values.ndim == 2 else columns
         found = values[columns] if values.ndim == 1 else values[rows, columns]
         return np.asarray(check_propensity(found, len(found))) if len(found) else found
 
 
 def _items_of_pairs(users: ArrayLike | None, items: ArrayLike) -> AnyArray:
-    array = np.asarray(items)
+    array = np.atleast_1d(as_array(items, "items"))
     if users is not None:
-        same_length(np.asarray(users), len(array), "users")
+        same_length(np.atleast_1d(as_array(users, "users")), len(array), "users")
     return array
 
 

@@ -13,7 +13,7 @@ from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
-from sureness.numerics.checks import as_array, check_rows
+from sureness.numerics.checks import check_rows, number_array
 from sureness.sources.precision import as_float32, check_precision, check_sparse_precision
 
 BLOCK_SCORES = 2_000_000
@@ -122,6 +122,12 @@ class SavableSource(Savable):
         parts = {side: ids.pack() for side in ("users", "items") if (ids := getattr(self, side)) is not None}
         return Packed(kind=kind_of("source", type(self)), arrays=arrays, parts=parts)
 
+    def _check_numbers(self) -> None:
+        """Make arrays of what was given; their values are looked at where they are used."""
+        for name in self.ARRAYS:
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, number_array(value, name.replace("_", " ")))
+
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         arrays = {name: packed.arrays[name] for name in cls.ARRAYS if name in packed.arrays}
@@ -146,9 +152,10 @@ class MatrixSource(SavableSource):
     items: IdMap | None = None  # the id of each column
 
     def __post_init__(self) -> None:
+        self._check_numbers()
         if np.ndim(self.matrix) != 2:
             raise DataError(f"scores must be a matrix with one row per user, got shape {np.shape(self.matrix)}")
-        check_precision(as_array(self.matrix, "scores"))
+        check_precision(self.matrix)
         check_names(self)
 
     @property
@@ -184,6 +191,7 @@ class FactorSource(SavableSource):
     items: IdMap | None = None  # the id of each item's row
 
     def __post_init__(self) -> None:
+        self._check_numbers()
         shapes = np.shape(self.user_factors), np.shape(self.item_factors)
         if [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != shapes[1][1]:
             raise DataError(f"user and item factors must be matrices of one width, got shapes {shapes[0]}, {shapes[1]}")
@@ -212,7 +220,8 @@ class FactorSource(SavableSource):
 
     def _scores(self, rows: IntArray) -> FloatArray:
         """Scores in the precision of the factors."""
-        scores = self.user_factors[rows] @ self.item_factors.T
+        with np.errstate(over="ignore", invalid="ignore"):  # scores that are not finite are refused where they are used
+            scores = self.user_factors[rows] @ self.item_factors.T
         if self.item_bias is not None:
             scores = scores + self.item_bias
         if self.user_bias is not None:

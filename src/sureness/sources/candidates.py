@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.columns import Columns
+from sureness.data.frames import check_frame
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.data.tables import count_rows, readable, require_columns, scan_table
 from sureness.errors import ColumnError, EmptyError
-from sureness.numerics.checks import as_array, same_length
+from sureness.numerics.checks import number_array, same_length
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
 from sureness.sources.precision import check_sparse_precision
 
@@ -61,7 +62,7 @@ class CandidateSource(SavableSource):
         columns = {
             "user_id": id_series(users),
             "item_id": id_series(items),
-            "score": pl.Series(as_array(scores, "scores")),
+            "score": pl.Series(number_array(scores, "scores")),
         }
         for name, column in columns.items():
             same_length(np.asarray(column), len(columns["user_id"]), name)
@@ -75,7 +76,7 @@ class CandidateSource(SavableSource):
         where they have no score). Of rows that repeat a pair, the last one is kept. `notes` says how many rows this
         concerned. `users` and `items` fix the ids of the source; rows with other ids are dropped.
         """
-        if missing := [name for name in _COLUMNS if name not in table.columns]:
+        if missing := [name for name in _COLUMNS if name not in check_frame(table).columns]:
             raise ColumnError(f"candidates must have the columns user_id, item_id and score, missing "
                               f"{' and '.join(missing)}; the table has {', '.join(table.columns)}")  # fmt: skip
         notes: list[str] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, EmptyError, IdError
 from sureness.propensity.base import PropensityModel
@@ -114,6 +114,8 @@ def _matrix(log: Log, source: ScoreSource, name: str) -> csr_matrix:
     if isinstance(log, Interactions):
         return fitted_to(source, log, name).matrix
     shape = (source.n_users, source.n_items)
+    if not hasattr(log, "shape"):
+        check_log(log, name)
     if log.shape != shape:
         raise IdError(f"{name} must have the shape of the source, {shape}, got {log.shape}")
     matrix = csr_matrix(log)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import csr_matrix, diags, issparse
 
 from sureness._types import FloatArray
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.errors import EmptyError, SettingError
 from sureness.sources.base import FactorSource
 
@@ -41,6 +41,8 @@ def svd_source(
     users = items = None
     if isinstance(interactions, Interactions):
         users, items, interactions = interactions.users, interactions.items, interactions.matrix
+    elif not issparse(interactions):
+        check_log(interactions, "interactions")
     limit = min(interactions.shape)
     if not 0 < n_factors < limit:
         raise SettingError(

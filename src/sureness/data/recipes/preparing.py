@@ -12,7 +12,7 @@ import numpy as np
 from sureness._progress import Progress, silent
 from sureness._types import Seed
 from sureness.data.filtering import at_least, k_core, rated_above, rating_above
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
 from sureness.data.recipes.catalogue import RECIPES
 from sureness.data.recipes.loading import load_dataset
@@ -98,7 +98,7 @@ def _loaded(
         raise SettingError(
             f"{' and '.join(given)} belong to a data set that is read by name, got {data!r}; leave them out"
         )
-    return Dataset("interactions", data) if isinstance(data, Interactions) else data
+    return data if isinstance(data, Dataset) else Dataset("interactions", check_log(data, "data"))
 
 
 def _filtered(
