@@ -14,7 +14,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters recbole bench clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters recbole bench attack clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ recbole: $(RECBOLE)/.installed  ## Create .venv-recbole, where bench runs RecBol
 
 bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
 	$(BENCH)/bin/python -m benchmarks.run
+
+attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, races, hostile data; writes docs/reliability.md
+	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
 	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

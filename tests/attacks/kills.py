@@ -151,7 +151,7 @@ def fail_everywhere(name: str, arena: Arena, code: int = errno.ENOSPC, *, every:
     failures, numbers = [], range(1, arena.operations + 1, every)
     for number in numbers:
         place, exit_code, said = arena.attacked(Fault(fail_at=number, error=code))
-        problem = _untold(exit_code, said) or arena.problem(place)
+        problem = told_badly(exit_code, said) or arena.problem(place)
         if problem:
             failures.append(f"{name}, {errno.errorcode[code]} at operation {number}: {problem}")
     return Outcome.of(f"{errno.errorcode[code]}: {name}", UNTOLD, len(numbers), failures)
@@ -164,7 +164,7 @@ def limit_files(name: str, arena: Arena, sizes: Iterable[int]) -> Outcome:
         for kills in (True, False):
             place, code, said = arena.attacked(Fault(file_limit=size, limit_kills=kills))
             tried += 1
-            problem = arena.problem(place) or (None if kills else _untold(code, said))
+            problem = arena.problem(place) or (None if kills else told_badly(code, said))
             if problem:
                 failures.append(f"{name}, files up to {size} bytes: {problem}")
     return Outcome.of(f"limited files: {name}", UNTOLD, tried, failures)
@@ -180,9 +180,9 @@ def kill_from_outside(name: str, arena: Arena, times: int, seconds: float, seed:
     return Outcome.of(f"SIGKILL: {name}", BROKEN, times, failures)
 
 
-def _untold(code: int, said: str) -> str | None:
+def told_badly(code: int, said: str) -> str | None:
     """Whether a failure was told otherwise than in one sentence."""
-    errors = [line for line in said.splitlines() if not line.startswith("note: ")]
+    errors = [line for line in said.splitlines() if line and not line.startswith("note: ")]
     if code == 0:
         return None if not errors else f"succeeded, but said {said!r}"
     one = len(errors) == 1 and errors[0].startswith("error: ")
