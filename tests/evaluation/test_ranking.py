@@ -278,7 +278,8 @@ def test_lists_are_asked_for_and_given_by_id():
         users=IdMap.of(["ann", "zoë"]), items=IdMap.of(["film", "song", "書"]),
     )  # fmt: skip
     seen = Interactions.of(["ann", "someone else"], ["書", "film"])
-    table = best_items(factors, ["zoë", "ann"], 2, seen=seen)
+    with pytest.warns(SurenessWarning, match="1 of the 2 pairs of seen"):
+        table = best_items(factors, ["zoë", "ann"], 2, seen=seen)
     assert table.rows() == [
         ("zoë", 1, "film", -1.0), ("zoë", 2, "song", -2.0), ("ann", 1, "song", 2.0), ("ann", 2, "film", 1.0),
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from sureness.artefacts.saving import load
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
-from sureness.errors import EmptyError, SettingError, SurenessWarning
+from sureness.errors import EmptyError, SettingError, SurenessWarning, warn
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
@@ -94,7 +94,11 @@ class Listing:
                 SurenessWarning, stacklevel=2,
             )  # fmt: skip
             return None
-        return compare_with_baselines(self.recommender, train=run.train, validation=run.validation, test=run.test)
+        try:
+            return compare_with_baselines(self.recommender, train=run.train, validation=run.validation, test=run.test)
+        except EmptyError as error:  # lists can be made from all that is known, they just cannot be judged
+            warn(f"the lists cannot be judged: {error}")
+            return None
 
 
 def open_listing(
