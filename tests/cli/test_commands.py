@@ -14,6 +14,7 @@ import sureness as sn
 from sureness._registry import names
 from sureness.cli import _console
 from sureness.errors import SettingError
+from sureness.workflows.fitting import AUTO
 from tests.cli.runner import consoles, refused, run, succeed, told
 from tests.conftest import draw_pairs
 
@@ -66,7 +67,7 @@ def test_auto_says_why(folder, tmp_path):
     found = json.loads(
         succeed("fit", folder / "pairs.parquet", "--method", "auto", "-o", "m.json", "--json", cwd=tmp_path)
     )
-    assert len(found["comparison"]) == 5
+    assert len(found["comparison"]) == len(AUTO)
     assert found["chosen_because"]
 
 

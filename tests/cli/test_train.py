@@ -11,8 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.errors import CheckpointError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
 from sureness.pipeline.runs import Run, open_run
 from sureness.sources.base import FactorSource
@@ -21,17 +19,10 @@ from tests.cli.runner import COMMAND, refused, run, succeed, told
 QUICK = ("--set", "epochs=6", "--set", "validate_every=2", "--factors", "8")
 
 
-@pytest.fixture(scope="module")
-def log() -> pl.DataFrame:
-    world = simulate(SimulatorSettings(n_users=150, n_items=60, exposure_rate=0.3, seed=2))
-    return Interactions.from_matrix(world.train).table()
-
-
 @pytest.fixture
-def trained(log, tmp_path):
-    log.write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "run.sureness", *QUICK, cwd=tmp_path)
-    return tmp_path
+def trained(log_folder):
+    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "run.sureness", *QUICK, cwd=log_folder)
+    return log_folder
 
 
 def test_a_log_becomes_lists_with_probabilities_by_four_commands(trained, log):

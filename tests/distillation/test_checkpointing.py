@@ -6,9 +6,7 @@ import errno
 import os
 import re
 import resource
-import signal
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -23,6 +21,7 @@ from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
 from tests.distillation.training_process import start
 from tests.distillation.worlds import elsewhere, fitted, joined, model, parts, same, unlabelled
+from tests.killing import killed_again_and_again
 
 EIGHT = {"warm_up": 2, "epochs": 6, "refresh_every": 2, "validate_every": 2}
 
@@ -178,29 +177,8 @@ def test_checkpoints_are_written_every_few_seconds_and_at_the_end(tmp_path, monk
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_run_that_is_killed_again_and_again_ends_like_an_uninterrupted_one(tmp_path):
-    path, rng, reached = tmp_path / "run.ckpt", np.random.default_rng(1), []
-    settings = eight(epochs=25, refresh_every=3, patience=100)
-    while len(reached) < 3:
-        process = start(pair(), settings, parts(), path)
-        writes, before, deadline = int(rng.integers(1, 5)), None, time.monotonic() + 120
-        while writes and process.is_alive():
-            assert time.monotonic() < deadline, "no checkpoint was written"
-            now = path.stat().st_mtime_ns if path.exists() else None
-            writes -= now != before
-            before = now
-            time.sleep(0.001)
-        time.sleep(float(rng.random()) * 0.04)  # anywhere in an epoch, in a refresh, in a validation or in a write
-        over = not process.is_alive()
-        process.kill()
-        process.join()
-        if over:
-            break
-        assert process.exitcode == -signal.SIGKILL
-        if path.exists():
-            reached.append(finished(path))
-    assert len(reached) >= 2, "it finished before it could be killed"
-    assert reached == sorted(reached)
-    assert reached[0] < reached[-1]
+    path, settings = tmp_path / "run.ckpt", eight(epochs=25, refresh_every=3, patience=100)
+    killed_again_and_again(lambda: start(pair(), settings, parts(), path), path, finished, np.random.default_rng(1))
     same(joined(*pair(), settings).fit(*parts(), checkpoint=path), joined(*pair(), settings).fit(*parts()))
 
 

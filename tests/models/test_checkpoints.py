@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from sureness.errors import ArtefactError, CheckpointError, FileError, KindError
 from sureness.models import checkpoints
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks import training
+from tests.killing import killed_again_and_again
 from tests.models.training_process import start
 from tests.models.worlds import QUICK, everyone, simulated
 
@@ -56,29 +55,8 @@ def checkpoint(tmp_path):
 
 @pytest.mark.parametrize("name", ["bpr", "neumf", "cdae"])
 def test_killed_again_and_again_training_ends_like_an_undisturbed_run(name, tmp_path):
-    path, rng, reached = tmp_path / "run.ckpt", np.random.default_rng(len(name)), []
-    while len(reached) < 3:
-        process = start(name, LONG, parts(), path)
-        writes, before = int(rng.integers(1, 5)), None
-        deadline = time.monotonic() + 60
-        while writes and process.is_alive():
-            assert time.monotonic() < deadline, "no checkpoint was written"
-            now = path.stat().st_mtime_ns if path.exists() else None
-            writes -= now != before
-            before = now
-            time.sleep(0.001)
-        time.sleep(float(rng.random()) * 0.03)  # anywhere in an epoch, in a validation or in a write
-        over = not process.is_alive()
-        process.kill()
-        process.join()
-        if over:
-            break
-        assert process.exitcode == -signal.SIGKILL
-        if path.exists():
-            reached.append(finished(path))
-    assert len(reached) >= 2, "it was over before it could be killed"
-    assert reached == sorted(reached)
-    assert reached[0] < reached[-1]
+    path, rng = tmp_path / "run.ckpt", np.random.default_rng(len(name))
+    killed_again_and_again(lambda: start(name, LONG, parts(), path), path, finished, rng)
     resumed = make_recommender(name, **LONG).fit(*parts(), checkpoint=path)
     same_model(resumed, make_recommender(name, **LONG).fit(*parts()))
 

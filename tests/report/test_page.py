@@ -9,7 +9,7 @@ import pytest
 
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import MissingExtraError
-from sureness.report import Additions, Background, Finding, write_report
+from sureness.report import Additions, Background, Finding, PageText, write_report
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SECTIONS = [
@@ -60,6 +60,26 @@ def checked_page(path, sections, n_figures):
     assert structure.tags.count("figure") == structure.tags.count("svg") == n_figures
     assert len(structure.ids) == len(set(structure.ids))
     return page
+
+
+ALONE = PageText(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
+
+
+def page_alone(write, found, folder, sections, n_figures):
+    """Write a page about one subject, with a note and a table; see that it is whole, readable and self-contained."""
+    reported = []
+    summary = write(
+        folder / "page.html", found, ALONE, figures_dir=folder / "figures",
+        progress=lambda *step: reported.append(step),
+    )  # fmt: skip
+    page = checked_page(folder / "page.html", [*sections, "table-1", "notes"], n_figures)
+    assert sorted(summary.figures) == sorted((folder / "figures").iterdir())
+    assert reported[-1] == ("figures", n_figures, n_figures)
+    assert not re.search(r"https?://|<(script|link|img)\b", page)
+    text = re.sub(r"<[^>]*>", " ", page[page.index("<body>") :])
+    assert not re.search(r"\b(nan|None)\b", text)
+    assert not re.search(r"[a-z][.;](?=[A-Z])|\w\(\d", text)  # words that ran together
+    return summary, page, text
 
 
 CHOICE = ("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ece": [0.0123456]}))
