@@ -438,6 +438,12 @@ class TestEvaluating:
 
 
 class TestManners:
+    def test_the_promise_is_that_of_the_lists_it_shows(self, small):
+        recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
+        table = recommender.promise(small.test)
+        assert table["promised"][0] == pytest.approx(recommender.recommend()["probability"].sum())
+        assert table["shown"][0] == recommender.sizes()["list_size"].sum()
+
     def test_personal_map_are_the_default(self, small):
         recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
         assert repr(recommender.map_) == "PerUserCalibrator()"

@@ -25,6 +25,7 @@ from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
+from sureness.list_size.promise import promise
 from sureness.metrics.utility import Utility
 from sureness.numerics.checks import check_choice
 from sureness.numerics.forks import check_not_forked
@@ -322,6 +323,16 @@ class ConfidentRecommender(Configurable, Savable):
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)
         return compare_policies(entries, lists, chosen)
+
+    def promise(self, test: Interactions) -> pl.DataFrame:
+        """Realised over promised hits of the shown items, in total and by rank; see `sureness.list_size.promise`.
+
+        Parameters
+        ----------
+        test : Interactions
+            What came in the period after the validation items, as much as in theirs.
+        """
+        return promise(self.lists(labels=test), self.policy_)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
