@@ -6,7 +6,8 @@ import polars as pl
 
 from reproduction.tests.works import total
 from sureness_reproduction.comparing import beside_published
-from sureness_reproduction.experiment import Experiment, Outcome, ResultFigure, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 
 
 def cells(plan):

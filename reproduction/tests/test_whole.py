@@ -16,7 +16,7 @@ from sureness.errors import DataError, FileError, SurenessWarning
 from sureness_reproduction import catalogue, claims, writing
 from sureness_reproduction.claims import claims_table
 from sureness_reproduction.comparing import beside_published, paired
-from sureness_reproduction.experiment import Outcome, Verdict
+from sureness_reproduction.outcome import Outcome, Verdict
 from sureness_reproduction.published import published, published_tables
 from sureness_reproduction.running import CellError, run_cells
 from sureness_reproduction.store import CellStore

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.cells import Cell, Tables, Work, work
 from sureness_reproduction.workbench import Workbench
 
 LEAST = {"citeulike-a": 19}
@@ -28,11 +29,19 @@ def split_options(data: str, protocol: str) -> dict[str, Any]:
     return {}
 
 
-def _tuning_of(
-    *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any], **_: Any
-) -> Iterable[Cell]:
+def search_before(search: Work, *, trials: int, seed: int, **recipe: Any) -> Iterable[Cell]:
+    """The search for settings that a training needs: none with one trial; all seeds share one."""
     if trials > 1:
-        yield tuned.cell(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start)
+        yield search.cell(trials=trials, **recipe)
+
+
+def chosen_settings(
+    bench: Workbench, search: Work, *, fixed: dict[str, Any], start: dict[str, Any], **recipe: Any
+) -> dict[str, Any]:
+    """The best settings of the search; with one trial, the start is taken as it is."""
+    for cell in search_before(search, fixed=fixed, start=start, **recipe):
+        return dict(json.loads(bench.found(cell).table("trials")["settings"][0]))
+    return fixed | start
 
 
 @work(cost=60)
@@ -47,17 +56,12 @@ def tuned(
     return {"trials": found.trials}
 
 
-@work(needs=_tuning_of, cost=15)
-def trained(
-    bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any],
-    start: dict[str, Any], seed: int,
-) -> Tables:  # fmt: skip
-    """Train with the chosen settings on the split of a seed; with one trial, the start is taken as it is."""
+@work(needs=partial(search_before, tuned), cost=15)
+def trained(bench: Workbench, *, data: str, protocol: str, model: str, seed: int, **recipe: Any) -> Tables:
+    """Train with the chosen settings on the split of a seed; `recipe` is trials, fixed and start, as for `tuned`."""
     from sureness.models import make_recommender
 
-    settings = fixed | start
-    for tuning in _tuning_of(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):
-        settings = json.loads(bench.found(tuning).table("trials")["settings"][0])
+    settings = chosen_settings(bench, tuned, data=data, protocol=protocol, model=model, seed=seed, **recipe)
     split = bench.split(data, protocol, seed=seed, **split_options(data, protocol))
     fitted = make_recommender(model, **(settings | {"seed": seed})).fit(split.train, split.validation)
     bench.save(fitted)

@@ -9,7 +9,8 @@ from importlib import import_module
 import polars as pl
 
 from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
+from sureness_reproduction.outcome import Outcome, ResultTable, Verdict
 from sureness_reproduction.published import published
 
 _CHAPTERS = ("calibration", "distillation", "list_size")

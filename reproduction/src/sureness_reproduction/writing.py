@@ -18,7 +18,8 @@ from sureness.errors import ArtefactError, SurenessWarning
 from sureness.plots import FONTS, figure_svg, save_figure
 from sureness.report import MISSING, page_environment, plain
 from sureness_reproduction.catalogue import experiments
-from sureness_reproduction.experiment import Experiment, Outcome, Plan, ResultFigure
+from sureness_reproduction.experiment import Experiment, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure
 from sureness_reproduction.published import TITLES
 
 if TYPE_CHECKING:

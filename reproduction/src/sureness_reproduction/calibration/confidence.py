@@ -13,11 +13,12 @@ import polars as pl
 from sureness.calibration import Calibrator
 from sureness.evaluation import top_blocks
 from sureness_reproduction.calibration.fitting import maps_cell, maps_of
-from sureness_reproduction.calibration.grid import DATA, base_of, recommender, why_absent
+from sureness_reproduction.calibration.grid import DATA, base_of, not_run, recommender
 from sureness_reproduction.calibration.sentences import between
 from sureness_reproduction.calibration.sets import AS_LOGGED, WITH_ANCHOR, title_of, training_log
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import TITLES
 from sureness_reproduction.workbench import Workbench
 
@@ -59,10 +60,6 @@ def _bases(plan: Plan, model: str) -> list[dict[str, Any]]:
     return [base_of(data, model, seed, plan.scale) for data in plan.data for seed in plan.seeds]
 
 
-def _absent(plan: Plan) -> list[str]:
-    return [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]
-
-
 def _cell(base: dict[str, Any], pairs: str) -> Cell:
     return topped.cell(data=base["data"], base=base, pairs=pairs)
 
@@ -76,7 +73,7 @@ def _degree_cells(plan: Plan) -> Sequence[Cell]:
 
 def _degree(plan: Plan, find: Finder) -> Outcome:
     if not plan.data:
-        return Outcome(notes=_absent(plan))
+        return Outcome(notes=not_run(plan))
     rows = [
         {"data": base["data"], "fitted on": title_of(pairs), "seed": base["seed"], "method": "gaussian"}
         | _correlation(find, base, pairs)
@@ -94,7 +91,7 @@ def _degree(plan: Plan, find: Finder) -> Outcome:
     shown = ResultTable(
         "user-degree", "Degree and mean top-10 confidence, BPR with the Gaussian map", table, _DEGREE_CAPTION
     )
-    return Outcome([shown], figures, _degree_findings(table), _absent(plan), [_degree_verdict(table)])
+    return Outcome([shown], figures, _degree_findings(table), not_run(plan), [_degree_verdict(table)])
 
 
 def _prepared(find: Finder, base: dict[str, Any], pairs: str) -> Any:
@@ -233,7 +230,7 @@ def _words(features: list[str]) -> str:
 
 def _case(plan: Plan, find: Finder) -> Outcome:
     if not plan.data:
-        return Outcome(notes=_absent(plan))
+        return Outcome(notes=not_run(plan))
     tables, findings = [], []
     for base in _bases(plan, "lightgcn"):
         if base["seed"] != plan.seeds[0]:
@@ -250,7 +247,7 @@ def _case(plan: Plan, find: Finder) -> Outcome:
         caption = f"{_CASE_CAPTION} {risk.capitalize()} risk, {title_of(WITH_ANCHOR)}."
         tables.append(ResultTable(f"case-study-{base['data']}", f"Top-5 items of three users, {title}", table, caption))
         findings.append(_case_finding(title, top, table))
-    return Outcome(tables, findings=findings, notes=_absent(plan))
+    return Outcome(tables, findings=findings, notes=not_run(plan))
 
 
 def _cases(top: pl.DataFrame) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import polars as pl
 from sureness.calibration import CalibrationSet, Calibrator
 from sureness.numerics import logit
 from sureness_reproduction.calibration.fitting import COUNTING, PARAMETRIC, fit
-from sureness_reproduction.calibration.grid import DATA, bases, recommender, why_absent
+from sureness_reproduction.calibration.grid import DATA, bases, not_run, recommender
 from sureness_reproduction.calibration.sets import AS_LOGGED, set_of, threshold_of, training_log
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
-from sureness_reproduction.published import TITLES, published
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable
+from sureness_reproduction.published import published
 from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 
@@ -84,7 +85,7 @@ def _cells(plan: Plan) -> Sequence[Cell]:
 
 
 def _outcome(plan: Plan, find: Finder) -> Outcome:
-    notes = [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]
+    notes = not_run(plan)
     if not plan.data:
         return Outcome(notes=notes)
     rows = pl.concat(find(cell).table("measured") for cell in _cells(plan))

@@ -15,7 +15,8 @@ from sureness_reproduction.calibration.grid import DATA, base_of, why_absent
 from sureness_reproduction.calibration.judging import name_of, predicted
 from sureness_reproduction.calibration.sets import AS_LOGGED, WITH_ANCHOR, title_of
 from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import TITLES
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import polars as pl
 
 from sureness_reproduction.calibration.contests import proposal_table, risk_table
 from sureness_reproduction.calibration.fitting import logged, maps_cell
-from sureness_reproduction.calibration.grid import DATA, base_of, bases, why_absent
+from sureness_reproduction.calibration.grid import DATA, base_of, bases, not_run, why_absent
 from sureness_reproduction.calibration.judging import ALL, REST, judged_cell
 from sureness_reproduction.calibration.ratios import RATIOS, positive_share, ratio_figure, ratio_findings, ratio_table
 from sureness_reproduction.calibration.sentences import (
@@ -25,7 +25,8 @@ from sureness_reproduction.calibration.sets import AS_LOGGED, CANDIDATES, RATING
 from sureness_reproduction.calibration.summing import judgements, problems, summary
 from sureness_reproduction.calibration.tables import at_a_glance, beside, glance_caption
 from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import TITLES
 
 METRICS = {"ece": "Expected calibration error", "mce": "Maximum calibration error", "nll": "Negative log-likelihood"}
@@ -155,7 +156,7 @@ _RATIO_CAPTION = (
 
 
 def _notes(plan: Plan, find: Finder) -> list[str]:
-    notes = [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]
+    notes = not_run(plan)
     for data in plan.data:
         base = base_of(data, "bpr", plan.seeds[0], plan.scale)
         ratio = find(maps_cell(base, AS_LOGGED)).table("ratio")["negatives"].item()

@@ -8,6 +8,7 @@ from typing import Any
 from sureness_reproduction.base_models import trained
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.experiment import Plan, Scale
+from sureness_reproduction.published import TITLES
 
 DATA: dict[Scale, Sequence[str]] = {"quick": ("coat",), "full": ("coat", "yahoo-r3")}
 """What the dissertation runs on; Yahoo!R3 binds each user to its terms, so it is often not there."""
@@ -76,3 +77,8 @@ def why_absent(plan: Plan, data: str) -> str:
     if data not in plan.data:
         return f"not part of the {plan.scale} scale"
     return "not part of this experiment"
+
+
+def not_run(plan: Plan) -> list[str]:
+    """A note on each data set that is not there."""
+    return [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]

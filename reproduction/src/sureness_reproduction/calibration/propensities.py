@@ -20,7 +20,7 @@ from sureness.propensity import (
     UniformPropensity,
 )
 from sureness_reproduction.calibration.fitting import PROPOSED, fit
-from sureness_reproduction.calibration.grid import base_of, recommender, why_absent
+from sureness_reproduction.calibration.grid import base_of, not_run, recommender
 from sureness_reproduction.calibration.judging import by_users
 from sureness_reproduction.calibration.sets import (
     AS_LOGGED,
@@ -37,7 +37,8 @@ from sureness_reproduction.calibration.sets import (
 from sureness_reproduction.calibration.summing import difference, mean_of
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import TITLES
 from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
@@ -152,7 +153,7 @@ def _cells(plan: Plan) -> Sequence[Cell]:
 
 def _outcome(plan: Plan, find: Finder) -> Outcome:
     if not plan.data:
-        return Outcome(notes=[f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent])
+        return Outcome(notes=not_run(plan))
     rows = pl.concat(find(cell).table("compared") for cell in _cells(plan))
     table = pl.DataFrame([
         {"propensity": name, "method": method} | {title_of(pairs): _shown(rows, name, method, pairs) for pairs in _SETS}

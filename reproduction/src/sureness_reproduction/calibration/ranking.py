@@ -10,11 +10,12 @@ import polars as pl
 
 from sureness.data import rated_above
 from sureness.evaluation import evaluate_within
-from sureness_reproduction.calibration.grid import DATA, bases, recommender, why_absent
+from sureness_reproduction.calibration.grid import DATA, bases, not_run, recommender, why_absent
 from sureness_reproduction.calibration.sets import threshold_of
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import beside_published, paired, spread
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import TITLES, published
 from sureness_reproduction.workbench import Workbench
 
@@ -41,7 +42,7 @@ def _cells(plan: Plan) -> Sequence[Cell]:
 
 
 def _outcome(plan: Plan, find: Finder) -> Outcome:
-    notes = [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]
+    notes = not_run(plan)
     if not plan.data:
         return Outcome(notes=notes)
     users = pl.concat(

@@ -15,7 +15,8 @@ from sureness_reproduction.calibration.grid import bases
 from sureness_reproduction.calibration.judging import ALL
 from sureness_reproduction.calibration.sets import AS_LOGGED, CANDIDATES, RATINGS, negatives, title_of
 from sureness_reproduction.calibration.summing import judgements, mean_of, problems
-from sureness_reproduction.experiment import Finder, Plan, ResultFigure, Scale
+from sureness_reproduction.experiment import Finder, Plan, Scale
+from sureness_reproduction.outcome import ResultFigure
 from sureness_reproduction.published import TITLES
 
 RATIOS: dict[Scale, Sequence[str]] = {

@@ -15,7 +15,8 @@ from sureness_reproduction.calibration.grid import DATA, bases, why_absent
 from sureness_reproduction.calibration.judging import predicted
 from sureness_reproduction.calibration.sets import AS_LOGGED, WITH_ANCHOR, title_of
 from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable
 from sureness_reproduction.published import TITLES
 
 _MODELS, _MODEL = ("neumf", "lightgcn"), "lightgcn"

@@ -9,7 +9,7 @@ from sureness_reproduction.calibration.fitting import CONSTANT, IN_TEXT
 from sureness_reproduction.calibration.judging import name_of
 from sureness_reproduction.calibration.sets import title_of, uses_anchor
 from sureness_reproduction.calibration.summing import mean_of
-from sureness_reproduction.experiment import Verdict
+from sureness_reproduction.outcome import Verdict
 from sureness_reproduction.published import TITLES
 
 _IMPROVEMENTS = {"ece": " (dissertation: falls by 5.21 to 25.85%)"}

@@ -14,16 +14,8 @@ from sureness_reproduction.comparing import spread
 from sureness_reproduction.distillation.declared import DATA, TEXT, pair
 from sureness_reproduction.distillation.showing import nothing, title
 from sureness_reproduction.distillation.works import ROLES
-from sureness_reproduction.experiment import (
-    Experiment,
-    Finder,
-    Outcome,
-    Plan,
-    ResultFigure,
-    ResultTable,
-    Scale,
-    Verdict,
-)
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 
 _START, _MODEL = "published", "bpr"
 WEIGHTS: dict[Scale, tuple[float, ...]] = {"quick": (0.1, 0.5, 1.0), "full": (0.1, 0.3, 0.5, 1.0)}

@@ -25,7 +25,8 @@ from sureness_reproduction.distillation.showing import (
 )
 from sureness_reproduction.distillation.showing import STARTS as ABOUT_STARTS
 from sureness_reproduction.distillation.works import METRICS
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import published
 
 _CLAIMS = (

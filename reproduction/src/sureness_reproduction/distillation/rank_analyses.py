@@ -13,7 +13,8 @@ from sureness_reproduction.comparing import beside_published, spread
 from sureness_reproduction.distillation.declared import DATA, STARTS, pair
 from sureness_reproduction.distillation.pairs import Pair
 from sureness_reproduction.distillation.showing import MODELS, NONE, beside_shown, mean, nothing, title
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultFigure, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import published
 
 _STAGES = {"before": "alone", "after": "bd"}

@@ -10,7 +10,8 @@ from sureness_reproduction.distillation.declared import DATA, KEPT, TEXT, pair
 from sureness_reproduction.distillation.pairs import Pair
 from sureness_reproduction.distillation.showing import Contest, beside_shown, contests, nothing, title
 from sureness_reproduction.distillation.works import ROLES
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import published
 
 _START, _MODEL = "published", "bpr"

@@ -11,16 +11,8 @@ from sureness_reproduction.comparing import beside_published, spread
 from sureness_reproduction.distillation.declared import DATA, SIZES, TEXT, pair, sized_pair
 from sureness_reproduction.distillation.pairs import Pair
 from sureness_reproduction.distillation.showing import MODELS, beside_shown, mean, nothing, title
-from sureness_reproduction.experiment import (
-    Experiment,
-    Finder,
-    Outcome,
-    Plan,
-    ResultFigure,
-    ResultTable,
-    Scale,
-    Verdict,
-)
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import published
 
 _MEDIUM = 25

@@ -16,7 +16,8 @@ from sureness_reproduction.distillation.showing import (
     settings_table,
     title,
 )
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan
+from sureness_reproduction.outcome import Outcome, ResultTable, Verdict
 from sureness_reproduction.published import published
 
 _METHODS = ("alone", "bd", "cd")

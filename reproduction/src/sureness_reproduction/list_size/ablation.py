@@ -9,7 +9,7 @@ import polars as pl
 from sureness.workflows import PERSONAL
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published, paired, spread
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.grid import (
     DATA,
     METRICS,
@@ -24,6 +24,7 @@ from sureness_reproduction.list_size.grid import (
 from sureness_reproduction.list_size.judging import GLOBAL, PUBLISHED, UNCALIBRATED, errors_judged
 from sureness_reproduction.list_size.runs import ALS, SEEDS, als_is_here
 from sureness_reproduction.list_size.showing import beside_shown, where_data
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import published
 
 _OURS = "user-wise, our default"

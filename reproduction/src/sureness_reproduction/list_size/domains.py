@@ -13,9 +13,10 @@ from sureness.sources import ScoreSource, svd_source
 from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.runs import SEEDS, als_is_here, als_source
 from sureness_reproduction.list_size.showing import where_data
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.types import AnyArray
 from sureness_reproduction.workbench import Workbench
 

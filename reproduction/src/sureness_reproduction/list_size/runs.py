@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from typing import Any
@@ -17,7 +18,7 @@ from sureness.evaluation import evaluate_ranking
 from sureness.models import recommended
 from sureness.pipeline import Run, open_run
 from sureness.sources import MatrixSource, ScoreSource, id_maps
-from sureness_reproduction.base_models import split_options, trained
+from sureness_reproduction.base_models import chosen_settings, search_before, split_options, trained
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.experiment import Scale
 from sureness_reproduction.workbench import Workbench
@@ -117,16 +118,9 @@ def als_source(split: Split, settings: Mapping[str, Any], seed: int) -> ScoreSou
     return from_implicit(model, split.train)
 
 
-def _als_tuning(
-    *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any], **_: Any
-) -> Iterable[Cell]:
-    if trials > 1:
-        yield als_tuned.cell(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start)
-
-
 @work(cost=60)
 def als_tuned(
-    bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any]
+    bench: Workbench, *, data: str, trials: int, fixed: dict[str, Any], start: dict[str, Any], **_: str
 ) -> Tables:
     """Try the settings of the grid on the validation part of the first split; the best comes first."""
     split = split_of(bench, data, 0)
@@ -139,14 +133,9 @@ def als_tuned(
     return {"trials": pl.DataFrame(rows).sort("metric", descending=True, maintain_order=True)}
 
 
-@work(needs=_als_tuning, cost=10)
-def als_trained(
-    bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any],
-    start: dict[str, Any], seed: int,
-) -> Tables:  # fmt: skip
+@work(needs=partial(search_before, als_tuned), cost=10)
+def als_trained(bench: Workbench, *, data: str, seed: int, **recipe: Any) -> Tables:
     """Factorise the training part of a seed with the chosen settings."""
-    settings = fixed | start
-    for tuning in _als_tuning(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):
-        settings = json.loads(bench.found(tuning).table("trials")["settings"][0])
+    settings = chosen_settings(bench, als_tuned, data=data, seed=seed, **recipe)
     Run(als_source(split_of(bench, data, seed), settings, seed)).save(bench.place / "model.sureness")
     return {"about": pl.DataFrame({"settings": [json.dumps(settings)]})}

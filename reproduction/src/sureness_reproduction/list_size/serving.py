@@ -14,10 +14,11 @@ from sureness.pipeline import ConfidentRecommender, open_run
 from sureness.sources import id_maps
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import beside_published
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale, Verdict
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.grid import DATA, MAX_SIZE, MODEL_NAMES, title, why_absent
 from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened, recipe_of
 from sureness_reproduction.list_size.showing import beside_shown, where_data
+from sureness_reproduction.outcome import Outcome, ResultTable, Verdict
 from sureness_reproduction.published import published
 from sureness_reproduction.workbench import Workbench
 

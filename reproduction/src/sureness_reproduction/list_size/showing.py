@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from sureness_reproduction.experiment import Finder, Outcome, Plan
+from sureness_reproduction.experiment import Finder, Plan
 from sureness_reproduction.list_size.grid import NAMES, title
+from sureness_reproduction.outcome import Outcome
 
 _NONE = "-"
 

@@ -11,16 +11,7 @@ import polars as pl
 
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
-from sureness_reproduction.experiment import (
-    Experiment,
-    Finder,
-    Outcome,
-    Plan,
-    ResultFigure,
-    ResultTable,
-    Scale,
-    Verdict,
-)
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.grid import (
     DATA,
     MAX_SIZE,
@@ -35,6 +26,7 @@ from sureness_reproduction.list_size.grid import (
 from sureness_reproduction.list_size.judging import PUBLISHED
 from sureness_reproduction.list_size.runs import SEEDS, split_of
 from sureness_reproduction.list_size.showing import put_first, where_data
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 

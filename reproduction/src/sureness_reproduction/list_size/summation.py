@@ -10,20 +10,12 @@ import polars as pl
 
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import spread
-from sureness_reproduction.experiment import (
-    Experiment,
-    Finder,
-    Outcome,
-    Plan,
-    ResultFigure,
-    ResultTable,
-    Scale,
-    Verdict,
-)
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.grid import MAX_SIZE, NAMES, study_of, title
 from sureness_reproduction.list_size.policy_study import truncation_study
 from sureness_reproduction.list_size.runs import SEEDS, Recipe, needs_base, opened
 from sureness_reproduction.list_size.showing import put_first, where_data
+from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
 from sureness_reproduction.published import published
 from sureness_reproduction.workbench import Workbench
 

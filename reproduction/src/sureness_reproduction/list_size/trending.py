@@ -17,11 +17,12 @@ from sureness.pipeline import ConfidentRecommender
 from sureness.sources import fitted_to
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.comparing import paired, spread
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable, Scale
+from sureness_reproduction.experiment import Experiment, Finder, Plan, Scale
 from sureness_reproduction.list_size.grid import DATA as _BASE_DATA
 from sureness_reproduction.list_size.grid import has_cuts, title
 from sureness_reproduction.list_size.runs import SEEDS, Recipe, needs_base, opened, recipe_of
 from sureness_reproduction.list_size.showing import put_first, where_data
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.types import BoolArray, FloatArray, IntArray
 from sureness_reproduction.workbench import Workbench
 

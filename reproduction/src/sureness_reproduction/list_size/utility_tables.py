@@ -10,7 +10,7 @@ import polars as pl
 from sureness.workflows import PERSONAL, REFERENCE
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.comparing import beside_published
-from sureness_reproduction.experiment import Experiment, Finder, Outcome, Plan, ResultTable
+from sureness_reproduction.experiment import Experiment, Finder, Plan
 from sureness_reproduction.list_size.comparing_methods import compared, means, told_gains, wide_gains, wide_utilities
 from sureness_reproduction.list_size.grid import (
     DATA,
@@ -31,6 +31,7 @@ from sureness_reproduction.list_size.grid import (
 from sureness_reproduction.list_size.judging import PUBLISHED
 from sureness_reproduction.list_size.runs import ALS, SEEDS, als_is_here
 from sureness_reproduction.list_size.showing import beside_shown, put_first, where_data
+from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import published
 
 _KEYS = ("data", "method", "metric")
