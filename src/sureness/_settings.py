@@ -22,7 +22,7 @@ class Configurable:
         settings = {name: getattr(self, name) for name in _names_of(type(self))}
         if deep:
             for name, value in list(settings.items()):
-                if isinstance(value, Configurable):
+                if _has_settings(value):
                     settings |= {f"{name}__{inner}": part for inner, part in value.get_params().items()}
         return settings
 
@@ -56,9 +56,14 @@ def clone(configured: T) -> T:
 
 
 def _cloned(value: Any) -> Any:
-    if isinstance(value, Configurable):
+    if _has_settings(value):
         return clone(value)
     return type(value)(_cloned(part) for part in value) if type(value) in (list, tuple) else value
+
+
+def _has_settings(value: Any) -> bool:
+    """As scikit-learn asks: an object, not a class, that tells its settings."""
+    return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def _names_of(kind: type) -> list[str]:

@@ -176,8 +176,8 @@ def plain(value: Any) -> JSON:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": str(value)}
-    if isinstance(value, Savable):
-        return {"packed": tree_of(value.pack())}
+    if (packed := packed_or_none(value)) is not None:
+        return {"packed": tree_of(packed)}
     if isinstance(value, Mapping):
         parts = {str(key): plain(part) for key, part in value.items()}
         return {"mapping": parts} if _marker(parts) else parts
@@ -186,6 +186,11 @@ def plain(value: Any) -> JSON:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise DataError(f"a {type(value).__name__} cannot be saved; save the object without it")
+
+
+def packed_or_none(value: object) -> Packed | None:
+    """A savable object packed; None for any other."""
+    return value.pack() if isinstance(value, Savable) else None
 
 
 def revived(value: Any) -> Any:

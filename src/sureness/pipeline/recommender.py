@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.interactions import Interactions, union
@@ -346,9 +346,9 @@ class ConfidentRecommender(Configurable, Savable):
 
     def pack(self) -> Packed:
         users, items = id_maps(self.source)
-        own: dict[str, Savable] = {"map": self.map_, "policy": self.policy_}
-        own |= {"source": self.source} if isinstance(self.source, Savable) else {"users": users, "items": items}
-        parts = {name: part.pack() for name, part in own.items()}
+        source = packed_or_none(self.source)
+        parts = {"map": self.map_.pack(), "policy": self.policy_.pack()}
+        parts |= {"users": users.pack(), "items": items.pack()} if source is None else {"source": source}
         parts["seen"] = self.seen_.pack(with_ids=False)
         if self.mapped_.segments is not None:
             parts["segments"] = self.mapped_.segments.pack()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Self
 
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, unpack
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, unpack
 from sureness.artefacts.saving import load
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
@@ -17,8 +18,16 @@ from sureness.sources.base import ScoreSource, id_maps
 _PARTS = ("train", "validation", "test")
 
 
+class _RunFile(Savable):
+    """What a file of runs holds."""
+
+    @abstractmethod
+    def the_run(self, path: str | PathLike[str]) -> Run:
+        """The run that the name of the whole file stands for; refused if there are several."""
+
+
 @dataclass(frozen=True, eq=False)
-class Run(Savable):
+class Run(_RunFile):
     """A source of scores, and the parts of the split that are known.
 
     Examples
@@ -35,6 +44,10 @@ class Run(Savable):
     validation: Interactions | None = None
     test: Interactions | None = None
     about: Mapping[str, JSON] = field(default_factory=dict)  # data, protocol, seed, positive_above
+
+    def the_run(self, path: str | PathLike[str]) -> Run:
+        """Itself."""
+        return self
 
     def seen(self) -> Interactions | None:
         """What is not shown again when the test is judged or lists are made: train and validation."""
@@ -62,11 +75,15 @@ class Run(Savable):
 
 
 @dataclass(frozen=True, eq=False)
-class DistilledRuns(Savable):
+class DistilledRuns(_RunFile):
     """The two runs of a distillation in one file, so that a teacher and its student always belong together."""
 
     teacher: Run
     student: Run
+
+    def the_run(self, path: str | PathLike[str]) -> Run:
+        """Refused: there are two, and only the caller knows which is meant."""
+        raise KindError(f"{path} holds a teacher and a student; give {path}/student or {path}/teacher")
 
     def pack(self) -> Packed:
         parts = {"teacher": self.teacher.pack(), "student": self.student.pack()}
@@ -79,12 +96,12 @@ class DistilledRuns(Savable):
 
 def pack_source(source: ScoreSource) -> Packed:
     """A source packed, if it is of a kind that can be saved."""
-    if not isinstance(source, Savable):
+    if (packed := packed_or_none(source)) is None:
         raise DataError(
             f"factors, matrices, candidate tables and our own models can be saved, got {type(source).__name__}; save "
             "the best items of each user as a CandidateSource"
         )
-    return source.pack()
+    return packed
 
 
 def check_given_source(source: ScoreSource, packed: Packed) -> None:
@@ -114,10 +131,9 @@ def open_run(path: str | PathLike[str]) -> Run:
         Of a file, or of a part of one, such as ``distilled.sureness/student``.
     """
     opened = load(path)
-    if isinstance(opened, Run):
-        return opened
-    if isinstance(opened, DistilledRuns):
-        raise KindError(f"{path} holds a teacher and a student; give {path}/student or {path}/teacher")
     if isinstance(opened, ScoreSource):
         return Run(opened)
-    raise KindError(f"{path} holds a {type(opened).__name__}, expected a run, a model or a source; give another file")
+    if not isinstance(opened, _RunFile):
+        name = type(opened).__name__
+        raise KindError(f"{path} holds a {name}, expected a run, a model or a source; give another file")
+    return opened.the_run(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
@@ -31,7 +31,8 @@ class ScoreSource(Protocol):
 
     Scores are finite; items that a user has seen are scored too, and masked by the caller. A source may also have
     `users` and `items`, the `IdMap` of its rows and of its columns (see `id_maps`), `n_parameters` (how many numbers
-    it is made of) and `restricted(columns)` (some of its items, where that is faster than `subset_of`'s own way).
+    it is made of), `restricted(columns)` (some of its items, where that is faster than `subset_of`'s own way) and
+    `product()` (two matrices whose product is all scores, see `product_of`).
     """
 
     @property
@@ -252,7 +253,8 @@ class FactorSource(SavableSource):
 
 def product_of(source: ScoreSource) -> tuple[FloatArray, FloatArray] | None:
     """Two matrices whose product is all scores; None for a source without factors, or if it could overflow."""
-    return source.product() if isinstance(source, FactorSource) else None
+    product: Callable[[], tuple[FloatArray, FloatArray] | None] | None = getattr(source, "product", None)
+    return None if product is None else product()
 
 
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:

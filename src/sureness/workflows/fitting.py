@@ -173,15 +173,17 @@ def fit(
     pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)
     chosen_because = comparison = None
     calibrator: ProbabilityMap
-    if options.method == "auto":
+    judged = None
+    if pairs.segments is not None:
+        calibrator = SegmentCalibrator(options.unfitted(options.method)).fit(pairs.data, segments=pairs.segments)
+    elif options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
         choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
         calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
-    elif pairs.segments is not None:
-        calibrator = SegmentCalibrator(options.unfitted(options.method)).fit(pairs.data, segments=pairs.segments)
+        judged = _out_of_fold(choice.best, pairs, options.top_n)
     else:
-        calibrator = options.unfitted(options.method).fit(pairs.data)
-    judged = _out_of_fold(calibrator, pairs, options.top_n)
+        calibrator = fitted = options.unfitted(options.method).fit(pairs.data)
+        judged = _out_of_fold(fitted, pairs, options.top_n)
     if target is not None:
         calibrator.save(target)
     return FitResult(
@@ -281,9 +283,9 @@ def _anchor(path: Path | None, columns: Columns) -> ScoredPairs | None:
         return pairs_of_table(frame.select("score", "label").collect())
 
 
-def _out_of_fold(calibrator: ProbabilityMap, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+def _out_of_fold(calibrator: Calibrator, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
     """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
-    if not isinstance(calibrator, Calibrator) or pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
+    if pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
         return None  # with relative propensities, the level is not that of the labels
     metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
     try:
