@@ -68,10 +68,6 @@ def log_demo(
         Folder for the page (report.html), its figures, the calibrator and the lists.
     recommender : "bpr" or "svd"
     progress : Progress
-
-    Returns
-    -------
-    DemoResult
     """
     require_report("the demo")
     check_demo_outputs(output, data)

@@ -100,10 +100,6 @@ def simulated_demo(
         The tables of methods show means over this many worlds; all else is about the first.
     recommender : "bpr" or "svd"
     progress : Progress
-
-    Returns
-    -------
-    DemoResult
     """
     require_report("the demo")
     check_demo_outputs(output)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
-from sureness.errors import DataError, IdError
+from sureness.data.interactions import Interactions, check_log
+from sureness.errors import IdError
 from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import ScoreSource, id_maps, named
 from sureness.sources.matching import fitted_to
@@ -51,9 +51,7 @@ class CommonIds:
         """Re-index a log to the common ids, or to row numbers if neither model has ids."""
         if all(named(source, side) is None for source in self.sources for side in ("users", "items")):
             return fitted_to(self.sources[0], log, name)
-        if not isinstance(log, Interactions):
-            raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.of or .read")
-        return log.aligned(self.users, self.items)
+        return check_log(log, name).aligned(self.users, self.items)
 
     def blocks(self, users: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
         """Blocks of common users with their scores by both models, which may be overwritten; -inf: unknown."""

@@ -15,8 +15,8 @@ from sureness._registry import name_of
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
-from sureness.errors import DamagedError, DataError, EmptyError, NotFittedError
+from sureness.data.interactions import Interactions, check_log
+from sureness.errors import DamagedError, EmptyError, NotFittedError
 from sureness.models.configured import Configured
 from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
@@ -257,15 +257,11 @@ def as_recommender(source: ScoreSource) -> Recommender | None:
 
 def checked_validation(train: Interactions, validation: Interactions | None) -> Interactions | None:
     """The validation set with the rows of the training log; logs that nothing can be learned from are refused."""
-    for name, log in (("train", train), ("validation", validation)):
-        if not isinstance(log, Interactions) and not (log is None and name == "validation"):
-            raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix, "
-                            ".from_table or .read")  # fmt: skip
-    if not len(train):
+    if not len(check_log(train, "train")):
         raise EmptyError("expected at least one interaction to learn from, got none")
     if validation is None:
         return None
-    validation = unseen(validation.aligned(train.users, train.items), train, "validation")
+    validation = unseen(check_log(validation, "validation").aligned(train.users, train.items), train, "validation")
     if not len(validation):
         raise EmptyError("validation has no pair of a known user and a known item; give None to run all epochs")
     return validation

@@ -6,7 +6,7 @@ import numpy as np
 
 from sureness._types import BoolArray
 from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, check_log
 from sureness.errors import DataError, EmptyError, IdError, warn
 from sureness.sources.base import ScoreSource, id_maps, named
 
@@ -24,8 +24,7 @@ def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions
     >>> fitted_to(source, Interactions.of(["bob"], [1]), "test").matrix.toarray().tolist()
     [[0.0, 0.0], [0.0, 1.0]]
     """
-    if not isinstance(log, Interactions):
-        raise DataError(f"{name} must be Interactions, got {type(log).__name__}; use Interactions.from_matrix or .of")
+    check_log(log, name)
     users, items = id_maps(source)
     try:
         for side, ids in (("users", users), ("items", items)):
