@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import resource
@@ -19,9 +18,9 @@ from sureness.errors import ArtefactError, CheckpointError, DataError, FileError
 from sureness.evaluation import ranking
 from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
+from tests.disasters import full_disk_after, killed_again_and_again
 from tests.distillation.training_process import start
 from tests.distillation.worlds import elsewhere, fitted, joined, model, parts, same, unlabelled
-from tests.killing import killed_again_and_again
 
 EIGHT = {"warm_up": 2, "epochs": 6, "refresh_every": 2, "validate_every": 2}
 
@@ -291,17 +290,10 @@ def test_a_folder_is_refused_as_a_checkpoint(tmp_path):
 
 
 def test_a_write_that_fails_leaves_the_checkpoint_before_and_says_so(tmp_path, monkeypatch):
-    path, sync, writes = tmp_path / "run.ckpt", os.fsync, []
-
-    def full(handle):
-        writes.append(handle)
-        if len(writes) > 8:  # of the file and of its folder: four checkpoints
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        sync(handle)
-
+    path = tmp_path / "run.ckpt"
     whole = joined(*pair(), eight()).fit(*parts())
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fsync", full_disk_after(4))
         with pytest.raises(FileError, match="No space left"):
             joined(*pair(), eight()).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     assert finished(path) == 4

@@ -16,7 +16,7 @@ from sureness.errors import ArtefactError, CheckpointError, FileError, KindError
 from sureness.models import checkpoints
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks import training
-from tests.killing import killed_again_and_again
+from tests.disasters import full_disk_after, killed_again_and_again
 from tests.models.training_process import start
 from tests.models.worlds import QUICK, everyone, simulated
 
@@ -221,17 +221,10 @@ def test_a_saved_model_is_no_checkpoint(tmp_path):
 
 
 def test_a_failed_write_keeps_the_last_checkpoint_and_says_so(tmp_path, monkeypatch):
-    path, sync, writes = tmp_path / "run.ckpt", os.fsync, []
-
-    def full(handle):
-        writes.append(handle)
-        if len(writes) > 6:  # of the file and of its folder: three checkpoints
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        sync(handle)
-
+    path = tmp_path / "run.ckpt"
     whole = quick(epochs=6).fit(*parts())
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fsync", full_disk_after(3))
         with pytest.raises(OutputError, match="last checkpoint is complete"):
             quick(epochs=6).fit(*parts(), checkpoint=path, checkpoint_seconds=0.0)
     assert finished(path) == 3

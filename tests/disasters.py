@@ -1,7 +1,9 @@
-"""Kill a process that writes checkpoints, again and again, wherever it is."""
+"""What happens to a process that writes checkpoints: it is killed anywhere, or the disk is full."""
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import time
 
@@ -46,3 +48,16 @@ def _wait_for_writes(process, path, writes):
         writes -= now != before
         before = now
         time.sleep(0.001)
+
+
+def full_disk_after(n_checkpoints):
+    """An `os.fsync` that fails after this many checkpoints: each syncs its file and its folder."""
+    sync, calls = os.fsync, []
+
+    def full(handle):
+        calls.append(handle)
+        if len(calls) > 2 * n_checkpoints:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    return full
