@@ -1,4 +1,4 @@
-"""Fits on scores of which some are masked: every calibrator x value x share masked x pattern of labels.
+"""Fits on scores of which some are masked: every calibrator x value x share masked x pattern of labels, and users.
 
 A fit may refuse, or say what it left out; it must not be wrong without a word, and never break.
 """
@@ -16,13 +16,17 @@ from sureness._settings import clone
 from sureness._types import AnyArray, FloatArray
 from sureness.calibration import all_calibrators
 from sureness.calibration.base import Calibrator
+from sureness.calibration.per_user import PerUserCalibrator, PerUserGamma, PerUserGaussian, PerUserPlatt
+from sureness.data.interactions import Interactions
 from sureness.errors import DataError, SurenessWarning
+from sureness.sources.base import MatrixSource
 from tests.attacks.outcome import Outcome
 
 VALUES = (-1e9, 1e30, -1e30, 1e9, -999.0, -1e38)
 SHARES = (0.02, 0.5)
 LABELS = ("negative", "as others")  # of the masked pairs
 N_PAIRS = 3_000
+N_USERS, N_ITEMS = 40, 70
 WRONG = 0.05
 
 
@@ -64,13 +68,60 @@ def attack(case: Case) -> str | None:
     return None
 
 
+@dataclass(frozen=True, eq=False)
+class UserCase:
+    """One fit of maps of users."""
+
+    calibrator: PerUserCalibrator
+    value: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.calibrator!r} with {self.share:.0%} at {self.value:g}"
+
+
+def user_cases() -> Iterator[UserCase]:
+    """Every map of users, of all candidates, of all in bins and of the best, x 6 values x 2 shares."""
+    kinds = (PerUserCalibrator, PerUserPlatt, PerUserGaussian, PerUserGamma)
+    candidates: tuple[dict[str, int | None], ...] = ({"top": 30}, {"top": None}, {"top": None, "n_bins": 8})
+    for kind, chosen, *rest in itertools.product(kinds, candidates, VALUES, SHARES):
+        yield UserCase(kind(**chosen), *rest)  # type: ignore[arg-type]
+
+
+def attack_users(case: UserCase) -> str | None:
+    """What went wrong in one fit of maps of users; None if nothing did. Seen items are the reference: no candidates."""
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(N_USERS, N_ITEMS)).astype(np.float32)
+    masked = rng.random(scores.shape) < case.share
+    held_out = Interactions.from_matrix((rng.random(scores.shape) < 1 / (1 + np.exp(1.5 - scores))) & ~masked)
+    with_masks = MatrixSource(np.where(masked, np.float32(case.value), scores))
+    real = clone(case.calibrator).fit(MatrixSource(scores), held_out, seen=Interactions.from_matrix(masked))
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = clone(case.calibrator).fit(with_masks, held_out)
+    except Exception as error:
+        return f"{case}: {type(error).__name__}: {error}"
+    users, asked = np.repeat(np.arange(N_USERS), 9), np.tile(np.linspace(-2, 2, 9), N_USERS)
+    worst = float(np.abs(found.probability(asked, users=users) - real.probability(asked, users=users)).max())
+    words = [str(each.message) for each in said if issubclass(each.category, SurenessWarning)]
+    equal = 1e-9 if case.calibrator.n_bins > N_ITEMS else WRONG  # bins of the reference span seen scores too
+    if worst > equal or np.abs(found.beyond_ - real.beyond_).max() > 1e-9:
+        return f"{case}: differs by {worst:.2g}"
+    expected = f"{np.count_nonzero(masked):,} of {case.value:.6g}"
+    unneeded = case.value < 0 and case.calibrator.top is not None  # low scores of others, below the best
+    if not (unneeded and not words) and (len(words) != 1 or expected not in words[0]):
+        return f"{case}: said {words}"
+    return None
+
+
 def attack_all() -> Outcome:
     """Every fit."""
-    every = list(cases())
+    every, of_users = list(cases()), list(user_cases())
     failures = [found for case in every if (found := attack(case)) is not None]
-    return Outcome.of(
-        "fits with masked scores", "wrong by more than 0.05 without a word, or broken", len(every), failures
-    )
+    failures += [found for case in of_users if (found := attack_users(case)) is not None]
+    n_fits = len(every) + len(of_users)
+    return Outcome.of("fits with masked scores", "wrong by more than 0.05 without a word, or broken", n_fits, failures)
 
 
 def _pairs(case: Case) -> tuple[FloatArray, AnyArray, AnyArray]:

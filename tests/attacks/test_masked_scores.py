@@ -6,10 +6,13 @@ import pytest
 import sureness as sn
 from sureness._settings import clone
 from sureness.calibration import BBQCalibrator, all_calibrators
+from sureness.data.interactions import Interactions
 from sureness.errors import SurenessWarning
-from tests.attacks.masked_scores import Case, attack, cases
+from tests.attacks.masked_scores import Case, UserCase, attack, attack_users, cases, user_cases
 
 FEW = [case for number, case in enumerate(cases()) if number % 7 == 0]  # 7 is prime to the other counts: all values
+
+FEW_OF_USERS = [case for number, case in enumerate(user_cases()) if number % 7 == 0]
 
 
 def test_there_are_at_least_288_fits():
@@ -19,6 +22,32 @@ def test_there_are_at_least_288_fits():
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_no_fit_is_wrong_without_a_word(case: Case):
     assert attack(case) is None
+
+
+@pytest.mark.parametrize("case", FEW_OF_USERS, ids=str)
+def test_masked_candidates_are_no_candidates_of_maps_of_users(case: UserCase):
+    assert attack_users(case) is None
+
+
+@pytest.mark.parametrize("settings", [{"top": 20}, {"top": None}, {"top": None, "n_bins": 7}], ids=str)
+def test_masked_scores_of_seen_items_change_nothing_and_are_not_worth_a_word(settings):
+    rng = np.random.default_rng(0)
+    scores, hidden = rng.normal(size=(50, 60)), rng.random((50, 60)) < 0.2
+    held_out = Interactions.from_matrix((rng.random(scores.shape) < 1 / (1 + np.exp(1 - scores))) & ~hidden)
+    seen = Interactions.from_matrix(hidden)
+    real = sn.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
+    scores[hidden] = -1e9
+    found = sn.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
+    np.testing.assert_allclose(found.coef_, real.coef_, rtol=0.1)
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_heavy_tails_of_users_are_not_called_masked(scale):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_cauchy(size=(200, 60)) * np.exp(scale * rng.normal(size=(200, 1)))
+    scores[:, ::3] = 0.0
+    held_out = Interactions.from_matrix(rng.random(scores.shape) < 0.1)
+    sn.PerUserPlatt(top=None).fit(sn.MatrixSource(scores), held_out)
 
 
 @pytest.mark.parametrize("calibrator", all_calibrators(), ids=repr)

@@ -207,7 +207,8 @@ class Calibrator(ProbabilityMap):
 
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:
-            say_masked(points.masked, points.n_pairs + sum(mask.count for mask in points.masked))
+            n_pairs = points.n_pairs + sum(mask.count for mask in points.masked)
+            say_masked(points.masked, f"of {n_pairs:,} pairs")
         require_both_classes(points)
         self._fit_points(points)
         if self.monotone_by_design and _ranks_the_wrong_way(points):

@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.calibration.usable import MaskedCandidates
 from sureness.data.interactions import Interactions
-from sureness.evaluation.ranking import block_scores, top_blocks
-from sureness.numerics.ranking import members
+from sureness.evaluation.ranking import block_scores
+from sureness.numerics.ranking import members, top_k
 from sureness.numerics.row_logistic import bin_scores
 from sureness.sources.base import ScoreSource, is_partial
 
@@ -99,13 +100,18 @@ class Candidates:
     top: int | None
     n_bins: int
 
+    @cached_property
+    def masked(self) -> MaskedCandidates:
+        """Masked scores, which are no candidates."""
+        return MaskedCandidates.of(self.source.n_users)
+
     def reach_beyond(self) -> BoolArray:
         """Which users have candidates behind the fitted ones; shape (n_users,)."""
         source = self.source
         if is_partial(source):  # what is not in the table is unknown
             return np.ones(source.n_users, dtype=bool)
         n_seen = 0 if self.seen is None else self.seen.user_degree
-        return np.broadcast_to(source.n_items - n_seen, source.n_users) > (np.inf if self.top is None else self.top)
+        return np.asarray(source.n_items - n_seen - self.masked.per_user > (np.inf if self.top is None else self.top))
 
     def blocks(self, users: IntArray) -> Iterator[CandidateBlock]:
         """The best candidates of users, or all of them in bins."""
@@ -115,7 +121,11 @@ class Candidates:
         return self._best(users, n_items if self.top is None else min(self.top, n_items))
 
     def _best(self, users: IntArray, top: int) -> Iterator[CandidateBlock]:
-        for block, items, scores in top_blocks(self.source, users, top, self.seen, most=_BLOCK_POINTS // top):
+        starts, excluded = self._excluded()
+        for block, every in block_scores(self.source, users, most=_BLOCK_POINTS // top):
+            items, scores = top_k(every, top, rows=block, starts=starts, seen=excluded)
+            if self.masked.hide(block, every, scores, self.seen):
+                items, scores = top_k(every, top)
             there = items >= 0
             hits = members(items, block, self.held_out.row_starts, self.held_out.item_rows) & there
             rows, places = np.nonzero(hits)
@@ -123,13 +133,18 @@ class Candidates:
             yield CandidateBlock(block, *_grouped(known, there.astype(np.float64)), rows, known[rows, places])
 
     def _binned(self, users: IntArray) -> Iterator[CandidateBlock]:
-        hidden = (np.zeros(self.source.n_users + 1, dtype=np.int64), np.empty(0, dtype=np.int64))
-        starts, excluded = hidden if self.seen is None else (self.seen.row_starts, self.seen.item_rows)
+        starts, excluded = self._excluded()
         for block, scores in block_scores(self.source, users, most=_BLOCK_POINTS // self.n_bins):
+            self.masked.hide(block, scores, np.array([scores.min(), scores.max()]), self.seen)
+            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, seen=excluded)
             place = np.repeat(np.arange(len(block)), self.held_out.user_degree[block])
             items = np.concatenate([self.held_out.items_of(user) for user in block] or [excluded])
             positives = scores[place, items].astype(np.float64)
-            again = members(items[:, None], block[place], starts, excluded)[:, 0]  # also in training: no candidate
-            there = np.isfinite(positives) & ~again
-            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, seen=excluded)
+            there = np.isfinite(positives)  # seen ones are not
             yield CandidateBlock(block, means, counts, place[there], positives[there])
+
+    def _excluded(self) -> tuple[IntArray, IntArray]:
+        """What is no candidate because it was seen, as sparse rows: starts and items."""
+        if self.seen is None:
+            return np.zeros(self.source.n_users + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return self.seen.row_starts, self.seen.item_rows

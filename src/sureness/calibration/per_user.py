@@ -160,6 +160,7 @@ class PerUserCalibrator(ProbabilityMap):
         model = learner._learn_model(candidates)
         learner._learn_users(candidates, model, progress)
         learner._take_over(model, Horizon.of_split(known, before))
+        candidates.masked.say()
         vars(self).update(vars(learner))
         return self
 

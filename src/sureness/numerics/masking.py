@@ -48,9 +48,9 @@ class _Cluster(NamedTuple):
 
 
 def sampled(scores: FloatArray, low: float, high: float) -> FloatArray:
-    """Some of the scores, sorted, with the lowest and the highest among them."""
+    """Some of the scores that are there (not -inf), sorted, with the lowest and the highest among them."""
     some = scores[:: max(1, len(scores) // _SAMPLE)].astype(np.float64)
-    return np.sort(np.r_[low, some, high])
+    return np.sort(np.r_[low, some[some > -np.inf], high])
 
 
 def core_of(ordered: FloatArray) -> tuple[float, float] | None:
@@ -114,7 +114,8 @@ def find_masked(scores: FloatArray, low: float, high: float) -> list[Masked]:
     """The masked ones among scores between low and high; a look at a sample spares ordinary scores the sorting."""
     if core_of(sampled(scores, low, high)) is None:
         return []
-    return masked_of(*np.unique(scores.astype(np.float64), return_counts=True))
+    there = scores[scores > -np.inf].astype(np.float64)
+    return masked_of(*np.unique(there, return_counts=True))
 
 
 def _partings(values: FloatArray) -> Iterator[tuple[_Cluster, list[_Cluster]]]:
