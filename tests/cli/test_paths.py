@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
-import numpy as np
-import polars as pl
 import pytest
-from typer.models import ArgumentInfo, OptionInfo
 
-from sureness import workflows
 from sureness.cli import commands
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.splitting import by_ratio
 from sureness.errors import OutputError
-from sureness.pipeline.runs import Run
-from sureness.sources.svd import svd_source
+from tests.cli.parameters import parameters_of
 from tests.cli.runner import refused, run
-from tests.conftest import draw_pairs
 
 TEXTS = {"data", "options_teacher", "options_student"}
 """Options that are text, since they also take the names of data sets or models."""
@@ -84,60 +74,22 @@ CALLS = [
 
 def parameters(command: str) -> dict[str, str | None]:
     """The parameters of a command that take paths, and the option of each; None for an argument."""
-    function = commands()[command]
-    hints = get_type_hints(function, include_extras=True)
-    found: dict[str, str | None] = {}
-    for name in inspect.signature(function).parameters:
-        hint, *extra = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
-        if is_path(hint) or (name in TEXTS and str in (hint, *get_args(hint))):
-            words = [word for each in extra if isinstance(each, OptionInfo) for word in option_words(each)]
-            argument = any(isinstance(each, ArgumentInfo) for each in extra)
-            found[name] = None if argument else words[0] if words else f"--{name.replace('_', '-')}"
-    return found
-
-
-def option_words(option: OptionInfo) -> list[str]:
-    """The names of an option; the first stands where its default would, if that is in the signature."""
-    return [word for word in (option.default, *(option.param_decls or ())) if isinstance(word, str)]
+    return {
+        name: each.word
+        for name, each in parameters_of(command).items()
+        if is_path(each.hint) or (name in TEXTS and str in (each.hint, *get_args(each.hint)))
+    }
 
 
 def is_path(hint: Any) -> bool:
     return hint is Path or any(map(is_path, get_args(hint)))
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory):
-    """Every kind of input."""
-    folder = tmp_path_factory.mktemp("paths")
-    scores, labels = draw_pairs(1_000)
-    table = pl.DataFrame({"user_id": np.arange(1_000) // 10, "item_id": np.arange(1_000) % 10, "score": scores,
-                          "label": labels, "probability": 1 / (1 + np.exp(-scores)),
-                          "kind": np.arange(1_000) % 2})  # fmt: skip
-    table.write_parquet(folder / "t.parquet")
-    table.write_parquet(folder / "u.parquet")
-    pl.DataFrame({"item_id": range(40), "title": [f"item {n}" for n in range(40)]}).write_csv(folder / "items.csv")
-    pl.DataFrame({"item_id": range(40), "kind": [n % 2 for n in range(40)]}).write_csv(folder / "segments.csv")
-    world = simulate(SimulatorSettings(n_users=60, n_items=40, preference_rate=0.3, seed=3))
-    log = Interactions.from_matrix((world.train + world.held_out).tocsr())
-    split = by_ratio(log, (0.6, 0.2, 0.2), seed=0)
-    for name, part in {"log": split.validation, "log2": split.train, "log3": split.test}.items():
-        part.table().write_csv(folder / f"{name}.csv")
-    run_ = Run(svd_source(split.train, n_factors=4), **split.parts, about={"protocol": "ratio"})
-    for name in ("run", "run2"):
-        run_.save(folder / f"{name}.sureness")
-    workflows.fit(folder / "t.parquet", output=folder / "map.json")
-    columns = workflows.fitting.Columns(segment="kind")
-    workflows.fit(folder / "t.parquet", columns=columns, output=folder / "segments.json")
-    (folder / "data").mkdir()
-    (folder / "data" / "interactions.tsv").write_text("user\titem\trating\tsplit\n1\t1\t5\ttrain\n")
-    return folder
-
-
 @pytest.fixture
-def folder(original, tmp_path):
+def folder(inputs, tmp_path):
     """The inputs under names of this test; whoever writes to one of them makes a new file."""
-    for path in original.rglob("*"):
-        place = tmp_path / path.relative_to(original)
+    for path in inputs.rglob("*"):
+        place = tmp_path / path.relative_to(inputs)
         place.mkdir() if path.is_dir() else place.write_bytes(path.read_bytes())
     return tmp_path
 

@@ -31,7 +31,9 @@ def reproduce_command(
     full: Annotated[
         bool, typer.Option("--full", help="Hours: the published setting, on the data that are here.")
     ] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds, instead of each experiment's own number.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=1_000, help="Seeds, instead of each experiment's own number.")
+    ] = None,
     data: Annotated[
         list[str] | None, typer.Option(help="Only these data sets; may repeat.", show_default=False)
     ] = None,
@@ -45,7 +47,9 @@ def reproduce_command(
         Path | None,
         typer.Option(help="Where finished cells are kept; by default `cells` in the output.", show_default=False),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Cells computed at a time, one thread each; 0: one per core.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
+    ] = 0,
     json: Json = False,
 ) -> None:
     """Run experiments of the dissertation and set our numbers beside the published ones; finished cells are kept."""

@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 _GROUP = "sureness.commands"
 _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
+_NO_MEMORY = ("not enough memory", "can't allocate memory")  # as torch says it in a RuntimeError
 _STOPPED = {
     "train": "rerun the same command to resume from the last checkpoint",
     "distill": "rerun the same command to resume from the last checkpoint",
@@ -161,7 +162,7 @@ def main() -> None:
                 raise
             fail(missing_extra("this", "torch", "models"))
         except (MemoryError, RuntimeError) as error:
-            if not isinstance(error, MemoryError) and "not enough memory" not in str(error):  # as torch says it
+            if not isinstance(error, MemoryError) and not any(words in str(error) for words in _NO_MEMORY):
                 raise
             fail(SettingError("this needs more memory than there is; choose smaller sizes or fewer threads"))
         except OSError as error:  # such as a full disk while compiled code is cached

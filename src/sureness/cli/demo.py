@@ -34,7 +34,9 @@ def demo(
     ] = None,
     users: Annotated[int, typer.Option(help="Number of simulated users.")] = 3_000,
     items: Annotated[int, typer.Option(help="Number of simulated items.")] = 600,
-    seeds: Annotated[int, typer.Option(min=1, help="Number of simulated worlds; tables show means over them.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1_000, help="Number of simulated worlds; tables show means over them.")
+    ] = 1,
     recommender: Annotated[Literal["bpr", "svd"], typer.Option(help="The recommender to train and calibrate.")] = "bpr",
     json: Json = False,
 ) -> None:

@@ -54,7 +54,7 @@ class Collector:
         rows = self.train.n_users if self.by_user else int(self.starts[-1])
         bytes_per_round = rows * direction.items * (8 if self.side.keep_scores else 4)
         affordable = (settings.pool_megabytes << 20) // max(1, bytes_per_round)
-        self.rounds = 1 if self.by_user else max(1, min(settings.refresh_every, affordable))
+        self.rounds = 1 if self.by_user else max(1, min(settings.refresh_every, settings.epochs, affordable))
         draws = direction.draws
         self.items: IntArray = np.empty((rows if draws else 0, self.rounds, direction.items), dtype=np.int32)
         self.scores = np.empty(self.items.shape, dtype=np.float32) if self.side.keep_scores and draws else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
@@ -17,6 +16,8 @@ Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]
 Start = Literal["own", "svd"]
 Guides = Literal["current", "best"]
+
+_SMALLEST, _GREATEST = 1e-12, 1e30  # of numbers above 0; beyond these, float32 overflows
 
 
 def _one_of(settings: object, name: str, known: tuple[str, ...]) -> None:
@@ -38,12 +39,10 @@ def _whole(settings: object, name: str, least: int) -> None:
     object.__setattr__(settings, name, int(value))
 
 
-def _number(settings: object, name: str, *, least: float | None = None, above: float | None = None) -> None:
+def _number(settings: object, name: str, *, least: float = _SMALLEST) -> None:
     value = getattr(settings, name)
-    wanted = f"above {above:g}" if above is not None else f"{least:g} or more"
-    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not fits or (least is not None and value < least) or (above is not None and value <= above):
-        raise SettingError(f"{name} must be {wanted}, got {value!r}")
+    if not isinstance(value, Real) or isinstance(value, bool) or not least <= value <= _GREATEST:
+        raise SettingError(f"{name} must be a number from {least:g} to {_GREATEST:g}, got {value!r}")
     object.__setattr__(settings, name, float(value))
 
 
@@ -73,8 +72,8 @@ class Direction:
         _one_of(self, "labels", get_args(Labels))
         _number(self, "weight", least=0.0)
         _number(self, "position_decay", least=0.0)
-        _number(self, "rank_gap_scale", above=0.0)
-        _number(self, "temperature", above=0.0)
+        _number(self, "rank_gap_scale")
+        _number(self, "temperature")
         _whole(self, "items", 1)
         _whole(self, "positives", 0)
         _flag(self, "reuse")
@@ -145,7 +144,7 @@ class DistillationSettings:
         for name in ("epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"):
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
-        _number(self, "fitted_rate", above=0.0)
+        _number(self, "fitted_rate")
         _whole(self, "seed", 0)
         for name in ("teacher_learns", "student_learns"):
             _flag(self, name)

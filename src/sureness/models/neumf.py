@@ -13,6 +13,8 @@ from sureness.models.settings import POPULARITY, RATES, Settings, Space
 if TYPE_CHECKING:
     from sureness.models.networks.neumf import NeuMFNetwork
 
+_WIDEST = 100_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class NeuMFSettings(Settings):
@@ -24,8 +26,10 @@ class NeuMFSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         widths = tuple(self.layer_widths) if isinstance(self.layer_widths, tuple | list) else ()
-        if not widths or not all(isinstance(width, Integral) and width >= 1 for width in widths):
-            raise SettingError(f"layer_widths must be at least one width of at least 1, got {self.layer_widths!r}")
+        if not widths or not all(isinstance(width, Integral) and 1 <= width <= _WIDEST for width in widths):
+            raise SettingError(
+                f"layer_widths must be one or more widths from 1 to {_WIDEST:,}, got {self.layer_widths!r}"
+            )
         if widths is not self.layer_widths or any(type(width) is not int for width in widths):
             object.__setattr__(self, "layer_widths", tuple(int(width) for width in widths))
 

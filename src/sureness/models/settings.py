@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
@@ -20,6 +19,8 @@ Space = Mapping[str, tuple[Setting, ...]]
 _LARGEST = 2**31 - 1
 _LONGEST = 100_000  # numbers of an embedding, and items drawn against one
 _MOST_THREADS = 1_024
+_SMALLEST, _GREATEST = 1e-12, 1e30  # beyond these, float32 overflows
+_STEEPEST = 10.0  # power of popularity
 
 RATES = (0.0005, 0.001, 0.002, 0.005, 0.01)
 PULLS = (0.001, 0.003, 0.01, 0.03, 0.05, 0.1)
@@ -54,7 +55,8 @@ class Settings:
         self.require_whole(1, "threads", most=_MOST_THREADS)
         self.require_whole(0, "seed")
         self.require_number("above 0", "learning_rate", "start_scale")
-        self.require_number("0 or more", "l2", "popularity")
+        self.require_number("0 or more", "l2")
+        self.require_number("0 or more", "popularity", most=_STEEPEST)
 
     def require_whole(self, least: int, *names: str, most: int = _LARGEST) -> None:
         """Refuse settings that are not whole numbers from `least` to `most`; numpy numbers become Python numbers."""
@@ -66,17 +68,13 @@ class Settings:
                 raise SettingError(f"{name} must be at most {most:,}, got {value:,}")
             object.__setattr__(self, name, int(value))
 
-    def require_number(self, how: Literal["above 0", "0 or more"], *names: str) -> None:
-        """Refuse settings that are not finite numbers of this sign; numpy numbers become Python numbers."""
+    def require_number(self, how: Literal["above 0", "0 or more"], *names: str, most: float = _GREATEST) -> None:
+        """Refuse settings that are not numbers of this sign up to `most`; numpy numbers become Python numbers."""
+        least = _SMALLEST if how == "above 0" else 0.0
         for name in names:
             value = getattr(self, name)
-            if (
-                not isinstance(value, Real)
-                or not math.isfinite(value)
-                or value < 0
-                or (value == 0 and how == "above 0")
-            ):
-                raise SettingError(f"{name} must be {how}, got {value!r}")
+            if not isinstance(value, Real) or not least <= value <= most:
+                raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
             object.__setattr__(self, name, float(value))
 
     def plain(self) -> dict[str, Setting]:

@@ -23,6 +23,7 @@ from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space, check_names
 
 KIND = "trials"
+_MOST_TRIALS = 10_000
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def tune(
     split : Split
         Only train and validation are used.
     trials : int
+        At most 10,000; fewer are made if there are no more settings to try.
     seed : int
         Of the draw and of every model; the same seed tries the same settings with the same results.
     space : mapping from setting to values, optional
@@ -82,8 +84,8 @@ def tune(
     >>> found.trials.height, found.recommender().n_factors
     (2, 4)
     """
-    if trials < 1:
-        raise SettingError(f"trials must be at least 1, got {trials}")
+    if not 1 <= trials <= _MOST_TRIALS:
+        raise SettingError(f"trials must be from 1 to {_MOST_TRIALS:,}, got {trials:,}")
     settings = settings | {"seed": seed}
     first = make_recommender(name, **settings)
     need_torch(f"tuning {type(first).__name__}")

@@ -13,6 +13,7 @@ from sureness.errors import DataError, EmptyError, IdError, SettingError
 
 LARGEST = 1e100
 """Larger scores cannot be squared and summed, and are taken for a mistake."""
+_SMALLEST_SHARE = 1e-12
 
 
 def as_array(values: ArrayLike, name: str) -> AnyArray:
@@ -161,9 +162,9 @@ def check_probability_rows(
 
 
 def check_share(value: float, name: str) -> float:
-    """A number in (0, 1]."""
-    if not 0 < value <= 1:
-        raise SettingError(f"{name} must lie in (0, 1], got {value}")
+    """A number in (0, 1], not so small that weights of pairs divided by it overflow when they are summed."""
+    if not _SMALLEST_SHARE <= value <= 1:
+        raise SettingError(f"{name} must lie in (0, 1] and be at least {_SMALLEST_SHARE:g}, got {value}")
     return float(value)
 
 

@@ -151,6 +151,7 @@ def chain(sizes: Sequence[int]) -> nn.Sequential:
     """Linear layers with ReLU after each."""
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
+        check_memory(4 * 4 * before * after, f"layers of {before:,} and {after:,} values")
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers)
 

@@ -1,0 +1,39 @@
+"""What every command takes, found from the commands themselves, so that no test forgets an option."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from typer.models import ArgumentInfo, OptionInfo
+
+from sureness.cli import commands
+
+
+class Parameter(NamedTuple):
+    """A parameter of a command."""
+
+    hint: Any  # its type
+    word: str | None  # the option as it is typed; None for an argument
+    parsed: bool  # whether a function of the command reads its text
+
+
+def parameters_of(command: str) -> dict[str, Parameter]:
+    """All parameters of a command by their names."""
+    function = commands()[command]
+    hints = get_type_hints(function, include_extras=True)
+    return {name: _parameter(name, hints[name]) for name in inspect.signature(function).parameters}
+
+
+def _parameter(name: str, annotation: Any) -> Parameter:
+    hint, *extra = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    options = [each for each in extra if isinstance(each, OptionInfo)]
+    words = [word for each in options for word in _option_words(each)]
+    argument = any(isinstance(each, ArgumentInfo) for each in extra)
+    word = None if argument else words[0] if words else f"--{name.replace('_', '-')}"
+    return Parameter(hint, word, any(each.parser is not None for each in options))
+
+
+def _option_words(option: OptionInfo) -> list[str]:
+    """The names of an option; the first stands where its default would, if that is in the signature."""
+    return [word for word in (option.default, *(option.param_decls or ())) if isinstance(word, str)]
