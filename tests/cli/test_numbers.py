@@ -149,7 +149,9 @@ def test_options(inputs, tmp_path, call, option):
     try_numbers(call, option, "{}", tmp_path, inputs)
 
 
-@pytest.mark.parametrize(("call", "option", "text"), IN_TEXTS, ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("call", "option", "text"), IN_TEXTS, ids=[" ".join((call[0], *text)) for call, *text in IN_TEXTS]
+)
 def test_numbers_within_texts(inputs, tmp_path, call, option, text):
     try_numbers(call, option, text, tmp_path, inputs)
 
