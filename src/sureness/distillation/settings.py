@@ -41,7 +41,7 @@ def _whole(settings: object, name: str, least: int) -> None:
 
 def _number(settings: object, name: str, *, least: float = _SMALLEST) -> None:
     value = getattr(settings, name)
-    if not isinstance(value, Real) or isinstance(value, bool) or not least <= value <= _GREATEST:
+    if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) <= _GREATEST:
         raise SettingError(f"{name} must be a number from {least:g} to {_GREATEST:g}, got {value!r}")
     object.__setattr__(settings, name, float(value))
 

@@ -73,7 +73,7 @@ class Settings:
         least = _SMALLEST if how == "above 0" else 0.0
         for name in names:
             value = getattr(self, name)
-            if not isinstance(value, Real) or not least <= value <= most:
+            if not isinstance(value, Real) or not least <= float(value) <= most:
                 raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
             object.__setattr__(self, name, float(value))
 
