@@ -41,6 +41,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "data.scored_pairs": ["ScoredPairs"],
         "data.simulator": ["SimulatorSettings", "simulate"],
         "data.splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
+        "data.time_splitting": ["by_time"],
         "distillation.bidirectional": ["BidirectionalDistillation"],
         "distillation.methods": ["distillation_method"],
         "distillation.settings": ["Direction", "DistillationSettings"],

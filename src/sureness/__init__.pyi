@@ -40,6 +40,7 @@ from sureness.data.splitting import Split as Split
 from sureness.data.splitting import by_ratio as by_ratio
 from sureness.data.splitting import hold_out as hold_out
 from sureness.data.splitting import leave_one_out as leave_one_out
+from sureness.data.time_splitting import by_time as by_time
 from sureness.distillation.bidirectional import BidirectionalDistillation as BidirectionalDistillation
 from sureness.distillation.methods import distillation_method as distillation_method
 from sureness.distillation.settings import Direction as Direction
@@ -162,6 +163,7 @@ __all__ = [
     "allocate_domains",
     "brier_score",
     "by_ratio",
+    "by_time",
     "choose_calibrator",
     "choose_list_sizes",
     "compare_policies",

@@ -264,6 +264,7 @@ def _logs() -> list[Door]:
 
     calls: dict[str, Callable[[Any], Any]] = {
         "by_ratio(log)": sn.by_ratio,
+        "by_time(log)": sn.by_time,
         "hold_out(log)": sn.hold_out,
         "leave_one_out(log)": sn.leave_one_out,
         "k_core(log)": lambda log: sn.k_core(log, 2),

@@ -4,6 +4,7 @@ import json
 import threading
 import zipfile
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,8 +13,8 @@ import polars as pl
 import pytest
 
 from sureness.data.recipes import RECIPES, Address
-from sureness.errors import DataError, FileError, SettingError, SurenessError
-from tests.cli.runner import refused, run, succeed
+from sureness.errors import ColumnError, DataError, FileError, SettingError, SurenessError
+from tests.cli.runner import refused, run, succeed, told
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +152,36 @@ def test_any_file_can_be_described(tmp_path, log):
     assert sum(part["interactions"] for part in described["split"]["parts"]) == described["statistics"]["interactions"]
     shown = succeed("data", "describe", log, *columns, "--protocol", "leave-one-out", cwd=tmp_path)
     assert "Split by the protocol leave-one-out" in shown
+
+
+def test_a_file_is_described_as_cut_by_time(tmp_path, log):
+    words = ("data", "describe", log, "--user-column", "who", "--item-column", "what")
+    timed = (*words, "--time-column", "when")
+    assert any("ignores the times" in note for note in told(*timed, cwd=tmp_path)["notes"])
+    cuts = ("--protocol", "time", "--validation-from", "2020-02-01", "--test-from", "2020-02-15")
+    table = pl.read_csv(log, try_parse_dates=True).drop_nulls("who").group_by("who", "what").agg(pl.col("when").max())
+    later = [int((table["when"] >= start).sum()) for start in (date(2020, 1, 1), date(2020, 2, 1), date(2020, 2, 15))]
+    found = told(*timed, *cuts, cwd=tmp_path)["split"]
+    assert found["protocol"] == "time"
+    assert [part["interactions"] for part in found["parts"]] == [later[0] - later[1], later[1] - later[2], later[2]]
+    ordered = told(*timed, "--protocol", "time", "--share-of", "user", "--test-share", "0.1", cwd=tmp_path)["split"]
+    assert ordered["parts"][2]["interactions"] / table.height == pytest.approx(0.1, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--protocol", "time"], ColumnError),
+        (["--protocol", "ratio", "--test-share", "0.2"], SettingError),
+        (["--test-from", "2020-02-01"], SettingError),
+        (["--time-column", "when", "--protocol", "time", "--test-from", "soon"], SettingError),
+        (["--time-column", "when", "--protocol", "time", "--test-from", "2021-02-01"], SettingError),
+    ],
+    ids=str,
+)
+def test_a_file_that_cannot_be_cut_there_gets_one_sentence(tmp_path, log, words, error):
+    named = ("--user-column", "who", "--item-column", "what")
+    refused(run("data", "describe", log, *named, *words, cwd=tmp_path), error)
 
 
 def test_a_set_too_small_for_its_filter_is_still_described(tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sureness.artefacts.saving import load
 from sureness.errors import CheckpointError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
 from sureness.pipeline.runs import Run, open_run
 from sureness.sources.base import FactorSource
@@ -238,6 +239,19 @@ def test_a_test_item_that_training_never_meets_is_told(tmp_path):
     words = ("train", "--data", "log.csv", "--protocol", "leave-one-out", "-o", "run.sureness", "--json", *QUICK)
     notes = json.loads(succeed(*words, cwd=tmp_path))["notes"]
     assert any(note.startswith("2 items of the test have no training pair") for note in notes)
+
+
+def test_a_log_is_trained_on_its_past(log, tmp_path):
+    times = np.random.default_rng(0).permutation(log.height)
+    log.with_columns(time=pl.Series(times)).write_csv(tmp_path / "log.csv")
+    words = ("--protocol", "time", "--validation-from", "300", "--test-from", "400")
+    found = told("train", "--data", "log.csv", *words, "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    assert found["data"]["test_from"] == "400"
+    opened = open_run(tmp_path / "run.sureness")
+    assert opened.train.times.max() < 300 <= opened.validation.times.min()
+    assert opened.test.times.min() >= 400
+    succeed("fit", "run.sureness", "--method", "platt", "-o", "platt.json", cwd=tmp_path)
+    assert load(tmp_path / "platt.json").horizon_.period == 100
 
 
 def test_a_checkpoint_of_another_run_is_refused(trained):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
-from sureness.calibration.maps import Horizon, Observed
+from sureness.calibration.maps import Horizon, Observed, period_of
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import pairs_of_table
@@ -39,6 +39,7 @@ class SourceSettings(TypedDict, total=False):
     base_rate: float | None
     anchor: ScoredPairs | None
     relative_propensity: bool
+    period: float | None
 
 
 class SetSettings(SourceSettings, total=False):
@@ -76,6 +77,8 @@ class CalibrationSet:
         Whether propensities are known up to a common factor only, as those from popularity are. The level of the
         probabilities then comes from the base rate or the anchor alone, and the held-out share, one more common
         factor, drops out. Without either the propensities are taken at their word, with a warning.
+    period : float, optional
+        How long the held-out period is, in the unit of the log's times; known of a log that was split by time.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class CalibrationSet:
     base_rate: float | None = None
     anchor: ScoredPairs | None = None
     relative_propensity: bool = False
+    period: float | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -219,6 +223,7 @@ class CalibrationSet:
         seed : int or Generator
         """
         labelled = LabelledSource.of(source, held_out, seen)
+        settings.setdefault("period", period_of(held_out))
         return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
 
     @classmethod
@@ -271,6 +276,7 @@ class CalibrationSet:
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
         labelled = LabelledSource.of(source, held_out, seen)
+        settings.setdefault("period", period_of(held_out))
         n_positive, n_negative = labelled.counts()
         rate = min(1.0, negatives_per_positive * max(n_positive, 1) / max(n_negative, 1))
         built = cls._from_labelled(labelled, propensity, rate, seed, None, settings)
@@ -297,7 +303,7 @@ class CalibrationSet:
     @property
     def horizon(self) -> Horizon:
         """Which period an interaction is about; preference has none."""
-        return Horizon(self.held_out_share) if self.estimand == "interaction" else Horizon()
+        return Horizon(self.held_out_share, self.period) if self.estimand == "interaction" else Horizon()
 
     def resolve_risk(self, risk: Risk | None) -> Risk:
         """The risk a fit uses on this set: the asked one, or the one that estimates the set's estimand."""

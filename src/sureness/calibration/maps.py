@@ -53,7 +53,7 @@ class Horizon:
     """
 
     held_out_share: float | None = None  # share of the known positives that was held out; None: unknown
-    period: float | None = None  # length of the period in the unit of the log's times; None: unknown
+    period: float | None = None  # its length in the unit of the log's times (dates: microseconds); None: unknown
 
     def plain(self) -> dict[str, JSON]:
         """As JSON."""
@@ -66,8 +66,15 @@ class Horizon:
 
     @classmethod
     def of_split(cls, held_out: Interactions, seen: Interactions | None) -> Self:
-        """The horizon of what was held out beside what was seen."""
-        return cls() if seen is None else cls(len(held_out) / max(1, len(held_out) + len(seen)))
+        """The horizon of what was held out beside what was seen; it has a period if the log was cut by time."""
+        share = None if seen is None else len(held_out) / max(1, len(held_out) + len(seen))
+        return cls(share, period_of(held_out))
+
+
+def period_of(held_out: object) -> float | None:
+    """How long the period is that was held out, in the unit of the log's times; None unless it was cut by time."""
+    period = held_out.period if isinstance(held_out, Interactions) else None
+    return None if period is None else float(period[1] - period[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from sureness.data.columns import Columns
 from sureness.workflows.logs import LogOptions
 
 Data = Annotated[str, typer.Option(help="Name of a data set, or a file: .parquet, .csv or .tsv.")]
+CUTS = ("validation_from", "test_from", "validation_share", "test_share", "share_of")  # of --protocol time
 WholeLog = Annotated[LogOptions, Spread(named={"folder": "--from"})]
 OfLogs = Annotated[Columns, columns("user_id", "item_id", "rating", "time", "domain")]
 OfPairs = Annotated[Columns, columns("user_id", "item_id", "domain")]

@@ -46,6 +46,8 @@ from sureness.data.tables import require_columns as require_columns
 from sureness.data.tables import scan_table as scan_table
 from sureness.data.tables import stream_pairs as stream_pairs
 from sureness.data.tables import write_table as write_table
+from sureness.data.time_splitting import TimeCuts as TimeCuts
+from sureness.data.time_splitting import by_time as by_time
 
 __all__ = [
     "Address",
@@ -61,10 +63,12 @@ __all__ = [
     "ScoredPairs",
     "SimulatorSettings",
     "Split",
+    "TimeCuts",
     "World",
     "add_column",
     "at_least",
     "by_ratio",
+    "by_time",
     "cache_folder",
     "column_names",
     "common_pairs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Self, cast
 
@@ -51,6 +52,7 @@ class Interactions(Savable):
     user_features: pl.DataFrame | None = None  # one row per user, in the order of `users`
     item_features: pl.DataFrame | None = None  # one row per item, in the order of `items`
     notes: tuple[str, ...] = field(default=())  # what was dropped, one sentence each
+    period: tuple[float, float] | None = None  # all that happened between these times, if the log was cut by time
 
     def __post_init__(self) -> None:
         for name in ("user_rows", "item_rows", "ratings", "times"):
@@ -283,6 +285,7 @@ class Interactions(Savable):
             arrays["item_domain"] = domains.rows(self.item_domain)
             parts["domains"] = domains.pack()
         state: dict[str, JSON] = {"notes": list(self.notes)} if self.notes else {}
+        state |= {"period": list(self.period)} if self.period is not None else {}
         return Packed(kind=kind_of("saved", type(self)), state=state, arrays=arrays, parts=parts)
 
     @classmethod
@@ -291,9 +294,11 @@ class Interactions(Savable):
         if "item_domain" in arrays:
             codes = pl.Series(arrays["item_domain"])
             domain = parts["domains"].ids.gather(codes.replace(-1, None))
+        period = cast(list[float] | None, packed.state.get("period"))
         found = cls(
             parts["users"], parts["items"], arrays["user_rows"], arrays["item_rows"], arrays.get("ratings"),
             arrays.get("times"), domain, notes=tuple(cast(list[str], packed.state.get("notes", []))),
+            period=None if period is None else (period[0], period[1]),
         )  # fmt: skip
         found.__dict__["row_starts"] = arrays["row_starts"]  # so that nothing is counted at load
         return found
@@ -313,7 +318,16 @@ def union(parts: Sequence[Interactions]) -> Interactions:
         first, user_rows=keys // max(1, first.n_items), item_rows=keys % max(1, first.n_items),
         ratings=_joined([part.ratings for part in parts], place), times=_joined([part.times for part in parts], place),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        period=_spanned([part.period for part in parts]),
     )  # fmt: skip
+
+
+def _spanned(periods: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """From the start of the first period to the end of the last, if together they leave no gap."""
+    known = sorted(period for period in periods if period is not None)
+    if len(known) < len(periods) or any(later[0] > earlier[1] for earlier, later in pairwise(known)):
+        return None
+    return known[0][0], known[-1][1]
 
 
 def _joined(columns: Sequence[AnyArray | None], place: IntArray) -> AnyArray | None:

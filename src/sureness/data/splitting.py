@@ -1,9 +1,9 @@
-"""Split a log into train, validation and test: three protocols, each seeded."""
+"""Split a log into train, validation and test: at random, or by the order of each user's pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,8 @@ import polars as pl
 from sureness._types import BoolArray, IntArray, Seed
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import ColumnError, IdError, SettingError
+
+_IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,8 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
     chosen = np.zeros(len(log), dtype=bool)
     n_held_out = int(np.floor(len(log) * share + 0.5))
     chosen[_generator(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
-    return log.keep(~chosen), log.keep(chosen)
+    whole = _anytime(log)
+    return whole.keep(~chosen), whole.keep(chosen)
 
 
 def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
@@ -86,7 +89,7 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
     ([3], [1])
     """
     check_log(log)
-    from_end = _places_from_end(log, log.user_rows, seed, by_time=True)
+    from_end = places_from_end(log, log.user_rows, seed, by_time=True)
     enough = (log.user_degree >= 3)[log.user_rows]
     few = int(np.count_nonzero((log.user_degree > 0) & (log.user_degree < 3)))
     noted = log.noting(f"{few:,} users with fewer than 3 interactions are in training only") if few else log
@@ -101,6 +104,8 @@ def by_ratio(
     per_domain: bool = False,
 ) -> Split:
     """Split each user's pairs at random by shares; every user keeps at least one pair in training.
+
+    Times are ignored, and `notes` says so where there are any; `by_time` splits by them.
 
     Parameters
     ----------
@@ -119,9 +124,16 @@ def by_ratio(
     Split(1 users, 10 items; train 6, validation 2, test 2)
     """
     check_log(log)
-    _, for_validation, for_test = _check_shares(shares)
+    checked = _check_shares(shares)
     groups = _user_and_domain(log) if per_domain else log.user_rows
-    from_end = _places_from_end(log, groups, seed)
+    noted = log if log.times is None else log.noting(_IGNORED)
+    return last_shares(noted, groups, places_from_end(log, groups, seed), *checked[1:])
+
+
+def last_shares(
+    log: Interactions, groups: IntArray, from_end: IntArray, for_validation: float, for_test: float
+) -> Split:
+    """The last share of each group's pairs is test, the one before validation, at least one pair stays in training."""
     sizes = np.bincount(groups)[groups] if len(log) else np.zeros(0, dtype=np.int64)
     n_test = np.minimum(np.floor(sizes * for_test + 0.5), sizes - 1)
     n_validation = np.minimum(np.floor(sizes * for_validation + 0.5), sizes - 1 - n_test)
@@ -131,6 +143,29 @@ def by_ratio(
     return _split(noted, (from_end >= n_test) & (from_end < n_test + n_validation), in_test)
 
 
+def untrained(split: Split, parts: Sequence[str] = ("validation", "test")) -> tuple[str, ...]:
+    """Sentences on users and items of the later parts that training never meets.
+
+    Examples
+    --------
+    >>> log = Interactions.of([1, 2], [1, 1])
+    >>> untrained(Split(log.keep([0]), log.keep([]), log.keep([1])))[0][:46]
+    '1 users of the test have no training pair; the'
+    """
+    of_train = {"users": split.train.user_degree, "items": split.train.item_degree}
+    of_parts = {
+        (what, name): degree
+        for name in parts
+        for what, degree in (("users", split.parts[name].user_degree), ("items", split.parts[name].item_degree))
+    }
+    counts = {key: int(np.count_nonzero((degree > 0) & (of_train[key[0]] == 0))) for key, degree in of_parts.items()}
+    return tuple(
+        f"{n:,} {what} of the {name} have no training pair; the model knows nothing about them, but they are judged too"
+        for (what, name), n in counts.items()
+        if n
+    )
+
+
 def _generator(seed: Seed) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
@@ -138,7 +173,7 @@ def _generator(seed: Seed) -> np.random.Generator:
         raise SettingError(f"seed must be a whole number of 0 or more, got {seed!r}") from error
 
 
-def _places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
+def places_from_end(log: Interactions, groups: IntArray, seed: Seed, *, by_time: bool = False) -> IntArray:
     """How many pairs of its group come after each pair, in order of time or at random."""
     rng = _generator(seed)
     keys: list[np.ndarray] = [rng.random(len(log))]
@@ -172,4 +207,10 @@ def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _split(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> Split:
-    return Split(log.keep(~(in_validation | in_test)), log.keep(in_validation), log.keep(in_test))
+    whole = _anytime(log)
+    return Split(whole.keep(~(in_validation | in_test)), whole.keep(in_validation), whole.keep(in_test))
+
+
+def _anytime(log: Interactions) -> Interactions:
+    """The same pairs, some of which are about to go: no longer all that happened in a period."""
+    return log if log.period is None else replace(log, period=None)

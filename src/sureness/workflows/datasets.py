@@ -147,9 +147,9 @@ def describe(
 def _split(dataset: Dataset, options: LogOptions) -> tuple[Split | None, tuple[str, ...]]:
     """The split and its notes; a log that is too small for one is refused only if a protocol was asked for."""
     try:
-        split = prepare(dataset, options.protocol, seed=options.seed)
+        split = prepare(dataset, options.protocol, seed=options.seed, cuts=options.cuts)
     except DataError as error:
-        if options.protocol is not None:
+        if options.protocol is not None or options.cuts:
             raise
         return None, (f"not split: {error}",)
     return split, split.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from sureness._progress import Progress, silent
 from sureness.data.columns import Columns
@@ -14,7 +14,8 @@ from sureness.data.recipes.base import Dataset, Protocol, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
 from sureness.data.recipes.loading import load_dataset
 from sureness.data.recipes.preparing import prepare
-from sureness.data.splitting import Split
+from sureness.data.splitting import Split, untrained
+from sureness.data.time_splitting import ShareOf, TimeCuts
 from sureness.errors import SettingError
 
 _FILES = (".csv", ".tsv", ".parquet", ".gz")
@@ -30,7 +31,18 @@ class LogOptions:
     protocol: Annotated[Protocol | None, "How to split, if not in the data set's own way."] = None
     positive_above: Annotated[float | None, "Only pairs rated higher count."] = None
     per_user: Annotated[int | None, "Drop users with fewer interactions."] = None
+    validation_from: Annotated[str | None, "Time at which validation begins, for --protocol time."] = None
+    test_from: Annotated[str | None, "Time at which the test begins."] = None
+    validation_share: Annotated[float | None, "Share before the test that is validation, instead of times."] = None
+    test_share: Annotated[float | None, "Last share that is test, instead of times."] = None
+    share_of: Annotated[ShareOf | None, "Share of the whole period, or of each user's ordered interactions."] = None
     seed: Annotated[int, "Seed of the split and of training; the same seed gives the same result."] = 0
+
+    @property
+    def cuts(self) -> TimeCuts:
+        """Where the log is cut by time, as far as it is said."""
+        given = {name: getattr(self, name) for name in TimeCuts.__optional_keys__}
+        return cast(TimeCuts, {name: value for name, value in sorted(given.items()) if value is not None})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,13 +114,15 @@ def split_log(
     if threshold is None and known is not None:
         threshold = known.positive_above
     split = prepare(
-        dataset, options.protocol, seed=options.seed, positive_above=threshold, per_user=options.per_user
+        dataset, options.protocol, seed=options.seed, positive_above=threshold, per_user=options.per_user,
+        cuts=options.cuts,
     )  # fmt: skip
     about = {
         "data": data, "protocol": options.protocol or (known.protocol if known else "ratio"), "seed": options.seed,
         "positive_above": threshold, "options": list(options.option),
+        **options.cuts,
     }  # fmt: skip
-    notes = tuple(dict.fromkeys((*dataset.notes, *split.notes, *_untrained(split))))
+    notes = tuple(dict.fromkeys((*dataset.notes, *split.notes, *untrained(split, ["test"]))))
     return SplitLog(split=split, recipe=known, about=about, notes=notes)
 
 
@@ -133,17 +147,3 @@ def _recipe_options(known: Recipe, texts: tuple[str, ...]) -> dict[str, Any]:
         allowed = {str(each).lower(): each for each in known.options.get(name, ())}
         values[name] = allowed.get(value.lower(), value)
     return values
-
-
-def _untrained(split: Split) -> list[str]:
-    """Notes on users and items of the test that training never meets."""
-    degrees = {
-        "users": (split.test.user_degree, split.train.user_degree),
-        "items": (split.test.item_degree, split.train.item_degree),
-    }
-    counts = {name: int(((test > 0) & (train == 0)).sum()) for name, (test, train) in degrees.items()}
-    return [
-        f"{n:,} {name} of the test have no training pair; the model knows nothing about them, but they are judged too"
-        for name, n in counts.items()
-        if n
-    ]

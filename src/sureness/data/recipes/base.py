@@ -12,7 +12,7 @@ import polars as pl
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 
-Protocol = Literal["preference", "leave-one-out", "ratio", "given"]
+Protocol = Literal["preference", "leave-one-out", "ratio", "time", "given"]
 
 
 class Address(NamedTuple):

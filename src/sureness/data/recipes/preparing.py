@@ -17,6 +17,7 @@ from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
 from sureness.data.recipes.catalogue import RECIPES
 from sureness.data.recipes.loading import load_dataset
 from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out
+from sureness.data.time_splitting import TimeCuts, by_time
 from sureness.errors import SettingError
 
 _PLAIN = Recipe(name="interactions", title="", licence="", read=None)
@@ -33,6 +34,7 @@ def prepare(
     core: int | None = None,
     shares: Sequence[float] = (0.6, 0.2, 0.2),
     per_domain: bool | None = None,
+    cuts: TimeCuts | None = None,
     training_pairs: Literal["left_out", "kept"] = "left_out",
     progress: Progress = silent,
     **options: Any,
@@ -43,10 +45,10 @@ def prepare(
     ----------
     data : str, Dataset or Interactions
         The name of a data set, or what is already loaded.
-    protocol : {"preference", "leave-one-out", "ratio", "given"}, optional
+    protocol : {"preference", "leave-one-out", "ratio", "time", "given"}, optional
         preference: a tenth of the training positives is validation, the test is the uniformly exposed part with all
         its ratings. leave-one-out: each user's last pair is test, the one before validation. ratio: `shares` of each
-        user's pairs. given: the split that came with the data.
+        user's pairs. time: what came first is training, see `by_time`. given: the split that came with the data.
     seed : int or numpy.random.Generator
         The same seed gives the same split.
     folder : path, optional
@@ -57,6 +59,8 @@ def prepare(
         Least interactions of a user; of users and items, repeated until it holds. Not for preference and given.
     shares, per_domain
         For ratio, see `by_ratio`.
+    cuts : dict, optional
+        For time, the settings of `by_time`, such as ``{"validation_from": "2024-05-01", "test_from": "2024-06-01"}``.
     training_pairs : {"left_out", "kept"}
         For preference: whether test pairs that were also rated in training are left out.
     progress : Progress, optional
@@ -76,12 +80,16 @@ def prepare(
             _filtered(dataset, known, threshold, per_user, core), shares, seed=seed,
             per_domain=known.per_domain if per_domain is None else per_domain,
         ),
+        "time": lambda: by_time(_filtered(dataset, known, threshold, per_user, core), seed=seed, **(cuts or {})),
     }  # fmt: skip
     if chosen not in makers:
         raise SettingError(f"the protocol must be one of {', '.join(makers)}, got {chosen!r}")
     if chosen in ("preference", "given") and not per_user is core is None:
         raise SettingError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; "
-                           "leave them out, or choose leave-one-out or ratio")  # fmt: skip
+                           "leave them out, or choose leave-one-out, ratio or time")  # fmt: skip
+    if cuts and chosen != "time":
+        raise SettingError(f"{' and '.join(cuts)} say where the protocol time cuts the log, the protocol {chosen} has "
+                           "no use for them; leave them out, or choose time")  # fmt: skip
     return makers[chosen]()
 
 
@@ -145,12 +153,12 @@ def _given(dataset: Dataset, threshold: float | None, rule: str, seed: Seed) -> 
 
 def _carved(train: Interactions, rule: str, seed: Seed) -> tuple[Interactions, Interactions]:
     """Split a validation part off a training part that has none: one pair, or a tenth, of each user's pairs."""
-    if rule == "tenth":
-        split = by_ratio(train, (0.9, 0.1, 0.0), seed=seed)
-        return split.train, split.validation
-    split = leave_one_out(replace(train, times=None), seed=seed)
+    untimed = replace(train, times=None)  # the test was made elsewhere, so an order in time would mean nothing
+    tenth = rule == "tenth"
+    split = by_ratio(untimed, (0.9, 0.1, 0.0), seed=seed) if tenth else leave_one_out(untimed, seed=seed)
     noted = replace(train, notes=split.train.notes)
-    held_out = np.isin(pair_keys(train), pair_keys(split.test), assume_unique=True)
+    chosen = split.validation if tenth else split.test
+    held_out = np.isin(pair_keys(train), pair_keys(chosen), assume_unique=True)
     return noted.keep(~held_out), noted.keep(held_out)
 
 
@@ -158,7 +166,7 @@ def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions
     if not {"train", "test"} <= set(dataset.parts):
         raise SettingError(
             f"the protocol {protocol} needs a train and a test part that came with the data, {dataset.name} has "
-            f"{' and '.join(dataset.parts) or 'none'}; choose leave-one-out or ratio"
+            f"{' and '.join(dataset.parts) or 'none'}; choose leave-one-out, ratio or time"
         )
     return dataset.parts["train"], dataset.parts["test"]
 
