@@ -95,3 +95,22 @@ def test_masked_pairs_are_left_out_where_pairs_are_gathered(pairs):
         asked = {name: ids[:9] for name, ids in more.items() if name == "segments"}
         grid = np.linspace(-2, 2, 9)
         np.testing.assert_array_equal(found.probability(grid, **asked), real.probability(grid, **asked))
+
+
+@pytest.mark.parametrize("value", [-1e9, 1e30])
+@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), sn.IsotonicCalibrator()], ids=repr)
+def test_masked_pairs_do_not_decide_how_much_negatives_weigh(calibrator, value, pairs):
+    scores, labels = pairs[0].copy(), pairs[1].copy()
+    masked = np.arange(len(scores)) % 2 == 0
+    scores[masked], labels[masked] = value, 0
+    level = {"sampling_rate": None, "base_rate": 0.01}
+    with pytest.warns(SurenessWarning, match="taken for masks"):
+        found = clone(calibrator).fit(sn.CalibrationSet.from_pairs(scores, labels, **level))
+    real = clone(calibrator).fit(sn.CalibrationSet.from_pairs(scores[~masked], labels[~masked], **level))
+    grid = np.linspace(-2, 2, 9)
+    np.testing.assert_allclose(found.probability(grid), real.probability(grid), atol=1e-9)
+    gathered = sn.CalibrationSet.from_pairs(scores, labels, **level).gather()
+    negative = gathered.weight[~masked & (gathered.labels == 0)]
+    assert gathered.weight[gathered.labels == 1].sum() / 0.01 == pytest.approx(
+        gathered.weight[gathered.labels == 1].sum() + negative.sum()
+    )

@@ -20,6 +20,7 @@ from sureness.data.tables import pairs_of_table
 from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
+from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import ScoreSource
 from sureness.sources.labelled import LabelledSource
@@ -420,20 +421,34 @@ class CalibrationSet:
         base_rate = self.base_rate
         if self.sampling_rate is not None or base_rate is None:
             return 1.0
-        positive_weight = positive_target = negative_weight = 0.0
-        for pairs in self.chunks():
-            targets, weight = self.targets(pairs, risk)
-            weight = np.ones(len(pairs)) if weight is None else weight
-            positive_weight += float(weight[pairs.labels].sum())
-            positive_target += float((weight * targets)[pairs.labels].sum())
-            negative_weight += float(weight[~pairs.labels].sum())
+        positive_weight, positive_target, negative_weight = self._sums_by_label(risk).tolist()
         needed = positive_target / base_rate - positive_weight
         if needed <= 0 or negative_weight == 0:
             raise SettingError(
                 f"base_rate={base_rate} cannot be met: the targets of the positives alone have the mean "
                 f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
             )
-        return needed / negative_weight
+        return float(needed / negative_weight)
+
+    def _sums_by_label(self, risk: Risk) -> FloatArray:
+        """Weights and targets of the positives and weights of the negatives; masked pairs do not count."""
+        sums = np.zeros(3)
+        looked_at: list[FloatArray] = [np.empty(0)]
+        for pairs in self.chunks():
+            sums += _sums(pairs, *self.targets(pairs, risk))
+            if len(pairs):
+                looked_at.append(sampled(pairs.scores, float(pairs.scores.min()), float(pairs.scores.max())))
+        if core_of(np.unique(np.concatenate(looked_at))) is None:
+            return sums
+        low, high = bounds_of(replace(self, sampling_rate=1.0).points(risk, exact_pairs=0).masked)
+        real = (pairs.take((pairs.scores > low) & (pairs.scores < high)) for pairs in self.chunks())
+        return sum((_sums(pairs, *self.targets(pairs, risk)) for pairs in real), np.zeros(3))
+
+
+def _sums(pairs: ScoredPairs, targets: FloatArray, weight: FloatArray | None) -> FloatArray:
+    weight = np.ones(len(pairs)) if weight is None else weight
+    positive = pairs.labels
+    return np.array([weight[positive].sum(), (weight * targets)[positive].sum(), weight[~positive].sum()])
 
 
 def _scaled(weight: FloatArray | None, pairs: ScoredPairs, negative: float) -> FloatArray | None:

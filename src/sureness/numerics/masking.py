@@ -8,7 +8,7 @@ outwards step by step, so that no gap between them is many times as wide as ever
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -108,6 +108,19 @@ def real_scores(scores: FloatArray, masked: list[Masked]) -> BoolArray:
     for each in masked:
         real &= (scores < each.low) | (scores > each.high)
     return real
+
+
+def bounds_of(masked: Sequence[Masked]) -> tuple[float, float]:
+    """Bounds halfway between real and masked scores.
+
+    Examples
+    --------
+    >>> bounds_of([Masked(-1e9, -1e9, 20, 0.0, 1.0)])
+    (-500000000.0, inf)
+    """
+    low = max(((m.high + m.real_low) / 2 for m in masked if m.high < m.real_low), default=-np.inf)
+    high = min(((m.low + m.real_high) / 2 for m in masked if m.low > m.real_high), default=np.inf)
+    return low, high
 
 
 def find_masked(scores: FloatArray, low: float, high: float) -> list[Masked]:
