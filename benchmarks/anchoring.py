@@ -21,7 +21,7 @@ import polars as pl
 
 import sureness as sn
 from sureness.demo import prepare
-from sureness.errors import SurenessError, SurenessWarning
+from sureness.errors import NoMinimumError, SurenessWarning
 
 RESULTS = Path(__file__).parent / "results" / "anchoring.csv"
 METHODS = ("platt", "beta", "gaussian", "gamma")
@@ -101,10 +101,10 @@ def judged(case: Case) -> list[dict[str, object]]:
                 anchor = case.uniform.take(chosen)
                 if not anchor.n_positive:
                     continue
-                both = replace(case.log, anchor=anchor)
+                both, anchor_of = replace(case.log, anchor=anchor), (anchor.scores, anchor.labels)
                 rows.append({
                     "case": case.name, "method": method, "anchor": size, "draw": draw, "log_alone": alone,
-                    "anchor_alone": _tried(lambda: case.loss(sn.make_calibrator(method).fit(anchor))),  # noqa: B023
+                    "anchor_alone": _tried(lambda: case.loss(sn.make_calibrator(method).fit(*anchor_of))),  # noqa: B023
                     "both": _tried(lambda: case.loss(sn.make_calibrator(method, risk=risk).fit(both))),  # noqa: B023
                 })  # fmt: skip
     return rows
@@ -114,7 +114,7 @@ def _tried(loss: Callable[[], float]) -> float | None:
     """A loss, or None where a map cannot be fitted alone."""
     try:
         return round(loss(), 6)
-    except SurenessError:
+    except NoMinimumError:
         return None
 
 
@@ -137,7 +137,7 @@ def summary(rows: pl.DataFrame) -> pl.DataFrame:
 
 def main() -> None:
     warnings.simplefilter("ignore", SurenessWarning)
-    done = pl.read_csv(RESULTS) if RESULTS.exists() else None
+    done = pl.read_csv(RESULTS, infer_schema_length=None) if RESULTS.exists() else None
     folder = Path(os.environ.get("SURENESS_DATA", "../shared/data"))
     known = set() if done is None else set(done["case"])
     for cases in (worlds(), coat(folder) if (folder / "coat").exists() else iter(())):
