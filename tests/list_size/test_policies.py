@@ -378,3 +378,10 @@ class TestOracle:
         assert Oracle("dcg", max_size=4).sizes(Lists.of(hits=[[True, False, False, False]])).tolist() == [1]
         assert Oracle("ndcg", max_size=3).sizes(Lists.of(hits=[[False, False, False]])).tolist() == [1]
         assert Oracle("ndcg", min_size=0, max_size=3).sizes(Lists.of(hits=[[False, False, False]])).tolist() == [0]
+
+
+def test_sizes_beyond_the_longest_list_cost_nothing():
+    lists = Lists.of(probabilities=np.linspace(0.9, 0.1, 5)[None])
+    wide = ExpectedUtility("f1", max_size=1_000_000)
+    assert wide.expected(lists).shape == (1, 5)
+    assert wide.sizes(lists) == ExpectedUtility("f1", max_size=5).sizes(lists)

@@ -63,10 +63,11 @@ class ListSizePolicy(Configurable, Savable):
         return Decision(self.sizes(lists), unknown, np.asarray(lists.lengths == 0))
 
     def expected(self, lists: Lists) -> FloatArray:
-        """The expected utility of the first k items for every k up to `max_size`; shape (n_users, max_size)."""
+        """The expected utility of the first k items for every k up to `max_size`, or to the longest list if shorter."""
         self.check()
+        longest = max(1, min(self.max_size, lists.width))  # a run may have far fewer items than a list may hold
         return expected_utility(
-            lists.needed("probabilities", self), self.utility, max_size=self.max_size,
+            lists.needed("probabilities", self), self.utility, max_size=longest,
             lengths=np.minimum(lists.lengths, lists.width), tail=lists.tail, method=self.method,
         )  # fmt: skip
 
