@@ -65,3 +65,30 @@ def test_noise_is_not_called_the_wrong_way():
     for seed in range(50):
         rng = np.random.default_rng(seed)
         sn.PlattCalibrator().fit(rng.normal(size=500), rng.random(500) < 0.3)
+
+
+@pytest.fixture
+def listed():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(60, 40))
+    validation = sn.Interactions.from_matrix(rng.random(scores.shape) < 1 / (1 + np.exp(2 - scores)))
+    return scores, validation
+
+
+def test_lists_of_another_scale_are_said_once_and_ordinary_ones_are_not(listed):
+    scores, validation = listed
+    fitted = sn.ConfidentRecommender(sn.MatrixSource(scores), sn.PlattCalibrator()).fit(None, validation)
+    fitted.recommend()
+    fitted.decide([0, 1], scores=scores[:2])
+    with pytest.warns(SurenessWarning, match=r"100\.0% of the") as found:
+        fitted.decide([0, 1], scores=scores[:2] + 1_000)
+    assert len(found) == 1
+
+
+def test_a_ready_map_of_another_recommender_is_said_where_lists_are_made(listed):
+    scores, validation = listed
+    ready = sn.PlattCalibrator().fit_source(sn.MatrixSource(scores), validation)
+    other = sn.ConfidentRecommender(sn.MatrixSource(scores * 100), ready).fit(None, validation, refit=False)
+    with pytest.warns(SurenessWarning, match="far outside") as found:
+        other.recommend()
+    assert len(found) == 1

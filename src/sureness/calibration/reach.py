@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sureness._types import FloatArray
-from sureness.errors import SurenessWarning
+from sureness.errors import warn
 
 _MARGIN = 0.5  # of the fitted range: new scores may lie so far outside it
 _USUAL = 0.01  # share of scores that may lie further outside
@@ -43,17 +42,17 @@ class Reach:
 
     def look(self, scores: FloatArray) -> None:
         """Count a batch."""
-        self.counts.append((n_beyond(scores, self.low, self.high), scores.size))
+        beyond = n_beyond(scores, self.low, self.high)
+        total = int(np.count_nonzero(np.isfinite(scores))) if beyond else scores.size  # only a share needs it exact
+        self.counts.append((beyond, total))
 
-    def say(self, stacklevel: int = 3) -> None:
+    def say(self) -> None:
         """Warn if more scores lie far outside than new data of the same kind would have."""
         beyond, total = (sum(column) for column in zip(*self.counts, strict=True)) if self.counts else (0, 0)
         if not total or beyond / total <= max(_USUAL, _FEW / (self.n_fitted + 1)):
             return
-        warnings.warn(
+        warn(
             f"{beyond / total:.1%} of the {total:,} scores lie far outside the scores that the map was fitted on, "
             f"{self.low:.6g} to {self.high:.6g}, so their probabilities are a guess; give scores of the same "
-            "recommender on the same scale, or fit the map again",
-            SurenessWarning,
-            stacklevel=stacklevel,
+            "recommender on the same scale, or fit the map again"
         )

@@ -270,6 +270,9 @@ class ConfidentRecommender(Configurable, Savable):
             return self._nothing()
         live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
         best = live.best(min(self.policy_.max_size, live.scores.shape[1]), rows, items, self.seen_)
+        if (reach := self.map_.reach()) is not None:
+            reach.look(best.scores)
+            reach.say()
         return self._decision(best.items, self._listed(rows, best.items, best.scores), best.places)
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
@@ -398,8 +401,13 @@ class ConfidentRecommender(Configurable, Savable):
         """Blocks of users: the items of their longest lists, and these lists with probabilities."""
         self._check_fitted()
         width = min(self.policy_.max_size, self.source.n_items)
+        reach = self.map_.reach()
         for block, items, scores in top_blocks(self.source, rows, width, seen):
+            if reach is not None:
+                reach.look(scores)
             yield items, self._listed(block, items, scores)
+        if reach is not None:
+            reach.say()
 
     def _listed(self, users: IntArray, items: IntArray, scores: FloatArray) -> Lists:
         """The best candidates of users, who may be unknown (-1), with their probabilities."""
