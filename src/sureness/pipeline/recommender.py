@@ -210,7 +210,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def tables(self, rows: IntArray) -> Iterator[tuple[pl.DataFrame, int]]:
         """`recommend` block by block, for users given as row numbers; each table with its number of users."""
-        for items, lists in self._lists(rows, self.seen_):
+        for items, lists in self._shown(rows):
             yield self._table(self._decision(items, lists)), lists.n_users
 
     def decide(
@@ -262,7 +262,7 @@ class ConfidentRecommender(Configurable, Savable):
         if scores is None:
             if item_ids is not None:
                 raise SettingError("item_ids say whose scores are given, but scores are missing; give both")
-            blocks = self._lists(self._rows(user_ids), self.seen_)
+            blocks = self._shown(self._rows(user_ids))
             return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
         users, items = id_maps(self.source)
         rows = users.rows(user_ids) if unknown == "all" else users.known_rows(user_ids, "user_ids")
@@ -278,7 +278,7 @@ class ConfidentRecommender(Configurable, Savable):
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
         rows = self._rows(users)
-        parts = [self.policy_.decide(lists) for _, lists in self._lists(rows, self.seen_)]
+        parts = [self.policy_.decide(lists) for _, lists in self._shown(rows)]
         ids, _ = id_maps(self.source)
         columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(3)]
         return pl.DataFrame(
@@ -401,11 +401,17 @@ class ConfidentRecommender(Configurable, Savable):
         """Blocks of users: the items of their longest lists, and these lists with probabilities."""
         self._check_fitted()
         width = min(self.policy_.max_size, self.source.n_items)
-        reach = self.map_.reach()
         for block, items, scores in top_blocks(self.source, rows, width, seen):
-            if reach is not None:
-                reach.look(scores)
             yield items, self._listed(block, items, scores)
+
+    def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
+        """The same for lists that are shown; says once if their scores lie far outside those the map was fitted on."""
+        self._check_fitted()
+        reach = self.map_.reach()
+        for items, lists in self._lists(rows, self.seen_):
+            if reach is not None:
+                reach.look(lists.needed("scores", self.policy_))
+            yield items, lists
         if reach is not None:
             reach.say()
 
