@@ -118,3 +118,12 @@ def test_settings_are_named_as_they_are_typed(tmp_path):
     assert done.error == "setting"
     assert "--max-size" in done.stderr
     assert "max_size" not in done.stderr
+
+
+def test_an_interrupt_while_importing_gives_no_traceback():
+    broken = "import builtins; real = builtins.__import__"
+    raises = "def stop(name, *rest):\n    if name == 'typer': raise KeyboardInterrupt\n    return real(name, *rest)"
+    script = f"{broken}\n{raises}\nbuiltins.__import__ = stop\nfrom sureness.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr

@@ -5,7 +5,8 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "_app": ["app", "commands", "main"],
+        "_app": ["app", "commands"],
+        "_start": ["main"],
         "_console": ["out", "present", "print_json", "print_table", "say", "shown_progress"],
         "_options": ["Json", "Spread", "spread"],
     },
