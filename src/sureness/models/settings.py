@@ -46,7 +46,7 @@ class Settings:
     metric: str = "ndcg@50"  # by which the best epoch is chosen
     seed: int = 0
     device: str = "cpu"  # or "cuda"
-    threads: int = 1  # of torch on the CPU; small batches gain nothing; sums in NeuMF are rounded differently
+    threads: int = 1  # of torch on the CPU; small batches gain nothing; some sums are rounded differently
 
     def __post_init__(self) -> None:
         parse_measure(self.metric)
