@@ -30,6 +30,7 @@ CLOSED = [
 GRID = np.r_[np.linspace(-30, 30, 601), -1e4, 1e4]
 
 
+@pytest.mark.filterwarnings("ignore:.*far outside the scores")
 @pytest.mark.parametrize("calibrator", CLOSED, ids=repr)
 def test_polars_expressions_give_the_same_probabilities(calibrator, pairs):
     fitted = clone(calibrator).fit(*pairs)
@@ -39,6 +40,7 @@ def test_polars_expressions_give_the_same_probabilities(calibrator, pairs):
     assert_allclose(found.to_series(), fitted.probability(GRID), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*far outside the scores")
 @pytest.mark.parametrize("calibrator", CLOSED, ids=repr)
 def test_sql_gives_the_same_probabilities_in_two_engines(calibrator, pairs):
     fitted = clone(calibrator).fit(*pairs)

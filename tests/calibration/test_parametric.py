@@ -14,6 +14,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness.calibration import KanoulasCalibrator, ManmathaCalibrator
+from sureness.errors import SurenessWarning
 from tests.conftest import draw_pairs
 
 
@@ -202,7 +203,8 @@ def test_a_shift_of_zero_is_refused():
 
 def test_a_decreasing_relation_gives_a_constant_map():
     scores, labels = draw_pairs(3_000)
-    fitted = sn.PlattCalibrator().fit(-scores, labels)
+    with pytest.warns(SurenessWarning, match="wrong way"):
+        fitted = sn.PlattCalibrator().fit(-scores, labels)
     assert np.ptp(fitted.probability(scores)) < 1e-12
     assert fitted.probability([0.0])[0] == pytest.approx(labels.mean(), abs=1e-9)
 

@@ -51,7 +51,7 @@ def test_three_scores_leave_the_line_of_platt():
 
 def test_scores_that_say_nothing_give_the_base_rate():
     scores, labels = np.arange(400.0), np.tile([0, 0, 1, 1], 100)[::-1]
-    assert_allclose(ShapeCalibrator().fit(-scores, labels).probability([0.0, 400.0]), 0.5, atol=0.05)
+    assert_allclose(ShapeCalibrator().fit(-scores, labels).probability([0.0, -399.0]), 0.5, atol=0.05)
 
 
 def test_perfect_separation_is_refused():

@@ -13,6 +13,7 @@ import pytest
 
 import sureness as sn
 from sureness.demo import findings
+from sureness.demo.judging import ALL_METHODS
 from sureness.demo.log import log_demo
 from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
 from sureness.demo.simulated import simulated_demo
@@ -76,7 +77,7 @@ def test_every_part_leaves_its_results(simulated):
     folder, found = simulated
     assert sn.load(folder / "calibrator.json").estimand_ == "preference"
     assert {row["knowledge"] for row in found["results"]} >= {"naive", "unbiased", "true preference"}
-    assert len({row["method"] for row in found["results"]}) == 12
+    assert len({row["method"] for row in found["results"]}) == len(ALL_METHODS)
     assert {row["policy"] for row in found["list_sizes"]} >= {"PerK", "best fixed k", "Val-k", "Rand", "Oracle"}
     assert found["page"]["slots"] == 12
     assert {row["role"] for row in found["distillation"]} == {"teacher", "student"}
@@ -112,7 +113,7 @@ def test_a_log_gets_the_same_judged_on_its_test_part(log, tmp_path):
     there = sections(tmp_path / "report.html")
     assert set(there) > {"in-short", "metrics", *LIST_SECTIONS, *DISTILLATION_SECTIONS, "list-table-1", "table-1"}
     assert sn.load(tmp_path / "calibrator.json").estimand_ == "interaction"
-    assert len(found["results"]) == 12
+    assert len(found["results"]) == len(ALL_METHODS)
     assert found["main"] in {"platt", "beta", "gaussian", "gamma"}
     assert found["skipped"] == []
     assert "Real data does not say" in (tmp_path / "report.html").read_text(encoding="utf-8")

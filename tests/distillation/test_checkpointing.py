@@ -230,7 +230,11 @@ def test_a_checkpoint_of_another_kind_is_refused(checkpoint):
 def test_a_checkpoint_of_other_data_is_refused(checkpoint):
     train, validation = parts()
     fewer = train.keep(np.arange(len(train) - 1))
-    for given, which in (((fewer, validation), "train"), ((train, train), "validation"), ((train, None), "validation")):
+    for given, which in (
+        ((fewer, validation), "train"),
+        ((train, validation.keep(np.arange(len(validation) - 1))), "validation"),
+        ((train, None), "validation"),
+    ):
         refused(checkpoint, which, *pair(), eight(), given)
 
 

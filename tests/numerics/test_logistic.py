@@ -89,7 +89,7 @@ def test_a_prior_pulls_towards_its_mean_and_makes_a_minimum():
     bounded = np.array([False, True])
     assert fit_logistic(features, np.ones(4), linear, bounded=bounded).endless is not None
     for precision, expected in ((1e9, 1.0), (1e-3, None)):
-        prior = GaussianPrior(np.array([0.0, 1.0]), np.array([0.0, precision]))
+        prior = GaussianPrior(np.array([0.0, 1.0]), np.diag([0.0, precision]))
         found = fit_logistic(features, np.ones(4), linear, bounded=bounded, prior=prior)
         assert np.isfinite(found.theta).all()
         if expected is not None:

@@ -11,7 +11,7 @@ from scipy.stats import ttest_rel
 
 import sureness as sn
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError, EmptyError, SettingError
+from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.evaluation import compare_ranks
 from sureness.report import (
     Additions,
@@ -151,7 +151,8 @@ def test_by_default_the_headline_is_about_the_last_student(models, test):
 def test_only_users_that_all_know_are_judged(truth, test):
     items = sn.IdMap.counting(N_ITEMS)
     large, small = (MatrixSource(truth[:n], users=sn.IdMap.counting(n), items=items) for n in (N_USERS, 200))
-    found = gathered({"T": large}, {"S": small}, test)
+    with pytest.warns(SurenessWarning, match="100 of the 300"):
+        found = gathered({"T": large}, {"S": small}, test)
     assert found.n_users == len(found.before) == 200
 
 

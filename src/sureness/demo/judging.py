@@ -14,7 +14,7 @@ from sureness.metrics.calibration import brier_score, expected_calibration_error
 
 ALL_METHODS = (
     "minmax", "sigmoid", "histogram", "isotonic", "bbq", "temperature", "platt", "beta", "gaussian", "gamma",
-    "manmatha", "kanoulas",
+    "manmatha", "kanoulas", "shape",
 )  # fmt: skip
 
 

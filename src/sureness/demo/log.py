@@ -200,7 +200,7 @@ def _table(study: LogStudy) -> ExtraTable:
         f"Fitted on the validation part, judged on the test part. ece@{TOP} looks only at each user's first {TOP} "
         "items: a map that is right over all items can be wrong at the top of the list, which is what people see."
     )
-    return ExtraTable("All twelve methods", caption, written(study.table.drop("problem")))
+    return ExtraTable("All methods", caption, written(study.table.drop("problem")))
 
 
 def _items(log: Interactions) -> pl.DataFrame:

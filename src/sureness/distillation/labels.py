@@ -10,6 +10,7 @@ import numpy as np
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.maps import Who
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions, union
 from sureness.data.sampling import NegativeSampler
@@ -47,7 +48,8 @@ class SoftLabels:
         if kind == "one":
             return np.ones(scores.shape, dtype=np.float32)
         if self.calibrator is not None:
-            return np.asarray(self.calibrator.probability(scores.ravel()), dtype=np.float32).reshape(scores.shape)
+            # scores drift away from those that the map was fitted on while models learn: not worth a warning each time
+            return self.calibrator.probability_of(scores.astype(np.float64), Who(len(scores))).astype(np.float32)
         labels = _sigmoid(scores / np.float32(self.direction.temperature))
         return _mean_label(labels, drawn) if kind == "constant" else labels
 

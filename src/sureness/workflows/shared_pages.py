@@ -152,8 +152,9 @@ def _of_domain(
     policy = ExpectedUtility(utility, max_size=slots)
     recommender = ConfidentRecommender(part, policy=policy).fit(train, validation)
     lists = recommender.lists(labels=test)
-    hits = np.pad(np.asarray(lists.hits), ((0, 0), (0, slots - lists.width)))  # small domains have short lists
-    return policy.expected(lists), hits, np.asarray(lists.n_relevant), lists.lengths
+    missing = ((0, 0), (0, slots - lists.width))  # small domains have short lists
+    hits, worth = np.pad(np.asarray(lists.hits), missing), np.pad(policy.expected(lists), missing, mode="edge")
+    return worth, hits, np.asarray(lists.n_relevant), lists.lengths
 
 
 def _with_bonus(worth: FloatArray) -> FloatArray:
