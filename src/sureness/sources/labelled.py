@@ -27,6 +27,7 @@ class LabelledSource:
 
     Examples
     --------
+    >>> from sureness.data.ids import IdMap
     >>> from sureness.sources.base import MatrixSource
     >>> source = MatrixSource(np.array([[1.0, 2.0]]), users=IdMap.of(["ann"]), items=IdMap.of(["film", "song"]))
     >>> labelled = LabelledSource.of(source, Interactions.of(["ann"], ["song"]))

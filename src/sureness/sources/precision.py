@@ -23,7 +23,7 @@ def check_precision(block: AnyArray) -> None:
     >>> try:
     ...     check_precision(1e9 + np.arange(10.0)[None])
     ... except DataError as error:
-    ...     print(str(error)[:62])
+    ...     print(str(error)[:61])
     scores of a user must differ as float32, but the 10 different
     """
     if block.dtype == np.float32 or not block.size:

@@ -64,7 +64,7 @@ def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterat
     kept: pl.DataFrame | None = None
     with readable(path):
         if by_user:
-            batches: Iterator[pl.DataFrame] = frame.collect_batches(chunk_size=BATCH_ROWS)
+            batches: Iterator[pl.DataFrame] = _batches(frame, path)
         else:
             batches = frame.collect().sort("user_id", maintain_order=True).iter_slices(BATCH_ROWS)
         for batch in batches:
@@ -75,6 +75,16 @@ def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterat
                 yield joined.filter(whole)
         if kept is not None:
             yield kept
+
+
+def _batches(frame: pl.LazyFrame, path: Path) -> Iterator[pl.DataFrame]:
+    """The rows in order; a Parquet file is read slice by slice, because batches are read far ahead of their use."""
+    if path.suffix.lower() != ".parquet":
+        yield from frame.collect_batches(chunk_size=BATCH_ROWS)
+        return
+    n_rows = int(frame.select(pl.len()).collect().item())
+    for start in range(0, n_rows, BATCH_ROWS):
+        yield frame.slice(start, BATCH_ROWS).collect()
 
 
 def write_blocks(blocks: Iterator[pl.DataFrame], path: Path) -> None:
