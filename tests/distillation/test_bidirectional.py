@@ -159,7 +159,7 @@ def test_a_weight_of_zero_in_one_direction_leaves_the_other_direction_working():
 
 def test_a_fixed_teacher_teaches_like_one_whose_learning_rate_is_nearly_zero():
     train = parts()[0]
-    slow = model(n_factors=8).fit(train).set_params(learning_rate=1e-30)
+    slow = model(n_factors=8).fit(train).set_params(learning_rate=1e-12)
     fixed = joined(fitted(), model(n_factors=2), teacher_learns=False).fit(train)
     moving = joined(slow, model(n_factors=2), to_teacher__weight=0.0).fit(train)
     assert fixed.teacher_ is fitted()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sureness as sn
-from sureness.errors import DataError, EmptyError, SettingError
+from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.list_size import Lists, scale_odds
 from sureness.list_size.base import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
@@ -137,11 +137,12 @@ def test_a_normalised_utility_needs_an_ideal_list(settings):
         sn.expected_utility([[0.5, 0.4]], sn.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
 
 
-def test_scores_that_span_more_than_single_precision_are_binned_all_the_same():
+def test_scores_that_span_more_than_single_precision_are_taken_for_masks():
     scores = np.random.default_rng(3).normal(size=(60, 40)).astype(np.float32)
     scores[:, 0], scores[:, 1] = 3e38, -3e38
     train, validation, _ = logs((60, 40))
-    fitted = sn.PerUserPlatt(top=None, n_bins=2).fit(sn.MatrixSource(scores), validation, seen=train)
+    with pytest.warns(SurenessWarning, match="taken for masks"):
+        fitted = sn.PerUserPlatt(top=None, n_bins=2).fit(sn.MatrixSource(scores), validation, seen=train)
     assert np.isfinite(fitted.coef_).all()
 
 

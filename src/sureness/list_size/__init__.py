@@ -17,6 +17,6 @@ __getattr__, __dir__, __all__ = lazy_names(
             "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",
         ],
-        "promise": ["promise"],
+        "keeping": ["promise"],
     },
 )  # fmt: skip

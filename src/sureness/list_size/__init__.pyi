@@ -15,6 +15,7 @@ from sureness.list_size.expectation import scale_odds as scale_odds
 from sureness.list_size.expectation import shift_log_odds as shift_log_odds
 from sureness.list_size.judging import AllocationComparison as AllocationComparison
 from sureness.list_size.judging import evaluate_allocation as evaluate_allocation
+from sureness.list_size.keeping import promise as promise
 from sureness.list_size.lists import Lists as Lists
 from sureness.list_size.pages import Pages as Pages
 from sureness.list_size.pages import fill_with_trending as fill_with_trending
@@ -26,7 +27,6 @@ from sureness.list_size.policies import RandomSize as RandomSize
 from sureness.list_size.policies import Threshold as Threshold
 from sureness.list_size.policies import ValidationBest as ValidationBest
 from sureness.list_size.policies import best_sizes as best_sizes
-from sureness.list_size.promise import promise as promise
 
 __all__ = [
     "AllocationComparison",

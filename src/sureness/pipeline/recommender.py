@@ -23,9 +23,9 @@ from sureness.errors import DataError, IdError, NotFittedError, SettingError, wa
 from sureness.evaluation.ranking import top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
+from sureness.list_size.keeping import promise
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
-from sureness.list_size.promise import promise
 from sureness.metrics.utility import Utility
 from sureness.numerics.checks import check_choice
 from sureness.numerics.forks import check_not_forked
