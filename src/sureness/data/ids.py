@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._types import AnyArray, IntArray
+from sureness._types import AnyArray, BoolArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.id_values import first_of, id_series, kind_of_ids, of_other_kind
 from sureness.errors import IdError
@@ -224,9 +224,7 @@ class _Numbers:
         return len(self.numbers)
 
     def find(self, values: pl.Series) -> IntArray:
-        dtype = pl.Series(self.numbers[:0]).dtype
-        wanted = values.cast(dtype, strict=False)  # what does not fit is missing then
-        missing, asked = wanted.is_null().to_numpy(), wanted.fill_null(0).to_numpy()
+        missing, asked = _numbers_of(values, pl.Series(self.numbers[:0]).dtype)
         if not len(self.numbers):
             return np.full(len(asked), -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(self.numbers, asked), len(self.numbers) - 1)
@@ -242,6 +240,14 @@ class _Numbers:
         return {"of": _NUMBERS}, {"numbers": self.numbers}
 
 
+def _numbers_of(values: pl.Series, dtype: pl.DataType) -> tuple[BoolArray, IntArray]:
+    """Which values are missing or do not fit the type, and all of them as numbers of that type."""
+    if values.dtype == dtype and not values.null_count():  # the usual case, without a query each
+        return np.zeros(len(values), dtype=bool), values.to_numpy()
+    wanted = values.cast(dtype, strict=False)
+    return wanted.is_null().to_numpy(), wanted.fill_null(0).to_numpy()
+
+
 class _Counted:
     what: ClassVar[str] = _NUMBERS
 
@@ -252,8 +258,8 @@ class _Counted:
         return self.n
 
     def find(self, values: pl.Series) -> IntArray:
-        wanted = values.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
-        return np.where((wanted >= 0) & (wanted < self.n), wanted, -1)
+        missing, wanted = _numbers_of(values, pl.Int64())
+        return np.where(~missing & (wanted >= 0) & (wanted < self.n), wanted, -1)
 
     def at(self, places: IntArray) -> pl.Series:
         if len(places) and not (-self.n <= int(places.min()) and int(places.max()) < self.n):

@@ -456,7 +456,7 @@ class ConfidentRecommender(Configurable, Savable):
                 "score": found.scores[shown].astype(np.float32),
                 "probability": found.probabilities[shown],
                 "list_size": found.sizes[place],
-                "expected_utility": pl.Series(found.expected[place]).fill_nan(None),
+                "expected_utility": pl.Series(found.expected[place], nan_to_null=True),
                 "unsure": found.unsure[place],
                 "map": pl.Series(ANSWERS, dtype=pl.String).gather(found.answered_by[shown]),
             }
