@@ -191,7 +191,7 @@ class ProbabilityMap(Configurable, Savable):
         return self.log_odds_of(checked, who)
 
     def reach(self) -> Reach | None:
-        """The scores that the map was fitted on, to compare others with; None: scores of users differ too much."""
+        """The scores that the map was fitted on, to compare others with; None: there is no such range."""
         return None
 
     def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:

@@ -15,6 +15,7 @@ from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import Candidates, joined
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
+from sureness.calibration.reach import Reach
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -25,6 +26,8 @@ from sureness.numerics.row_logistic import Prior, fit_rows
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.matching import fitted_to, unseen
+
+_MOST_DEVIATIONS = 15.0  # from the mean of 200 numbers: none of them can be further away
 
 
 class PerUserCalibrator(ProbabilityMap):
@@ -240,6 +243,16 @@ class PerUserCalibrator(ProbabilityMap):
             coef = np.where(unknown, self.overall_[1 + number], self.coef_[rows, number])
             result += coef[:, None] * column
         return np.where(known, result, -np.inf).reshape(scores.shape)
+
+    def reach(self) -> Reach | None:
+        """Only scores far above those of all users are strange; lower ones are those of candidates behind the best."""
+        self.check_fitted()
+        known = getattr(self, "_reach", None)
+        if known is None or known[0] is not self.location_:  # of this fit
+            lowest = float((self.location_ - _MOST_DEVIATIONS * self.scale_).min())
+            highest = float((self.location_ + _MOST_DEVIATIONS * self.scale_).max())
+            self._reach = known = (self.location_, lowest, highest)
+        return Reach(known[1], known[2], self.global_.n_pairs_, upwards=True)
 
     def knows(self, who: Who) -> BoolArray:
         """Which users had held-out items to learn from; the others have the global map."""

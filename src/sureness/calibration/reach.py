@@ -14,8 +14,8 @@ _USUAL = 0.01  # share of scores that may lie further outside
 _FEW = 10.0  # the same as a number of fitted pairs: a range of few pairs is narrow
 
 
-def n_beyond(scores: FloatArray, low: float, high: float) -> int:
-    """How many scores lie far outside a range; scores that are not there (-inf) do not count.
+def n_beyond(scores: FloatArray, low: float, high: float, *, upwards: bool = False) -> int:
+    """How many scores lie far outside a range, or far above it; scores that are not there (-inf) do not count.
 
     Examples
     --------
@@ -25,9 +25,10 @@ def n_beyond(scores: FloatArray, low: float, high: float) -> int:
     if not scores.size:
         return 0
     margin = _MARGIN * (high - low)
-    if scores.min() >= low - margin and scores.max() <= high + margin:
+    lowest = -np.inf if upwards else low - margin
+    if scores.min() >= lowest and scores.max() <= high + margin:
         return 0
-    outside = (scores < low - margin) | (scores > high + margin)
+    outside = (scores < lowest) | (scores > high + margin)
     return int(np.count_nonzero(outside & np.isfinite(scores)))
 
 
@@ -38,11 +39,12 @@ class Reach:
     low: float
     high: float
     n_fitted: int
+    upwards: bool = False  # lower scores than the fitted ones are usual
     counts: list[tuple[int, int]] = field(default_factory=list)  # of each batch: far outside, and in all
 
     def look(self, scores: FloatArray) -> None:
         """Count a batch."""
-        beyond = n_beyond(scores, self.low, self.high)
+        beyond = n_beyond(scores, self.low, self.high, upwards=self.upwards)
         total = int(np.count_nonzero(np.isfinite(scores))) if beyond else scores.size  # only a share needs it exact
         self.counts.append((beyond, total))
 
