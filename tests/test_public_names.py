@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
@@ -63,3 +65,10 @@ def test_every_error_has_a_code_of_its_own():
     codes = [error.code for error in every if issubclass(error, sn.SurenessError)]
     assert len(codes) == len(set(codes)) >= 15
     assert all(f"{code} " in sn.errors.__doc__ for code in codes)
+
+
+@pytest.mark.parametrize("package", [m.name for m in pkgutil.walk_packages(sn.__path__, "sureness.") if m.ispkg])
+def test_no_public_name_is_that_of_a_module_beside_it(package):
+    """Once such a module is imported, the package's attribute is the module, and the name means something else."""
+    found = importlib.import_module(package)
+    assert not set(getattr(found, "__all__", ())) & {module.name for module in pkgutil.iter_modules(found.__path__)}

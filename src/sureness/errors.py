@@ -159,7 +159,7 @@ class SurenessWarning(UserWarning):
 
 
 def warn(sentence: str) -> None:
-    """Warn whoever called the library, from however deep inside it."""
+    """Warn about the line of the caller: the first one outside the library."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "sureness":
         frame, level = frame.f_back, level + 1

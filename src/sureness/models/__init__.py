@@ -16,7 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "needs": ["need_torch"],
         "networks.training": ["Trainer"],
         "neumf": ["NeuMF", "NeuMFSettings"],
-        "recommended": ["recommended"],
+        "known_settings": ["recommended"],
         "settings": ["Setting", "Settings", "Space"],
         "state": ["HISTORY", "TrainingState"],
         "tuning": ["Tuning", "tune"],

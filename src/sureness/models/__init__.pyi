@@ -15,13 +15,13 @@ from sureness.models.checkpoints import run_identity as run_identity
 from sureness.models.cml import CML as CML
 from sureness.models.cml import CMLSettings as CMLSettings
 from sureness.models.factors import FactorRecommender as FactorRecommender
+from sureness.models.known_settings import recommended as recommended
 from sureness.models.lightgcn import LightGCN as LightGCN
 from sureness.models.lightgcn import LightGCNSettings as LightGCNSettings
 from sureness.models.needs import need_torch as need_torch
 from sureness.models.networks.training import Trainer as Trainer
 from sureness.models.neumf import NeuMF as NeuMF
 from sureness.models.neumf import NeuMFSettings as NeuMFSettings
-from sureness.models.recommended import recommended as recommended
 from sureness.models.settings import Setting as Setting
 from sureness.models.settings import Settings as Settings
 from sureness.models.settings import Space as Space

@@ -201,7 +201,7 @@ def check_ids(ids: ArrayLike, n_pairs: int, name: str) -> AnyArray:
 def refuse_mixed(values: object, name: str) -> None:
     """Refuse a list, a tuple or an array of objects that holds several kinds of ids; other arrays hold one.
 
-    Whoever makes a column of 1 and "1" gets "1" twice, so this has to be seen before.
+    A column made of 1 and "1" holds "1" twice, so the check comes before.
 
     Examples
     --------

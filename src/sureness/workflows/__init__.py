@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "logs": ["LogOptions", "SplitLog", "read_log", "split_log"],
         "options": ["OneOf", "Usually"],
         "outputs": ["check_outputs"],
-        "plain": ["Result", "plain"],
+        "results": ["Result", "plain"],
         "reporting": ["ReportOptions", "ReportResult", "report"],
         "shared_pages": ["DomainLists", "DomainPage", "domain_lists", "share_page"],
         "simulating": ["WorldOptions", "WorldResult", "write_world"],

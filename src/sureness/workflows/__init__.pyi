@@ -43,11 +43,11 @@ from sureness.workflows.logs import split_log as split_log
 from sureness.workflows.options import OneOf as OneOf
 from sureness.workflows.options import Usually as Usually
 from sureness.workflows.outputs import check_outputs as check_outputs
-from sureness.workflows.plain import Result as Result
-from sureness.workflows.plain import plain as plain
 from sureness.workflows.reporting import ReportOptions as ReportOptions
 from sureness.workflows.reporting import ReportResult as ReportResult
 from sureness.workflows.reporting import report as report
+from sureness.workflows.results import Result as Result
+from sureness.workflows.results import plain as plain
 from sureness.workflows.shared_pages import DomainLists as DomainLists
 from sureness.workflows.shared_pages import DomainPage as DomainPage
 from sureness.workflows.shared_pages import domain_lists as domain_lists

@@ -17,7 +17,7 @@ from sureness.workflows._sharing import Sharing, Totals, share_budget, share_pag
 from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _LONGEST = 50  # list under a budget, unless said otherwise
 

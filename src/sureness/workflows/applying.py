@@ -37,7 +37,7 @@ from sureness.workflows.inputs import (
     warned_log,
 )
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _LISTED = ("user_id", "rank", "item_id", "score", "map")  # columns of the lists of a run beside the probability
 
@@ -153,7 +153,7 @@ class _Asked:
         return self.fitted.who(n_scores, users, segments)
 
     def _known_segments(self, given: pl.Series) -> pl.Series:
-        """Segments of a table as those of the map: a column has one kind, so the text 7 and the number 7 are one."""
+        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
         assert self.segments is not None
         rows = self.segments.rows(given, of_text=True)
         if len(rows) and rows.min() < 0:

@@ -26,7 +26,7 @@ from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, 
 from sureness.workflows.inputs import counter, read_columns
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _NEEDED = ("user_id", "item_id", "probability")
 _OF_LISTS = ("rank", "list_size", "expected_utility")  # added to the rows of a table

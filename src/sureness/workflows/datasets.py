@@ -21,7 +21,7 @@ from sureness.data.splitting import Split
 from sureness.errors import DataError, FileError
 from sureness.workflows.logs import LogOptions, read_log
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from sureness.workflows.inputs import is_saved
 from sureness.workflows.judging import judge
 from sureness.workflows.logs import LogOptions, SplitLog, split_log
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 from sureness.workflows.training import model_settings, run_of, typed_settings
 
 Role = Literal["teacher", "student"]

@@ -34,7 +34,7 @@ from sureness.propensity.models import PopularityPropensity
 from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")

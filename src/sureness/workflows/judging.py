@@ -19,7 +19,7 @@ from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_rankin
 from sureness.pipeline.runs import Run, open_run
 from sureness.workflows.inputs import known_log
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 WITHIN = ("ndcg@1", "ndcg@3", "ndcg@5", "recall@1", "recall@3", "recall@5")
 LEAVE_ONE_OUT = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")

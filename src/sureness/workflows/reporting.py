@@ -25,7 +25,7 @@ from sureness.workflows.inputs import read_columns
 from sureness.workflows.listing import ListOptions, open_listing
 from sureness.workflows.options import Usually
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
 

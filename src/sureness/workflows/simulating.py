@@ -14,7 +14,7 @@ from sureness.data.tables import write_tables
 from sureness.sources.svd import svd_source
 from sureness.sources.tables import candidate_table, score_pairs
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _TABLES = ("train", "held_out", "test", "items", "candidates")
 

@@ -25,7 +25,7 @@ from sureness.workflows.judging import judge
 from sureness.workflows.logs import LogOptions, SplitLog, named_value, split_log
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
-from sureness.workflows.plain import plain
+from sureness.workflows.results import plain
 
 _MODEL, _TRIALS = "model", "trials.json"
 
