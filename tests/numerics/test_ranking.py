@@ -68,6 +68,23 @@ def test_ties_go_to_the_earlier_column_also_in_long_rows():
     assert_array_equal(top_k(scores, 200)[0], expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n_columns", "k"), [(511, 7), (512, 7), (2_000, 90), (2_001, 333)])
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99, 1.0])
+def test_the_top_of_long_rows_is_what_sorting_gives(n_columns, k, share, dtype):
+    """Whatever share of the entries does not count: -inf, not a number, or seen."""
+    rng = np.random.default_rng(n_columns)
+    block = rng.normal(size=(6, n_columns)).round(2).astype(dtype)
+    block[rng.random(block.shape) < share / 2] = -np.inf
+    block[rng.random(block.shape) < share / 2] = np.nan
+    seen = [set(np.flatnonzero(rng.random(n_columns) < 0.2).tolist()) for _ in block]
+    expected = sorted_top(block, k, seen)
+    starts, values = sparse(seen)
+    found = top_k(block, k, rows=np.arange(6), starts=starts, seen=values)
+    assert_array_equal(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+
+
 def test_what_is_not_a_number_does_not_count():
     assert top_k(np.array([[np.nan, 1.0, np.nan, 2.0]]), 3)[0].tolist() == [[3, 1, -1]]
 

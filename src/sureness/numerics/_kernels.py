@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.numerics.threads import block_bounds, each_block, n_threads, row_loop
+from sureness.numerics.threads import block_bounds, each_block, n_threads
 
 
 @njit(cache=True)
@@ -105,64 +105,6 @@ def calibration_bins(probabilities, labels, weights, n_bins):
         row[2] += weight * probability
         row[3] += weight * np.float64(labels[index])
     return sums
-
-
-@njit(cache=True)
-def _comes_after(score, item, other_score, other_item):
-    """Whether an item ranks below another: a lower score, or the same and a later position."""
-    return score < other_score or (score == other_score and item > other_item)
-
-
-@njit(cache=True)
-def _sink(scores, items, size, place, score, item):
-    """Put an entry into a heap whose root ranks last, starting at `place` and moving down."""
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and _comes_after(scores[child + 1], items[child + 1], scores[child], items[child]):
-            child += 1
-        if not _comes_after(scores[child], items[child], score, item):
-            break
-        scores[place], items[place] = scores[child], items[child]
-        place = child
-    scores[place], items[place] = score, item
-
-
-@njit(cache=True)
-def _top_of_row(row, items, scores):
-    """The highest entries of a row in falling order; entries of -inf do not count, missing ones become -1."""
-    size = 0
-    for item in range(row.shape[0]):
-        score = row[item]
-        if size == items.shape[0]:
-            if score > scores[0]:  # an equal score at a later position ranks below
-                _sink(scores, items, size, 0, score, item)
-        elif score > -np.inf:
-            scores[size], items[size] = score, item
-            size += 1
-            if size == items.shape[0]:
-                for place in range(size // 2 - 1, -1, -1):
-                    _sink(scores, items, size, place, scores[place], items[place])
-    if size < items.shape[0]:
-        items[size:] = -1
-        scores[size:] = -np.inf
-        for place in range(size // 2 - 1, -1, -1):
-            _sink(scores, items, size, place, scores[place], items[place])
-    for last in range(size - 1, 0, -1):  # heap sort: the root ranks last of what remains
-        score, item = scores[last], items[last]
-        scores[last], items[last] = scores[0], items[0]
-        _sink(scores, items, last, 0, score, item)
-
-
-@row_loop()
-def top_rows(start, stop, block, rows, starts, seen, items, scores):
-    """Top unseen entries of each row of a block; seen ones are set to -inf first."""
-    for place in range(start, stop):
-        row = block[place]
-        for at in range(starts[rows[place]], starts[rows[place] + 1]):
-            row[seen[at]] = -np.inf
-        _top_of_row(row, items[place], scores[place])
 
 
 @njit(cache=True)

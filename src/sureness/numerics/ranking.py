@@ -38,7 +38,7 @@ def top_k(
     >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **seen)[0]
     array([[ 2,  0, -1]])
     """
-    from sureness.numerics import _kernels  # loads the compiler
+    from sureness.numerics import _top_kernels  # loads the compiler
 
     if k < 1:
         raise SettingError(f"k must be at least 1, got {k}")
@@ -46,7 +46,7 @@ def top_k(
     if rows is None or starts is None:
         rows, starts = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
     columns, values = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=block.dtype)
-    _kernels.top_rows(block, rows, starts, seen, columns, values)
+    _top_kernels.top_rows(block, rows, starts, seen, columns, values)
     return columns, values
 
 
