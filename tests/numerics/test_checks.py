@@ -52,7 +52,7 @@ def test_the_first_value_that_is_not_finite_is_named(place, bad):
         (np.zeros((2, 3)), "shape"),
         (["a"], "scores"),
         ([1 + 2j], "numbers"),
-        ([None, 1.0], "numbers"),
+        ([None, 1.0], "missing"),
         ([[1.0], [1.0, 2.0]], "scores"),
     ],
     ids=["empty", "scalar", "matrix", "text", "complex", "none", "ragged"],
@@ -79,10 +79,11 @@ def test_labels_become_booleans(labels):
     ("labels", "word"),
     [
         ([0, 1, 4, 5], "other"),
-        ([0.5], "first"),
-        ([math.nan], "first"),
-        ([-1, 1], "first"),
-        (["yes"], "values"),
+        ([0.5], "0.5"),
+        ([math.nan], "nan"),
+        ([-1, 1], "-1"),
+        (["perhaps", "yes"], "perhaps"),
+        (["yes", None], "missing"),
     ],
 )
 def test_labels_other_than_zero_and_one_are_refused(labels, word):

@@ -10,6 +10,14 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError, EmptyError, IdError, SettingError
+from sureness.numerics.conversion import (
+    MISSING,
+    is_missing,
+    labels_of_words,
+    numbers_of_objects,
+    plain_column,
+    strange_labels,
+)
 
 LARGEST = 1e100
 """Larger scores cannot be squared and summed, and are taken for a mistake."""
@@ -28,7 +36,7 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     if hasattr(values, "tocsr"):  # numpy would wrap it as one object
         raise DataError(f"{name} must be a dense array, got a sparse one; convert it with .toarray()")
     try:
-        return np.asarray(values)
+        return np.asarray(plain_column(values))
     except pl.exceptions.InvalidOperationError as error:
         raise DataError(f"{name} must be of a type that numpy knows: {error}; cast them to 64 bits") from error
     except ValueError as error:
@@ -50,9 +58,7 @@ def brief(value: object, most: int = 40) -> str:
 def number_array(values: ArrayLike, name: str) -> AnyArray:
     """An array of any shape that holds real numbers; their values are not looked at."""
     array = as_array(values, name)
-    if array.dtype.kind not in "iufb" and array.size:
-        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
-    return array
+    return _as_numbers(array, name) if array.size else array
 
 
 def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
@@ -63,19 +69,18 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> FloatArray:
 
 
 def check_labels(labels: ArrayLike, name: str = "labels") -> BoolArray:
-    """Zeros and ones (or booleans), as booleans."""
+    """Zeros and ones, booleans, or the words true and false, yes and no; as booleans."""
     array = one_dimension(labels, name)
     if array.dtype == bool:
         return np.ascontiguousarray(array)
+    if array.dtype.kind in "OUT":
+        return labels_of_words(array, name)
     if array.dtype.kind not in "iuf":
         raise DataError(f"{name} must be 0 or 1, got values of type {array.dtype}; map them to 0 and 1 first")
     positive: BoolArray = array == 1
     strange = array[~(positive | (array == 0))]
     if strange.size:
-        raise DataError(
-            f"{name} must be 0 or 1, got {strange.size:,} other values, the first is {strange[0]!s}; "
-            "map ratings to 0 and 1 first, for example label = rating > 3"
-        )
+        raise strange_labels(strange.tolist(), name)
     return positive
 
 
@@ -149,9 +154,7 @@ def check_probability_rows(
     rows: AnyArray = array[None] if single else array
     if rows.ndim != 2:
         raise DataError(f"{name} must have one row per user and one column per item, got shape {array.shape}")
-    if rows.dtype.kind not in "iufb":
-        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    rows = np.ascontiguousarray(_as_numbers(rows, name), dtype=np.float64)
     if in_range and rows.size and not (rows.min() >= 0 and rows.max() <= 1):  # NaN makes both false
         if np.isnan(rows).any():
             raise DataError(f"{name} must not be missing, got {np.isnan(rows).sum():,} NaN; drop or fill them")
@@ -227,12 +230,6 @@ def refuse_mixed(values: object, name: str) -> None:
         raise IdError(f"{name} must be of one kind, got {found}; convert them to one")
 
 
-def is_missing(value: object) -> bool:
-    """Whether a value stands for a missing one: None, NaN, NaT, or NA of pandas."""
-    return value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and value != value)
-
-
-_MISSING = ("NoneType", "NAType", "NaTType")
 _KINDS: dict[str, tuple[type, ...]] = {  # in this order, because a bool is an int
     "true or false": (bool, np.bool_),
     "numbers": (int, float, np.integer, np.floating),
@@ -241,7 +238,7 @@ _KINDS: dict[str, tuple[type, ...]] = {  # in this order, because a bool is an i
 
 
 def _kind_of(kind: type) -> str | None:
-    if kind.__name__ in _MISSING:
+    if kind.__name__ in MISSING:
         return None
     return next((name for name, types in _KINDS.items() if issubclass(kind, types)), kind.__name__)
 
@@ -287,11 +284,18 @@ def same_length(array: AnyArray, n_pairs: int, name: str) -> None:
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    array = one_dimension(values, name)
-    if array.dtype.kind not in "iufb":
-        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
+    array = _as_numbers(one_dimension(values, name), name)
     dtype: Any = array.dtype if array.dtype in (np.float32, np.float64) else np.float64
     return np.ascontiguousarray(array, dtype=dtype)
+
+
+def _as_numbers(array: AnyArray, name: str) -> AnyArray:
+    """The array if it holds real numbers, also as Python objects."""
+    if array.dtype == object:
+        array = numbers_of_objects(array, name)
+    if array.dtype.kind not in "iufb":
+        raise DataError(f"{name} must be numbers, got values of type {array.dtype}; convert them first")
+    return array
 
 
 def _check_finite(array: FloatArray, name: str) -> None:
