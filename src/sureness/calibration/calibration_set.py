@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
 from sureness.calibration.maps import Horizon, Observed, period_of
+from sureness.data.columns import Columns
+from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
-from sureness.data.tables import pairs_of_table
+from sureness.data.tables import OF_PAIRS, pairs_of_table, read_table
 from sureness.errors import EmptyError, SettingError, SurenessWarning
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
@@ -178,17 +179,31 @@ class CalibrationSet:
 
     @classmethod
     def from_table(
-        cls, table: pl.DataFrame, *, estimand: Estimand | None = None, **settings: Unpack[SetSettings]
+        cls,
+        table: Table,
+        *,
+        columns: Columns | None = None,
+        estimand: Estimand | None = None,
+        **settings: Unpack[SetSettings],
     ) -> Self:
-        """From a polars table with score and label, and user_id, item_id, weight, propensity where they exist.
+        """From a table with score and label, and user_id, item_id, weight, propensity where they exist.
+
+        Parameters
+        ----------
+        table : table of any kind, or path
+            Of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream; or a .parquet, .csv or .tsv file.
+        columns : Columns, optional
+            Names of these columns in the table, where they differ.
 
         Examples
         --------
+        >>> import polars as pl
         >>> table = pl.DataFrame({"user_id": ["a", "a", "b"], "score": [1.0, 0.2, -0.4], "label": [1, 0, 0]})
         >>> CalibrationSet.from_table(table).gather().n_positive
         1
         """
-        return cls.from_chunks([pairs_of_table(table)], estimand=estimand, **settings)
+        rows = read_table(table, columns, OF_PAIRS[:2], OF_PAIRS[2:])
+        return cls.from_chunks([pairs_of_table(rows)], estimand=estimand, **settings)
 
     @classmethod
     def from_source(

@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "columns": ["Columns"],
         "fetching": ["cache_folder", "fetch", "pins"],
         "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
+        "frames": ["Frame", "Table", "as_frame", "in_kind_of"],
         "id_values": ["id_series"],
         "ids": ["IdMap"],
         "interactions": ["Interactions", "union"],
@@ -21,9 +22,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
         "time_splitting": ["TimeCuts", "by_time"],
         "tables": [
-            "BATCH_ROWS", "add_column", "column_names", "count_rows", "names_aside", "pairs_of_table", "readable",
-            "require_columns", "scan_table",
-            "stream_pairs", "write_table",
+            "BATCH_ROWS", "add_column", "column_names", "count_rows", "names_aside", "pairs_of_table", "read_table",
+            "readable", "require_columns", "scan_table", "stream_pairs", "write_table",
         ],
     },
 )  # fmt: skip

@@ -7,6 +7,10 @@ from sureness.data.filtering import at_least as at_least
 from sureness.data.filtering import k_core as k_core
 from sureness.data.filtering import rated_above as rated_above
 from sureness.data.filtering import rating_above as rating_above
+from sureness.data.frames import Frame as Frame
+from sureness.data.frames import Table as Table
+from sureness.data.frames import as_frame as as_frame
+from sureness.data.frames import in_kind_of as in_kind_of
 from sureness.data.id_values import id_series as id_series
 from sureness.data.ids import IdMap as IdMap
 from sureness.data.interactions import Interactions as Interactions
@@ -41,6 +45,7 @@ from sureness.data.tables import column_names as column_names
 from sureness.data.tables import count_rows as count_rows
 from sureness.data.tables import names_aside as names_aside
 from sureness.data.tables import pairs_of_table as pairs_of_table
+from sureness.data.tables import read_table as read_table
 from sureness.data.tables import readable as readable
 from sureness.data.tables import require_columns as require_columns
 from sureness.data.tables import scan_table as scan_table
@@ -55,6 +60,7 @@ __all__ = [
     "Columns",
     "DOMAINS",
     "Dataset",
+    "Frame",
     "IdMap",
     "Interactions",
     "NegativeSampler",
@@ -63,9 +69,11 @@ __all__ = [
     "ScoredPairs",
     "SimulatorSettings",
     "Split",
+    "Table",
     "TimeCuts",
     "World",
     "add_column",
+    "as_frame",
     "at_least",
     "by_ratio",
     "by_time",
@@ -79,6 +87,7 @@ __all__ = [
     "fetch_dataset",
     "hold_out",
     "id_series",
+    "in_kind_of",
     "k_core",
     "leave_one_out",
     "load_dataset",
@@ -89,6 +98,7 @@ __all__ = [
     "prepare",
     "rated_above",
     "rating_above",
+    "read_table",
     "readable",
     "recipe",
     "require_columns",

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from sureness.data.frames import check_frame
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
@@ -18,15 +17,8 @@ _WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32,
 
 
 def clean_rows(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """The columns of a log as ids and numbers, without rows that have no user, item or domain."""
-    missing = [name for name in ID_COLUMNS if name not in check_frame(table).columns]
-    if missing:
-        raise ColumnError(
-            f"a log must have the columns user_id and item_id, missing {' and '.join(missing)}; "
-            f"it has {', '.join(table.columns)}"
-        )
-    rows = table.select(name for name in LOG_COLUMNS if name in table.columns)
-    rows = rows.with_columns(id_series(rows[name]).alias(name) for name in ID_COLUMNS)
+    """The `LOG_COLUMNS` of a log as ids and numbers, without rows that have no user, item or domain."""
+    rows = table.with_columns(id_series(table[name]).alias(name) for name in ID_COLUMNS)
     rows = drop(rows, rows.drop_nulls(ID_COLUMNS), notes, "had no user or no item and were dropped")
     if "domain" in rows.columns:
         rows = _name_items_by_domain(rows, notes)
@@ -61,6 +53,7 @@ def distinct_pairs(coded: pl.DataFrame, n_items: int, notes: list[str]) -> pl.Da
 
 def rating_numbers(ratings: pl.Series, notes: list[str]) -> pl.Series:
     """Ratings as numbers; missing and infinite ones become NaN, and are noted."""
+    ratings = _without_categories(ratings)
     numbers = ratings if ratings.dtype in _WHOLE else _as_float(ratings, "ratings")
     return _count_missing(numbers, "rating", "were kept without one", notes)
 
@@ -74,6 +67,7 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
     >>> time_numbers(pl.Series(["1970-01-01T00:00:01Z", "1970-01-02", None]), notes).to_list(), notes
     ([1000000, 86400000000, None], ['1 of 3 rows had no time and are taken as the oldest'])
     """
+    times = _without_categories(times)
     if times.dtype.is_temporal() and times.dtype not in (pl.Duration, pl.Time):
         numbers = _microseconds(times)
     elif times.dtype == pl.String:
@@ -107,6 +101,10 @@ def _name_items_by_domain(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     if rows.height and rows.select(done.all()).item():
         return rows.with_columns(named)
     return rows.with_columns(item_id=pl.format("{}/{}", "domain", "item_id"))
+
+
+def _without_categories(values: pl.Series) -> pl.Series:
+    return values.cast(pl.String) if values.dtype in (pl.Categorical, pl.Enum) else values
 
 
 def _as_float(values: pl.Series, what: str) -> pl.Series:

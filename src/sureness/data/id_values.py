@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness.errors import DataError, IdError
-from sureness.numerics.checks import is_missing, refuse_mixed
+from sureness.numerics.checks import refuse_mixed
+from sureness.numerics.conversion import is_missing
 from sureness.numerics.forks import check_not_forked
 
 _EXACT_BITS = {"Float16": 11, "Float32": 24, "Float64": 53}  # by name, since older versions of polars lack some
@@ -20,9 +21,9 @@ _WIDE = ("Int128", "UInt128")
 def id_series(values: ArrayLike | pl.Series) -> pl.Series:
     """Ids as whole numbers of at most 64 bits, or as text; missing values stay missing.
 
-    Categories become text, and floats without a fraction become whole numbers. Refused is what would make two ids one:
-    several kinds in one column (1 and "1"), floats so large that neighbours are rounded to each other, whole numbers
-    of more than 64 bits, and everything that is neither a whole number nor text.
+    Categories become text; floats and decimals without a fraction become whole numbers. Refused is what would make two
+    ids one: several kinds in one column (1 and "1"), floats so large that neighbours are rounded to each other, whole
+    numbers of more than 64 bits, and everything that is neither a whole number nor text.
 
     Examples
     --------
@@ -45,6 +46,8 @@ def id_series(values: ArrayLike | pl.Series) -> pl.Series:
         return series.cast(pl.Int64)
     if series.dtype.is_float():
         return _whole_floats(series)
+    if series.dtype.is_decimal():
+        return _whole_decimals(series)
     raise _refused(series)
 
 
@@ -102,6 +105,8 @@ def first_of(series: pl.Series) -> str:
 def _column(values: ArrayLike | pl.Series) -> pl.Series:
     """A series; of Python objects only if they are of one kind, because polars would make text of 1 and "1"."""
     given: Any = list(values) if isinstance(values, Iterator) else values  # an iterator can be looked at once
+    if isinstance(given, pl.Series) and given.dtype == pl.Object:
+        given = given.to_list()
     refuse_mixed(given, "ids")
     if getattr(given, "dtype", None) == np.dtype(object):
         given = _without_missing(np.asarray(given).tolist())
@@ -131,6 +136,14 @@ def _whole_floats(series: pl.Series) -> pl.Series:
             f"{rounded[0]:.0f}, where neighbours are rounded to one number; read them as whole numbers or text"
         )
     return whole.cast(pl.Int64)
+
+
+def _whole_decimals(series: pl.Series) -> pl.Series:
+    """Whole numbers of databases, which often come as decimals without a fraction."""
+    whole = series.cast(pl.Int128)
+    if not (whole.cast(series.dtype) == series).all():
+        raise _refused(series)
+    return _in_64_bits(whole)
 
 
 def _in_64_bits(series: pl.Series) -> pl.Series:

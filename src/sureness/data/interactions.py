@@ -17,9 +17,10 @@ from sureness._types import AnyArray, BoolArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.columns import Columns
+from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
 from sureness.data.id_values import as_series, id_series
 from sureness.data.ids import IdMap
-from sureness.data.tables import readable, require_columns, scan_table
+from sureness.data.tables import read_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
 
@@ -71,25 +72,47 @@ class Interactions(Savable):
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise DataError(f"all columns must have the same length, got {lengths}; give one value for each pair")
-        return cls.from_table(pl.DataFrame(columns))
+        return cls._of_rows(pl.DataFrame(columns))
 
     @classmethod
     def from_table(
         cls,
-        table: pl.DataFrame,
+        table: Table,
         *,
+        columns: Columns | None = None,
         users: IdMap | None = None,
         items: IdMap | None = None,
     ) -> Self:
         """From a table with user_id and item_id, and optionally rating, time and domain.
 
         Rows without an id are dropped. Of rows that repeat a pair, the latest one is kept (the last one if there are no
-        times). `notes` says how many rows this concerned. `users` and `items` fix the ids, and rows with other ids are
-        dropped; this gives a test set the rows of its training set. With a domain column, an item is identified by
-        domain and id, because catalogues may use the same numbers.
+        times). `notes` says how many rows this concerned. With a domain column, an item is identified by domain and
+        id, because catalogues may use the same numbers.
 
         Times may be numbers, dates, or text such as 2024-05-31T18:00:00. Missing times and ratings become NaN.
+
+        Parameters
+        ----------
+        table : table of any kind, or path
+            Of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream; or a .parquet, .csv or .tsv file,
+            the last two also with .gz.
+        columns : Columns, optional
+            Names of these columns in the table, where they differ.
+        users, items : IdMap, optional
+            Fix the ids; rows with other ids are dropped. This gives a test set the rows of its training set.
         """
+        place = place_of(table)
+        optional = [name for name in LOG_COLUMNS if name not in ID_COLUMNS]
+        rows = read_table(place, columns, ID_COLUMNS, optional, numbers=["rating"])  # times may also be dates
+        try:
+            return cls._of_rows(rows, users, items)
+        except DataError as error:
+            if isinstance(place, HeldTable):
+                raise
+            raise type(error)(f"{place}: {error}") from error
+
+    @classmethod
+    def _of_rows(cls, table: pl.DataFrame, users: IdMap | None = None, items: IdMap | None = None) -> Self:
         notes: list[str] = []
         rows = clean_rows(table, notes)
         users, items = users or IdMap.of(rows["user_id"]), items or IdMap.of(rows["item_id"])
@@ -104,24 +127,8 @@ class Interactions(Savable):
 
     @classmethod
     def read(cls, path: str | PathLike[str], columns: Columns | None = None) -> Self:
-        """From a Parquet, CSV or TSV file.
-
-        Parameters
-        ----------
-        path : path
-            Ends in .parquet, .csv or .tsv; the last two also with .gz.
-        columns : Columns, optional
-            Names of user_id, item_id, rating, time and domain in the file, where they differ from these.
-        """
-        frame = scan_table(path, columns, numbers=["rating"])  # times may also be dates
-        require_columns(frame, ID_COLUMNS, path)
-        there = frame.collect_schema().names()
-        with readable(path):
-            table = frame.select(name for name in LOG_COLUMNS if name in there).collect()
-        try:
-            return cls.from_table(table)
-        except DataError as error:
-            raise type(error)(f"{path}: {error}") from error
+        """From a file; see `from_table`."""
+        return cls.from_table(path, columns=columns)
 
     @classmethod
     def from_matrix(cls, matrix: csr_matrix, users: IdMap | None = None, items: IdMap | None = None) -> Self:
@@ -258,7 +265,7 @@ class Interactions(Savable):
             notes=(*self.notes, note) if lost else self.notes,
         )  # fmt: skip
 
-    def with_features(self, users: pl.DataFrame | None = None, items: pl.DataFrame | None = None) -> Self:
+    def with_features(self, users: Frame | None = None, items: Frame | None = None) -> Self:
         """The same pairs with tables of features, matched by their user_id and item_id columns."""
         return replace(
             self,
@@ -358,8 +365,9 @@ def _moved(domain: pl.Series, before: IdMap, after: IdMap) -> pl.Series:
     return domain.gather(pl.Series(rows).replace(-1, None))
 
 
-def _features(table: pl.DataFrame, key: str, ids: IdMap) -> pl.DataFrame:
+def _features(given: Frame, key: str, ids: IdMap) -> pl.DataFrame:
     """One row per id, in the order of the ids; nulls for ids that the table lacks."""
+    table = as_frame(given)
     if key not in table.columns:
         raise ColumnError(f"features must have the column {key}, got {', '.join(table.columns)}; rename one")
     keyed = table.with_columns(ids.read_from_text(table[key]).cast(ids.ids.dtype, strict=False).alias(key))

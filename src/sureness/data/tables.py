@@ -14,7 +14,7 @@ import polars as pl
 from sureness._types import FloatArray
 from sureness.artefacts.files import replacing, why_unnameable, writable_file
 from sureness.data.columns import Columns
-from sureness.data.frames import check_frame
+from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
@@ -24,12 +24,14 @@ BATCH_ROWS = 500_000
 """Rows read at a time."""
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
+"""Columns of a table of scored, labelled pairs; the first two are needed."""
 _IDS = ("user_id", "item_id")
 _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
 def scan_table(
-    path: str | PathLike[str],
+    path: Table | HeldTable,
     columns: Columns | None = None,
     *,
     numbers: Sequence[str] = _NUMBERS,
@@ -41,28 +43,19 @@ def scan_table(
 
     Parameters
     ----------
-    path : path
-        Ends in .parquet, .csv or .tsv; the last two also with .gz.
+    path : path, or table in memory
+        A file ends in .parquet, .csv or .tsv; the last two also with .gz.
     columns : Columns, optional
-        Names in the file, where they differ from the agreed ones.
+        Names in the table, where they differ from the agreed ones.
     numbers : sequence of str
         Columns of a CSV or TSV file that hold numbers; other columns except ids are read as text, unchanged.
     segment : str, optional
         One more column with ids.
     """
     check_not_forked()
-    place = Path(path)
-    renamed = (columns or Columns()).renamed()
+    place, renamed = place_of(path), (columns or Columns()).renamed()
+    frame = place.frame if isinstance(place, HeldTable) else _scan_file(place, renamed, numbers, segment)
     with readable(place):
-        if problem := why_unnameable(place):
-            raise FileError(f"cannot read {place}: {problem}")
-        if not place.exists():
-            raise FileError(f"cannot read {place}: there is no such file")
-        if place.is_dir():
-            raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
-        numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
-        ids += [segment] if segment is not None and segment not in ids else []
-        frame = _scan(place, numeric, ids)
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():
         if theirs not in names:
@@ -74,10 +67,49 @@ def scan_table(
     )
 
 
-def column_names(path: str | PathLike[str]) -> list[str]:
-    """The columns of a table as they are called in the file."""
-    with readable(path):
-        return _scan(Path(path), [], []).collect_schema().names()
+def _scan_file(place: Path, renamed: Mapping[str, str], numbers: Sequence[str], segment: str | None) -> pl.LazyFrame:
+    with readable(place):
+        if problem := why_unnameable(place):
+            raise FileError(f"cannot read {place}: {problem}")
+        if not place.exists():
+            raise FileError(f"cannot read {place}: there is no such file")
+        if place.is_dir():
+            raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
+        numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
+        ids += [segment] if segment is not None and segment not in ids else []
+        return _scan(place, numeric, ids)
+
+
+def read_table(
+    table: Table | HeldTable,
+    columns: Columns | None,
+    needed: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    numbers: Sequence[str] = _NUMBERS,
+) -> pl.DataFrame:
+    """The columns of a table that are needed, and the optional ones that it has.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"who": ["ann"], "item_id": [1], "price": [9.5]})
+    >>> read_table(table, Columns(user_id="who"), ["user_id", "item_id"], ["rating"]).columns
+    ['user_id', 'item_id']
+    """
+    place = place_of(table)
+    frame = scan_table(place, columns, numbers=numbers)
+    require_columns(frame, needed, place)
+    there = frame.collect_schema().names()
+    with readable(place):
+        return frame.select(name for name in (*needed, *optional) if name in there).collect()
+
+
+def column_names(path: Table | HeldTable) -> list[str]:
+    """The columns of a table as they are called there."""
+    place = place_of(path)
+    with readable(place):
+        frame = place.frame if isinstance(place, HeldTable) else _scan(place, [], [])
+        return frame.collect_schema().names()
 
 
 def names_aside(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
@@ -95,16 +127,26 @@ def names_aside(names: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathLike[str]) -> None:
+def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathLike[str] | HeldTable) -> None:
     """Refuse a table that lacks one of the columns."""
     there = frame.collect_schema().names()
     missing = [name for name in names if name not in there]
     if missing:
-        hint = f"; name it with --{missing[0].removesuffix('_id')}-column" if missing[0] in (*_IDS, *_NUMBERS) else ""
-        raise ColumnError(f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}{hint}")
+        raise ColumnError(
+            f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}"
+            f"{_how_to_name(missing[0], path)}"
+        )
 
 
-def count_rows(frame: pl.LazyFrame, path: str | PathLike[str]) -> int:
+def _how_to_name(column: str, path: str | PathLike[str] | HeldTable) -> str:
+    if column not in (*_IDS, *_NUMBERS):
+        return ""
+    if isinstance(path, HeldTable):
+        return f"; rename one, or name it with columns=Columns({column}=...)"
+    return f"; name it with --{column.removesuffix('_id')}-column"
+
+
+def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> int:
     """The number of rows of a table; an empty table is refused."""
     with readable(path):
         n_rows = int(frame.select(pl.len()).collect().item())
@@ -114,7 +156,7 @@ def count_rows(frame: pl.LazyFrame, path: str | PathLike[str]) -> int:
 
 
 def stream_pairs(
-    frame: pl.LazyFrame, path: str | PathLike[str], on_rows: Callable[[int], None] | None = None
+    frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable, on_rows: Callable[[int], None] | None = None
 ) -> Iterator[ScoredPairs]:
     """The checked pairs of a table, in batches and in the order of the file."""
     names = frame.collect_schema().names()
@@ -133,19 +175,19 @@ def stream_pairs(
                 on_rows(batch.height)
 
 
-def pairs_of_table(table: pl.DataFrame, *, part: bool = False) -> ScoredPairs:
+def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
     """The checked pairs of a table with the agreed column names: score and label, and optional others."""
-    missing = [name for name in ("score", "label") if name not in check_frame(table).columns]
+    table = as_frame(given)
+    missing = [name for name in ("score", "label") if name not in table.columns]
     if missing:
         raise ColumnError(
             f"a table must have the columns score and label, missing {' and '.join(missing)}; "
             f"it has {', '.join(table.columns)}"
         )
-    known = ("score", "label", "user_id", "item_id", "weight", "propensity")
-    for name in known:
+    for name in OF_PAIRS:
         if name in table.columns and (n_empty := table[name].null_count()):
             raise ColumnError(f"column {name} has {n_empty:,} empty values; fill or drop those rows")
-    column = {name: as_array(table[name], f"column {name}") for name in known if name in table.columns}
+    column = {name: as_array(table[name], f"column {name}") for name in OF_PAIRS if name in table.columns}
     return ScoredPairs.of(
         column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
         sample_weight=column.get("weight"), propensity=column.get("propensity"), part=part,
@@ -224,7 +266,7 @@ def add_column(
 
 
 @contextmanager
-def readable(path: str | PathLike[str], doing: str = "read") -> Iterator[None]:
+def readable(path: str | PathLike[str] | HeldTable, doing: str = "read") -> Iterator[None]:
     """Turn errors of polars and of the file system into a `FileError` of one sentence."""
     try:
         yield

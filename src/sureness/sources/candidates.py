@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness.data.columns import Columns
-from sureness.data.frames import check_frame
+from sureness.data.frames import Table
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
-from sureness.data.tables import count_rows, readable, require_columns, scan_table
+from sureness.data.tables import read_table
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
@@ -66,21 +66,38 @@ class CandidateSource(SavableSource):
         }
         for name, column in columns.items():
             same_length(np.asarray(column), len(columns["user_id"]), name)
-        return cls.from_table(pl.DataFrame(columns))
+        return cls._of_rows(pl.DataFrame(columns))
 
     @classmethod
-    def from_table(cls, table: pl.DataFrame, *, users: IdMap | None = None, items: IdMap | None = None) -> Self:
+    def from_table(
+        cls,
+        table: Table,
+        *,
+        columns: Columns | None = None,
+        users: IdMap | None = None,
+        items: IdMap | None = None,
+    ) -> Self:
         """From a table with user_id, item_id and score.
 
         Rows without an id or a finite score are dropped, also those with the largest float (other libraries write it
         where they have no score). Of rows that repeat a pair, the last one is kept. `notes` says how many rows this
-        concerned. `users` and `items` fix the ids of the source; rows with other ids are dropped.
+        concerned.
+
+        Parameters
+        ----------
+        table : table of any kind, or path
+            Of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream; or a file, as of `read`.
+        columns : Columns, optional
+            Names of the three columns in the table, where they differ.
+        users, items : IdMap, optional
+            Fix the ids of the source; rows with other ids are dropped.
         """
-        if missing := [name for name in _COLUMNS if name not in check_frame(table).columns]:
-            raise ColumnError(f"candidates must have the columns user_id, item_id and score, missing "
-                              f"{' and '.join(missing)}; the table has {', '.join(table.columns)}")  # fmt: skip
+        return cls._of_rows(read_table(table, columns, _COLUMNS), users, items)
+
+    @classmethod
+    def _of_rows(cls, table: pl.DataFrame, users: IdMap | None = None, items: IdMap | None = None) -> Self:
         notes: list[str] = []
-        rows = _usable(table.select(_COLUMNS), notes)
+        rows = _usable(table, notes)
         users = IdMap.of(rows["user_id"]) if users is None else users
         items = IdMap.of(rows["item_id"]) if items is None else items
         rows = rows.select("score", user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
@@ -98,12 +115,7 @@ class CandidateSource(SavableSource):
     @classmethod
     def read(cls, path: str | PathLike[str], columns: Columns | None = None) -> Self:
         """From a Parquet, CSV or TSV file; `columns` names its columns where they differ from the agreed names."""
-        frame = scan_table(path, columns)
-        require_columns(frame, _COLUMNS, path)
-        count_rows(frame, path)
-        with readable(path):
-            table = frame.select(_COLUMNS).collect()
-        return cls.from_table(table)
+        return cls.from_table(path, columns=columns)
 
     def __repr__(self) -> str:
         return f"CandidateSource({self.n_users:,} users, {self.n_items:,} items, {len(self.scores):,} scores)"
