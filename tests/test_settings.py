@@ -15,6 +15,7 @@ from sureness.calibration import SigmoidCalibrator
         sn.GammaCalibrator(shift=0.1, risk="naive"),
         sn.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
         sn.SegmentCalibrator(sn.IsotonicCalibrator(strict=True), strength=5.0),
+        sn.MultiSegmentCalibrator(sn.PlattCalibrator(), numeric=["popularity"], interactions=1),
         sn.PopularityPropensity(power=1.0),
         SigmoidCalibrator(),
     ],

@@ -25,6 +25,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.choosing": ["choose_calibrator"],
         "calibration.cross_fitting": ["cross_validate"],
         "calibration.maps": ["ProbabilityMap", "Segments"],
+        "calibration.multi_segment": ["MultiSegmentCalibrator"],
         "calibration.nonparametric": ["HistogramCalibrator", "IsotonicCalibrator"],
         "calibration.parametric": [
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "PlattCalibrator", "TemperatureCalibrator",

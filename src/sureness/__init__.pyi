@@ -13,6 +13,7 @@ from sureness.calibration.choosing import choose_calibrator as choose_calibrator
 from sureness.calibration.cross_fitting import cross_validate as cross_validate
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
+from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSegmentCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
 from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
@@ -129,6 +130,7 @@ __all__ = [
     "MapChain",
     "MatrixSource",
     "MissingExtraError",
+    "MultiSegmentCalibrator",
     "NeuMF",
     "NotFittedError",
     "PerUserCalibrator",

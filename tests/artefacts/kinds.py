@@ -40,6 +40,11 @@ def per_segment() -> sn.SegmentCalibrator:
     return sn.SegmentCalibrator(strength=10.0).fit(*draw_pairs(300), segments=np.tile(["books", "films"], 150))
 
 
+def multi_segment() -> sn.MultiSegmentCalibrator:
+    fields = {"domain": np.tile(["books", "films", None], 100), "popularity": np.linspace(0.5, 9.5, 300)}
+    return sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
+
+
 def per_user(name: str) -> PerUserCalibrator:
     return find("map", name)().fit_source(world().source, world().validation, seen=world().train)
 
@@ -85,6 +90,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     **{f"calibrator/{name}": partial(calibrator, name) for name in names("calibrator")},
     "map/top-n": top_n,
     "map/segment": per_segment,
+    "map/multi-segment": multi_segment,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
     "map/chain": chain,
     **{f"policy/{name}": partial(policy, name) for name in names("policy") if HAS_TORCH or name not in NEED_TORCH},
@@ -97,7 +103,8 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,
 }
-FILES = [kind for kind in KINDS if not kind.startswith("calibrator/") and kind not in ("map/top-n", "map/segment")]
+_AS_JSON = ("map/top-n", "map/segment", "map/multi-segment")
+FILES = [kind for kind in KINDS if not kind.startswith("calibrator/") and kind not in _AS_JSON]
 """The kinds that are saved in the binary form."""
 
 

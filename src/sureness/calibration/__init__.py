@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "cross_fitting": ["cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "maps": ["ANSWERS", "Horizon", "Observed", "ProbabilityMap", "Segments", "Who"],
+        "multi_segment": ["MultiSegmentCalibrator"],
         "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
         "parametric": [
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",

@@ -16,6 +16,7 @@ from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
 from sureness.calibration.maps import Who as Who
+from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSegmentCalibrator
 from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
@@ -54,6 +55,7 @@ __all__ = [
     "MapChain",
     "MinMaxCalibrator",
     "MonotoneFamily",
+    "MultiSegmentCalibrator",
     "NUMPY",
     "Observed",
     "ParametricCalibrator",

@@ -116,6 +116,10 @@ class Calibrator(ProbabilityMap):
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return self._of_known(scores, self._log_odds, -np.inf)
 
+    def log_odds_of_one(self, score: float) -> float:
+        """Log-odds of one finite score."""
+        return float(self._log_odds(self._as_fitted(np.array([score])))[0])
+
     @overload
     def expression(self, kind: Literal["polars"], column: str = ...) -> pl.Expr: ...
     @overload

@@ -135,6 +135,23 @@ class CalibrationSet:
     # --- builders ---------------------------------------------------------------------------------------------------
 
     @classmethod
+    def given(
+        cls,
+        scores: ArrayLike | CalibrationSet,
+        labels: ArrayLike | None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        propensity: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+    ) -> CalibrationSet:
+        """What was given to `fit`: a calibration set, or plain scores with labels."""
+        if isinstance(scores, CalibrationSet):
+            return scores
+        if labels is None:
+            raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
+        return cls.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
+
+    @classmethod
     def from_pairs(
         cls,
         scores: ArrayLike,

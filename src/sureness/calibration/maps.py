@@ -281,17 +281,20 @@ class ProbabilityMap(Configurable, Savable):
         given = as_array(scores, "scores")
         checked = check_scores(given).astype(np.float64, copy=False) if given.size else np.empty(0)
         who = self.who(len(checked), users, segments)
-        if segments is not None and who.segments is not None and who.segments.min(initial=0) < 0:
-            self._say_unknown(segments, who.n)
+        if segments is not None and who.segments is not None:
+            self._say_unknown(segments, who)
         return checked, who
 
-    def _say_unknown(self, segments: ArrayLike | pl.Series, n_pairs: int) -> None:
+    def _say_unknown(self, segments: ArrayLike | pl.Series, who: Who) -> None:
+        """Say which segments the map does not know, if there are any."""
+        if who.segments is None or who.segments.min(initial=0) >= 0:
+            return
         unknown = self.unknown_segments(segments)
         if unknown.null_count():
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
         if len(unknown):
             names = unknown.value_counts(sort=True)[:, 0].to_list()
-            warn(unknown_sentence(names, len(unknown), n_pairs))
+            warn(unknown_sentence(names, len(unknown), who.n))
 
     def check_fitted(self) -> None:
         """Refuse to answer before `fit`."""

@@ -10,11 +10,11 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
-from sureness._types import AnyArray, BoolArray, FloatArray, IntArray, Risk
+from sureness._types import BoolArray, FloatArray, IntArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import usable
@@ -25,7 +25,7 @@ from sureness.errors import DataError, IdError, SettingError
 from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
-from sureness.sources.base import id_maps
+from sureness.sources.base import ScoreSource, id_maps
 
 _MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
 
@@ -116,12 +116,7 @@ class SegmentCalibrator(ProbabilityMap):
         segments : array-like of shape (n_pairs,)
             The segment of each pair, in the order of the pairs: whole numbers, text, or true and false.
         """
-        if not isinstance(scores, CalibrationSet):
-            if labels is None:
-                raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
-            scores = CalibrationSet.from_pairs(
-                scores, labels, sample_weight=sample_weight, propensity=propensity, users=users
-            )
+        data = CalibrationSet.given(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
         names = segment_series(segments)
         if names.null_count():
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
@@ -132,7 +127,7 @@ class SegmentCalibrator(ProbabilityMap):
             same_length(codes, len(pairs), "segments")
             return codes
 
-        return self._fit_pairs(scores, known, codes_of)
+        return self._fit_pairs(data, known, codes_of)
 
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from the candidates of a recommender, or from a known share of them where they are many."""
@@ -140,18 +135,9 @@ class SegmentCalibrator(ProbabilityMap):
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
         segments.check(source)
-        n_pairs = source.n_users * source.n_items
-        data = CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))
-        users, items = id_maps(source)
         known = IdMap.of(segments.names)
         codes = known.rows(segments.names)
-
-        def codes_of(pairs: ScoredPairs) -> IntArray:
-            of_users = segments.of == "users"
-            rows = users.rows(_known(pairs.users)) if of_users else items.rows(_known(pairs.items))
-            return codes[rows]
-
-        return self._fit_pairs(data, known, codes_of)
+        return self._fit_pairs(candidates_of(observed), known, lambda pairs: codes[rows_of(segments, source, pairs)])
 
     def _fit_pairs(self, given: CalibrationSet, known: IdMap, codes_of: Callable[[ScoredPairs], IntArray]) -> Self:
         base = self._base()
@@ -299,9 +285,18 @@ def _mixed(
     return np.clip(result, 0.0, 1.0)
 
 
-def _known(ids: AnyArray | None) -> AnyArray:
+def candidates_of(observed: Observed) -> CalibrationSet:
+    """The candidates of a recommender, or a known share of them where they are many."""
+    n_pairs = observed.source.n_users * observed.source.n_items
+    return CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))
+
+
+def rows_of(segments: Segments, source: ScoreSource, pairs: ScoredPairs) -> IntArray:
+    """The row of each pair's user or item, whichever the segments are of."""
+    users, items = id_maps(source)
+    ids = pairs.users if segments.of == "users" else pairs.items
     assert ids is not None  # pairs of a source have users and items
-    return ids
+    return (users if segments.of == "users" else items).rows(ids)
 
 
 def _share(positives: float, strength: float) -> float:

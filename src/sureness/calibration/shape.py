@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sureness.numerics.logistic import fit_logistic, sigmoid
 from sureness.numerics.rising_curve import Labelled, RisingCurve, learn_curve
 
 _FOLDS = 5
+_SINGLE = Operations(math.log, math.exp, lambda x, low, high: min(max(x, low), high), abs)  # on plain numbers
 
 
 class ShapeCalibrator(Calibrator):
@@ -67,6 +69,9 @@ class ShapeCalibrator(Calibrator):
 
     def _log_odds(self, scores: FloatArray) -> FloatArray:
         return in_blocks(scores, lambda part: self._curve(part, NUMPY))
+
+    def log_odds_of_one(self, score: float) -> float:
+        return float(self._curve(score, _SINGLE))
 
     def _adjust(self, level: Level) -> None:
         curve = self.curve_

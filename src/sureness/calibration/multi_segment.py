@@ -1,0 +1,317 @@
+"""One map for segments that overlap: market, device, activity and popularity at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._settings import clone
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.artefacts.packed import Form, Packed, Parts, kind_of
+from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.field_effects import Coding, FieldEffects
+from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
+from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
+from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
+from sureness.calibration.per_segment import candidates_of, rows_of
+from sureness.calibration.reach import Reach
+from sureness.calibration.shape import ShapeCalibrator
+from sureness.calibration.usable import usable
+from sureness.data.id_values import as_series
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import SettingError, warn
+from sureness.numerics.logistic import sigmoid
+
+_LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
+
+Columns = Mapping[str, ArrayLike | pl.Series]
+
+
+class MultiSegmentCalibrator(ProbabilityMap):
+    """One map for each combination of several fields, such as market, device, activity and popularity.
+
+    ``logit p = level + stretch * g(score)``, where g is the log-odds of the global map. Level and log(stretch) are sums
+    of what each value of a field adds and of what pairs of values add, so that fields may overlap in any way. What
+    the values of a field add is shrunk as far as they do not differ: how far is estimated from the labels. Values and
+    combinations that were never seen add nothing, and a missing value is a value. The stretch is positive, so the
+    ranking within a combination stays; between combinations it may change.
+
+    Weights count pairs: a weight of 2 is the pair twice.
+
+    Parameters
+    ----------
+    base : Calibrator, optional
+        The global map; `ShapeCalibrator` by default.
+    numeric : sequence of str
+        Fields to split into groups of equally many pairs, such as a popularity. Fields with fractions always are.
+    interactions : int
+        Up to how many fields may act together: 1 each by itself, 2 also pairs, 3 also triples.
+
+    Attributes
+    ----------
+    global_ : Calibrator
+        Answers where no field is known.
+    fields_ : tuple of str
+        The names of the fields.
+    effects_ : FieldEffects
+        Values and groups of the fields, and what those that make a difference add.
+    level_ : Level
+        What a base rate or an anchor changed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=6_000)
+    >>> fields = {"market": rng.choice(["de", "fr"], 6_000), "device": rng.choice(["phone", "desk"], 6_000)}
+    >>> level = np.where(fields["market"] == "de", 1.0, -1.0) - np.where(fields["device"] == "phone", 1.0, 0.0)
+    >>> labels = rng.random(6_000) < 1 / (1 + np.exp(-level - scores))
+    >>> calibrator = MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    >>> calibrator.probability([0.0, 0.0], segments={"market": ["de", "fr"], "device": "phone"}).round(1)
+    array([0.5, 0.1])
+    """
+
+    answers_for: ClassVar[Literal["all", "segment", "user"]] = "segment"
+    saved_as: ClassVar[Form] = "json"
+
+    global_: Calibrator
+    effects_: FieldEffects
+    level_: Level
+    _base: Calibrator  # the global map before a base rate or an anchor corrected it
+
+    def __init__(self, base: Calibrator | None = None, *, numeric: Sequence[str] = (), interactions: int = 2) -> None:
+        self.base = base
+        self.numeric = numeric
+        self.interactions = interactions
+
+    def fit(
+        self,
+        scores: ArrayLike | CalibrationSet,
+        labels: ArrayLike | None = None,
+        *,
+        segments: FieldTable,
+        sample_weight: ArrayLike | None = None,
+        propensity: ArrayLike | None = None,
+        users: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the global map, what each field adds, and how far to trust it.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_pairs,) or CalibrationSet
+        labels : array-like of shape (n_pairs,), optional
+            Needed with plain scores.
+        segments : table, or mapping of names to columns of shape (n_pairs,)
+            The fields of each pair, in the order of the pairs: whole numbers, text, true and false, or numbers to be
+            grouped. Any of them may be missing.
+        """
+        data = CalibrationSet.given(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
+        columns = columns_of(segments)
+        return self._fit_pairs(data, lambda pairs: columns)
+
+    def _fit_observed(self, observed: Observed) -> Self:
+        """Learn from the candidates of a recommender, or from a known share of them where they are many."""
+        segments, source = observed.segments, observed.source
+        if segments is None:
+            raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+        segments.check(source)
+        return self._fit_pairs(
+            candidates_of(observed), lambda pairs: columns_of(segments.names[rows_of(segments, source, pairs)])
+        )
+
+    def _fit_pairs(self, given: CalibrationSet, columns_for: Callable[[ScoredPairs], Columns]) -> Self:
+        """Learn from pairs and the columns of their fields."""
+        base = clone(self.base) if self.base is not None else ShapeCalibrator()
+        risk = given.resolve_risk(base.risk)
+        pairs = given.gather(risk)
+        kept = usable(pairs)
+        coding, codes = self._coded(columns_for(pairs), pairs, kept)
+        pairs = pairs if kept is None else pairs.take(kept)
+        data = given.with_pairs(pairs)
+        self._base = clone(base).fit_set(data, level=UNCHANGED)
+        targets, weight = data.targets(pairs, risk)
+        weight = np.ones(len(pairs)) if weight is None else weight
+        overall = np.clip(self._base.log_odds_of(_scores(pairs), Who(len(pairs))), -_LARGEST_LOGIT, _LARGEST_LOGIT)
+        noise = float(weight @ targets**2 / (weight @ targets))  # 1 for labels, more for those over propensities
+        self.effects_ = FieldEffects.learned(
+            coding, codes, overall, targets, weight / noise, interactions=self.interactions
+        )
+        self.global_ = clone(base).fit_set(data) if data.level_is_known else self._base
+        self.level_ = _level(data, self.global_, pairs, self.effects_.log_odds(overall, coding.numbers(codes)))
+        return self._learned()
+
+    def _coded(self, columns: Columns, pairs: ScoredPairs, kept: IntArray | None) -> tuple[Coding, list[IntArray]]:
+        """The fields of pairs, and the codes of those that are kept."""
+        self._check_settings(columns)
+        counted = pairs.weight if kept is None else np.zeros(len(pairs))
+        if kept is not None and counted is not None:
+            counted[kept] = 1.0 if pairs.weight is None else pairs.weight[kept]
+        full = {name: full_column(name, column, len(pairs)) for name, column in columns.items()}
+        fields = tuple(
+            Field.learned(name, column, counted, numeric=name in self.numeric) for name, column in full.items()
+        )
+        codes = [field.codes(column) for field, column in zip(fields, full.values(), strict=True)]
+        return Coding(fields), codes if kept is None else [code[kept] for code in codes]
+
+    def _check_settings(self, columns: Columns) -> None:
+        if not isinstance(self.interactions, int) or self.interactions < 1:
+            raise SettingError(f"interactions must be a whole number of at least 1, got {self.interactions!r}")
+        unknown = [name for name in self.numeric if name not in columns]
+        if isinstance(self.numeric, str) or unknown:
+            raise SettingError(
+                f"numeric must name some of the fields {', '.join(columns)}, got {self.numeric!r}; give a list of names"
+            )
+
+    def _learned(self) -> Self:
+        """Take over what the global map knows about itself."""
+        self.estimand_, self.horizon_ = self.global_.estimand_, self.global_.horizon_
+        self.n_pairs_, self.score_range_ = self.global_.n_pairs_, self.global_.score_range_
+        return self
+
+    @property
+    def fields_(self) -> tuple[str, ...]:
+        """The names of the fields."""
+        return tuple(field.name for field in self.effects_.coding.fields)
+
+    # --- using ------------------------------------------------------------------------------------------------------
+
+    def probability(
+        self, scores: ArrayLike, *, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None
+    ) -> FloatArray:
+        """Probabilities of scores, in the same order.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_pairs,)
+        users : ignored
+        segments : table, or mapping of names to columns of shape (n_pairs,)
+            The fields of each pair; one plain value stands for all pairs, and other columns are ignored. Values that
+            were never seen add nothing, and are said.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+        """
+        one = self._log_odds_of_one(scores, segments)
+        if one is not None:
+            return sigmoid(np.array([one]))
+        return super().probability(scores, users=users, segments=segments)  # type: ignore[arg-type]
+
+    def _log_odds_of_one(self, scores: Any, segments: Any) -> float | None:
+        """Log-odds of one score with known fields, in a few microseconds; None for everything else."""
+        if not (isinstance(scores, list) and len(scores) == 1 and isinstance(segments, dict)):
+            return None
+        self.check_fitted()
+        score, (low, high) = scores[0], self.score_range_
+        if type(score) not in (int, float) or not low <= score <= high:
+            return None
+        codes = []
+        for field in self.effects_.coding.fields:
+            value = segments.get(field.name)
+            code = field.code_of(value[0] if isinstance(value, list) and len(value) == 1 else value)
+            if code is None:
+                return None
+            codes.append(code)
+        found = self.effects_.log_odds_of_one(self._base.log_odds_of_one(float(score)), codes)
+        return self.level_.intercept + self.level_.slope * found
+
+    def who(self, n: int, users: ArrayLike | None = None, segments: FieldTable | ArrayLike | None = None) -> Who:
+        columns = columns_of(segments, self.fields_)
+        return Who(n, segments=self._numbers({name: full_column(name, each, n) for name, each in columns.items()}))
+
+    def segment_numbers(self, names: FieldTable | ArrayLike | pl.Series) -> IntArray:
+        return self._numbers(columns_of(names, self.fields_))
+
+    def _numbers(self, columns: Columns) -> IntArray:
+        coding = self.effects_.coding
+        numbers = coding.numbers([field.codes(columns[field.name]) for field in coding.fields])
+        return np.where(numbers == 0, -1, numbers)
+
+    def reach(self) -> Reach | None:
+        return self.global_.reach()
+
+    def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        return sigmoid(self.log_odds_of(scores, who))
+
+    def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
+        result = self.global_.log_odds_of(scores, who)
+        if who.segments is None:
+            return result
+        numbers = np.broadcast_to(wide(who.segments, scores), scores.shape)
+        known = numbers >= 0
+        overall = result[known] if self.global_ is self._base else self._base.log_odds_of(scores[known], Who(0))
+        found = self.effects_.log_odds(overall, numbers[known])
+        result[known] = self.level_.intercept + self.level_.slope * found
+        return result
+
+    def knows(self, who: Who) -> BoolArray:
+        return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0
+
+    def _say_unknown(self, segments: FieldTable | ArrayLike, who: Who) -> None:
+        """Say which values of which fields the map does not know."""
+        columns = columns_of(segments, self.fields_)
+        coding = self.effects_.coding
+        assert who.segments is not None
+        for field, codes in zip(coding.fields, coding.codes(np.maximum(who.segments, 0)), strict=True):
+            if len(codes) and codes.min() == 0:
+                column = as_series(full_column(field.name, columns[field.name], who.n))
+                unknown = column.filter(pl.Series(codes == 0))
+                warn(unknown_values_sentence(field.name, unknown, who.n))
+
+    # --- saving -----------------------------------------------------------------------------------------------------
+
+    def pack(self) -> Packed:
+        kind, settings = kind_of("map", type(self)), {**self.get_params(deep=False), "numeric": list(self.numeric)}
+        if not hasattr(self, "estimand_"):
+            return Packed(kind=kind, settings=settings)
+        level = [self.level_.intercept, self.level_.slope]
+        state = {"global": self.global_, "effects": self.effects_.plain(), "level": level}
+        state |= {} if self.global_ is self._base else {"base": self._base}
+        about = {"estimand": self.estimand_, "horizon": self.horizon_.plain(), "pairs": self.n_pairs_}
+        return Packed(kind=kind, settings=settings, state=state, about=about)
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        calibrator = cls(**packed.settings)
+        if packed.state:
+            state: Mapping[str, Any] = packed.state
+            calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])
+            calibrator.effects_, calibrator.level_ = FieldEffects.of(state["effects"]), Level(*state["level"])
+            calibrator._learned()
+        return calibrator
+
+
+def unknown_values_sentence(field: str, unknown: pl.Series, n_pairs: int) -> str:
+    """What is said about values of a field that a map never saw.
+
+    Examples
+    --------
+    >>> unknown_values_sentence("market", pl.Series(["it", "it", None]), 10)
+    "3 of 10 pairs have a 'market' that the map does not know, such as 'it'; this field adds nothing there"
+    """
+    names = unknown.value_counts(sort=True)[:, 0].to_list()
+    shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
+    return (
+        f"{len(unknown):,} of {n_pairs:,} pairs have a {field!r} that the map does not know, such as {shown}; this "
+        "field adds nothing there"
+    )
+
+
+def _scores(pairs: ScoredPairs) -> FloatArray:
+    return pairs.scores.astype(np.float64, copy=False)
+
+
+def _level(data: CalibrationSet, overall: Calibrator, pairs: ScoredPairs, log_odds: FloatArray) -> Level:
+    """What a base rate or an anchor changes: the slope of the global map, and a shift to its mean over the pairs.
+
+    An anchor's pairs have no fields, so they say what is right on average, not in each combination.
+    """
+    if not data.level_is_known:
+        return UNCHANGED
+    slope = overall.applied_level_.slope
+    wanted = float(np.average(overall.probability_of(_scores(pairs), Who(len(pairs))), weights=pairs.weights))
+    return Level(level_for_base_rate(sigmoid(slope * log_odds), pairs.weights, wanted).intercept, slope)

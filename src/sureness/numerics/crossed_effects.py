@@ -1,0 +1,172 @@
+"""Levels and slopes of many overlapping groups at once, each shrunk as far as its groups do not differ.
+
+A point belongs to one group of every term: to its market, to its device, to its market and device together. Its
+log-odds are ``level + stretch * score``, where level and log(stretch) are sums over its groups. The effects of a term
+have a Gaussian prior around 0 whose width is estimated, so a term that makes no difference vanishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sureness._types import FloatArray, IntArray
+
+_SWEEPS = 40
+_STILL = 0.01  # log-odds: a sweep whose largest step is below this was the last
+_SETTLED = 0.05  # the same for the relative change of the widths
+_START = (0.25, 0.05)  # widths before the first sweep, of levels and of log(stretch)
+_WIDEST = (5.0, 1.0)
+_NARROWEST = 1e-4
+_SILENT = 2e-3  # a term that is narrower than this, in both, says nothing
+_LONGEST = (2.0, 0.7)  # steps of one sweep
+_WEAK = 1e-6  # precision that keeps the common level and slope finite
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Weighted scores, and the targets among them."""
+
+    weight: FloatArray  # (n,)
+    score: FloatArray  # (n,) mean score
+    target: FloatArray  # (n,) sum of weight * target
+    target_score: FloatArray  # (n,) sum of weight * target * score
+
+    @classmethod
+    def of(cls, cell: IntArray, n_cells: int, score: FloatArray, target: FloatArray, weight: FloatArray) -> Cells:
+        """The sums over the points of each cell; every cell has a weight."""
+        mass = weight * target
+        total, summed, positive, positive_summed = (
+            np.bincount(cell, values, n_cells).astype(np.float64, copy=False)
+            for values in (weight, weight * score, mass, mass * score)
+        )
+        return cls(total, summed / total, positive, positive_summed)
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Level and log(stretch) common to all points, and what each group of each term adds."""
+
+    common: FloatArray  # (2,)
+    of_terms: tuple[FloatArray, ...]  # (n_groups, 2) each; all 0 where a term says nothing
+    widths: tuple[FloatArray, ...]  # (2,) each: standard deviation of the effects of a term
+
+
+def fit_effects(cells: Cells, terms: Sequence[IntArray]) -> Effects:
+    """Estimate the effects of all groups, and how widely those of a term differ.
+
+    Parameters
+    ----------
+    cells : Cells
+    terms : sequence of integer arrays of shape (n,)
+        The group of each cell in each term, counted from 0.
+
+    Notes
+    -----
+    One Newton step per term in turn: given the others, groups of a term share no points, so each solves two equations
+    of its own. The widths follow MacKay's fixed point: the sum of squared effects over the number of effects that the
+    data determine. A step of all points together ends the fit, so that the mean probability is the mean target.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> score, market, device = rng.normal(size=20_000), rng.integers(0, 8, 20_000), rng.integers(0, 3, 20_000)
+    >>> label = rng.random(20_000) < 1 / (1 + np.exp(-(market - 3.5) / 3 - score))
+    >>> cells = Cells.of(np.arange(20_000), 20_000, score, label, np.ones(20_000))
+    >>> found = fit_effects(cells, [market, device])
+    >>> bool(found.widths[0][0] > 0.4), found.of_terms[1].any()  # markets differ, devices do not
+    (True, np.False_)
+    """
+    everyone = np.zeros(len(cells.weight), dtype=np.int32)
+    common = _Term(everyone, 1, np.full(2, np.inf))
+    single = [_Term(np.asarray(codes, dtype=np.int32), int(codes.max()) + 1, np.array(_START)) for codes in terms]
+    state = _State.of(cells, everyone)
+    for _ in range(_SWEEPS):
+        speaking = [common, *(term for term in single if not term.is_silent)]
+        steps = [state.improve(term) for term in speaking]
+        if max(steps) < _STILL and all(term.settled for term in speaking):
+            break
+    state.improve(common)
+    for term in single:
+        if term.is_silent:
+            term.effects[:] = 0.0
+    return Effects(common.effects[0], tuple(term.effects for term in single), tuple(term.width for term in single))
+
+
+@dataclass(eq=False)
+class _Term:
+    """The groups of a term, their effects so far and how widely these differ."""
+
+    codes: IntArray  # (n,)
+    n_groups: int
+    width: FloatArray  # (2,)
+    effects: FloatArray = field(init=False)  # (n_groups, 2)
+    settled: bool = True  # whether the last step left the width as it was
+
+    def __post_init__(self) -> None:
+        self.effects = np.zeros((self.n_groups, 2))
+
+    @property
+    def is_silent(self) -> bool:
+        return bool(np.all(self.width < _SILENT))
+
+    @property
+    def precision(self) -> FloatArray:
+        return np.where(np.isinf(self.width), _WEAK, self.width**-2.0)
+
+    def estimate_width(self, variance: FloatArray) -> None:
+        """MacKay's update, given the posterior variances of the effects; shape (n_groups, 2)."""
+        if np.isinf(self.width).all():
+            return
+        determined = np.maximum(self.n_groups - (variance * self.precision).sum(axis=0), 1e-3)
+        found = np.sqrt((self.effects**2).sum(axis=0) / determined)
+        found = np.clip(found, self.width / 3.0, self.width * 3.0)  # the first effects are far from their final values
+        found = np.clip(found, _NARROWEST, _WIDEST)
+        audible = np.maximum(found, self.width) > _SILENT
+        self.settled = bool(np.all(np.abs(found - self.width)[audible] < _SETTLED * found[audible]))
+        self.width = found
+
+
+@dataclass(eq=False)
+class _State:
+    """Level and stretch of every cell, up to the last step, which the next pass adds."""
+
+    cells: Cells
+    level: FloatArray  # (n,)
+    stretch: FloatArray  # (n,)
+    moved: IntArray  # (n,) groups that the last step moved
+    step: FloatArray  # (n_groups, 2) by how much
+
+    @classmethod
+    def of(cls, cells: Cells, everyone: IntArray) -> _State:
+        n = len(cells.weight)
+        return cls(cells, np.zeros(n), np.ones(n), everyone, np.zeros((1, 2)))
+
+    def improve(self, term: _Term) -> float:
+        """One Newton step of the effects of a term, and the size of the largest one."""
+        slope, curvature = self._derivatives(term)
+        slope = slope + term.precision * term.effects
+        first, mixed, second = curvature.T
+        first, second = first + term.precision[0], second + term.precision[1]
+        determinant = first * second - mixed**2
+        step = -np.stack(
+            [second * slope[:, 0] - mixed * slope[:, 1], first * slope[:, 1] - mixed * slope[:, 0]], axis=1
+        )
+        step = np.clip(step / determinant[:, None], -np.array(_LONGEST), _LONGEST)
+        term.effects += step
+        term.estimate_width(np.stack([second, first], axis=1) / determinant[:, None])
+        self.moved, self.step = term.codes, step
+        return float(np.abs(step).max())
+
+    def _derivatives(self, term: _Term) -> tuple[FloatArray, FloatArray]:
+        """Slope (n_groups, 2) and curvature (n_groups, 3) of the risk in the effects of a term."""
+        from sureness.numerics import _effect_kernels  # loads the compiler
+
+        cells, sums = self.cells, np.empty((term.n_groups, 5))
+        _effect_kernels.effect_sums(
+            cells.weight, cells.score, cells.target, cells.target_score, self.level, self.stretch, self.moved,
+            np.ascontiguousarray(self.step[:, 0]), np.exp(self.step[:, 1]), term.codes, sums,
+        )  # fmt: skip
+        return sums[:, :2], sums[:, 2:]
