@@ -456,7 +456,20 @@ class TestBlocks:
         told = []
         source, log = sn.MatrixSource(small[0]), sn.Interactions.from_matrix(small[1])
         sn.PerUserPlatt(top=25).fit(source, log, progress=lambda *step: told.append(step))
-        assert [(done, total) for _, done, total in told] == [(15, 40), (30, 40), (40, 40)]
+        assert [(done, total) for _, done, total in told] == [(15, 40), (30, 40), (38, 40), (40, 40)]
+
+    @pytest.mark.parametrize("prior_users", [10, 5_000])
+    def test_every_user_is_scored_once(self, prior_users, small, monkeypatch):
+        monkeypatch.setattr(candidates, "_BLOCK_POINTS", 25 * 7)
+        asked = []
+
+        def scores_of(users):
+            asked.extend(users.tolist())
+            return small[0][users]
+
+        source = sn.FunctionSource(scores_of, 40, 60)
+        sn.PerUserPlatt(top=25, prior_users=prior_users).fit(source, sn.Interactions.from_matrix(small[1]))
+        assert sorted(asked) == list(range(40))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from sureness.errors import SurenessWarning
+from sureness.numerics import _risk_kernels
 from sureness.numerics.row_logistic import Prior, Rows, bin_scores, estimate_prior, fit_rows
 
 FORMS = pytest.mark.parametrize("hidden", [False, True], ids=["plain", "hidden"])
@@ -94,6 +95,17 @@ class TestFitting:
         assert theta[0, 0] == pytest.approx(expected[0], abs=1e-5)
         free, _ = fit_rows(one_row(features, np.ones(40), features[:12], hidden), prior, np.zeros(2, dtype=bool))
         assert free[0, 1] < -0.1, "only the bound held it"
+
+    @FORMS
+    def test_wherever_the_search_starts_it_ends_at_the_minimum(self, hidden):
+        rows, prior = drawn_rows(40, 60, hidden=hidden), Prior(np.array([-2.0, 1.0]), np.diag([1.0, 0.25]))
+        bounded = np.array([False, True])
+        expected, curvature = fit_rows(rows, prior, bounded)
+        start = np.random.default_rng(1).normal(scale=2, size=expected.shape)
+        found = fit_rows(rows, prior, bounded, start=start)
+        assert_allclose(found[0], expected, atol=1e-5)
+        assert_allclose(found[1], curvature, rtol=1e-4)
+        assert np.array_equal(start, np.random.default_rng(1).normal(scale=2, size=expected.shape)), "it is kept"
 
     @FORMS
     def test_users_do_not_touch_each_other(self, hidden):
@@ -261,6 +273,16 @@ class TestBinning:
         means, counts = binned([[-np.inf, -np.inf]], 3)
         assert counts.tolist() == [[0, 0, 0]]
         assert np.isfinite(means).all()
+
+
+def test_exponentials_and_logarithms_are_exact_to_rounding():
+    z = np.r_[0.0, np.geomspace(1e-300, 690.0, 500), -np.linspace(0, 690, 501)]
+    shrunk = np.empty_like(z)
+    _risk_kernels._falling_exponentials(z, np.empty(len(z), dtype=np.int64), shrunk)
+    assert_allclose(shrunk, np.exp(-np.abs(z)), rtol=1e-15)
+    for value in np.r_[0.0, np.geomspace(1e-300, 1.0, 200)]:
+        found = _risk_kernels._sum_of_logarithms(np.array([value]), np.ones(1))
+        assert found == pytest.approx(np.log1p(value), rel=1e-15)
 
 
 def test_rows_that_do_not_converge_are_said():

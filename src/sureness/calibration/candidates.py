@@ -120,6 +120,15 @@ class Candidates:
             return self._binned(users)
         return self._best(users, n_items if self.top is None else min(self.top, n_items))
 
+    def every_block(self, known: CandidateBlock) -> Iterator[CandidateBlock]:
+        """The candidates of all users: first those of the known ones, which are not scored again."""
+        size = max(1, _BLOCK_POINTS // known.scores.shape[1])
+        for start in range(0, len(known.users), size):
+            yield known.take(np.arange(start, min(start + size, len(known.users))))
+        others = np.ones(self.source.n_users, dtype=bool)
+        others[known.users] = False
+        yield from self.blocks(np.flatnonzero(others))
+
     def _best(self, users: IntArray, top: int) -> Iterator[CandidateBlock]:
         starts, excluded = self._excluded()
         for block, every in block_scores(self.source, users, most=_BLOCK_POINTS // top):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
-from sureness.calibration.candidates import Candidates, joined
+from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.calibration.reach import Reach
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
@@ -160,8 +161,10 @@ class PerUserCalibrator(ProbabilityMap):
         learner.users_, _ = id_maps(source)
         learner.n_held_out_ = np.asarray(known.user_degree)
         learner.expected_relevant_ = shrunk_counts(known.user_degree)
-        model = learner._learn_model(candidates)
-        learner._learn_users(candidates, model, progress)
+        sample = learner._sample(candidates)
+        model = learner._learn_model(sample)
+        learner._learn_users(candidates.every_block(sample), model, progress)
+        learner.beyond_[~candidates.reach_beyond()] = 0.0
         learner._take_over(model, Horizon.of_split(known, before))
         candidates.masked.say()
         vars(self).update(vars(learner))
@@ -170,8 +173,8 @@ class PerUserCalibrator(ProbabilityMap):
     def _fit_observed(self, observed: Observed) -> Self:
         return self.fit(observed.source, observed.held_out, seen=observed.seen, progress=observed.progress)
 
-    def _learn_model(self, candidates: Candidates) -> UserModel:
-        """What users have in common, from a sample of those with held-out items."""
+    def _sample(self, candidates: Candidates) -> CandidateBlock:
+        """The candidates of some users with held-out items, from whom is learned what users have in common."""
         learners = np.flatnonzero(candidates.held_out.user_degree)
         if len(learners) > self.prior_users:
             drawn = np.random.default_rng(self.seed).choice(learners, self.prior_users, replace=False)
@@ -182,19 +185,21 @@ class PerUserCalibrator(ProbabilityMap):
                 f"no held-out item is among the top {self.top} candidates of any user, so there is nothing to fit; "
                 "raise top, or check that the scores are higher for better items"
             )
-        known = _known(self.expected_relevant_)
-        shape = self.shape or self.usual_shape
-        return Learner(sample, known[learners], shape, self.prior_width, self.unlabelled_positives, self.seed).model()
+        return sample
 
-    def _learn_users(self, candidates: Candidates, model: UserModel, progress: Progress) -> None:
+    def _learn_model(self, sample: CandidateBlock) -> UserModel:
+        known, shape = _known(self.expected_relevant_)[sample.users], self.shape or self.usual_shape
+        return Learner(sample, known, shape, self.prior_width, self.unlabelled_positives, self.seed).model()
+
+    def _learn_users(self, blocks: Iterable[CandidateBlock], model: UserModel, progress: Progress) -> None:
         """The map of every user, block by block, and how many relevant items there are behind the fitted ones."""
-        n_users, own = candidates.source.n_users, self.n_held_out_ > 0
+        n_users, own = len(self.n_held_out_), self.n_held_out_ > 0
         theta = np.repeat(model.overall[None], n_users, axis=0)
         self.location_, self.scale_ = np.zeros(n_users), np.ones(n_users)
         self.n_positive_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users)
         known = _known(self.expected_relevant_)
         done = 0
-        for block in candidates.blocks(np.arange(n_users)):
+        for block in blocks:
             users, rows = block.users, model.rows(block)
             if self.prior_width != 0 and own[users].any():
                 fitted, _ = fit_rows(rows, model.prior, model.bounded, known[users])
@@ -205,8 +210,7 @@ class PerUserCalibrator(ProbabilityMap):
             done += len(users)
             progress("fitting a map for each user", done, n_users)
         self.intercept_, self.coef_ = model.natural(theta)
-        behind = self._behind(within, own & (self.prior_width != 0))
-        self.beyond_ = np.where(candidates.reach_beyond(), behind, 0.0)
+        self.beyond_ = self._behind(within, own & (self.prior_width != 0))
 
     def _behind(self, within: FloatArray, personal: BoolArray) -> FloatArray:
         """How many relevant items lie behind the fitted ones: what a user's own map leaves of the expected number.

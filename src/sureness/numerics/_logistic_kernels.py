@@ -5,85 +5,38 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from sureness.numerics._risk_kernels import INLINE, LANES, Points, Row, Space, dot, terms
 from sureness.numerics.threads import row_loop
 
-_MOST = 1_000  # Newton steps; a handful suffice, except where the curvature is only the expected one
+_MOST = 1_000  # Newton steps; a handful suffice
 _HALVINGS = 30
-_FINE = 16  # narrow bins in each bin
 _DONE = 1e-13  # Newton decrement, relative to the weight of a row
 _ENOUGH = 1e-5  # the same where steps end: less than half a per cent of probability is left to gain
 
 
-@njit(cache=True, error_model="numpy")
-def _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, with_risk):
-    """The risk of a row with its prior, and its derivatives.
-
-    Every point counts as if it were no positive, and each positive takes that back for itself: softplus(z) and -z in
-    the plain form, log(1 + p) and softplus(-z) where the points hold as many positives without a label as with one. The
-    latter is not convex everywhere, so its curvature is the expected one, which is. The plain risk itself, whose
-    logarithm costs more than all the rest, is left out where only its derivatives are wanted.
-    """
-    n_parameters = theta.shape[0]
-    risk = 0.0
-    for j in range(n_parameters):
-        slope[j] = 0.0
-        for k in range(n_parameters):
-            curvature[j, k] = precision[j, k]
-            slope[j] += precision[j, k] * (theta[k] - centre[k])
-            risk += 0.5 * precision[j, k] * (theta[j] - centre[j]) * (theta[k] - centre[k])
-    for point in range(features.shape[0]):
-        w = weight[point]
-        if w == 0.0:
-            continue
-        z = 0.0
-        for j in range(n_parameters):
-            z += features[point, j] * theta[j]
-        shrunk = np.exp(-abs(z))  # one exponential serves softplus and sigmoid, and cannot overflow
-        inverse = 1.0 / (1.0 + shrunk)
-        p = inverse if z >= 0 else shrunk * inverse
-        q = shrunk * inverse if z >= 0 else inverse
-        if unlabelled:
-            risk += w * np.log1p(p)
-            first = w * p * q / (1.0 + p)
-            second = first * q / (1.0 + p)
-        else:
-            if with_risk:
-                risk += w * (max(z, 0.0) + np.log1p(shrunk))
-            first = w * p
-            second = first * q
-        for j in range(n_parameters):
-            slope[j] += first * features[point, j]
-            for k in range(j + 1):
-                curvature[j, k] += second * features[point, j] * features[point, k]
-    for point in range(positives.shape[0]):
-        z = 0.0
-        for j in range(n_parameters):
-            z += positives[point, j] * theta[j]
-        share = 1.0
-        if unlabelled:
-            shrunk = np.exp(-abs(z))
-            risk += max(-z, 0.0) + np.log1p(shrunk)
-            share = shrunk / (1.0 + shrunk) if z >= 0 else 1.0 / (1.0 + shrunk)
-        else:
-            risk -= z
-        for j in range(n_parameters):
-            slope[j] -= share * positives[point, j]
-    for j in range(n_parameters):
-        for k in range(j):
-            curvature[k, j] = curvature[j, k]
-    return risk
+@njit(**INLINE)
+def _is_positive(matrix, spare):
+    """Whether a symmetric matrix is positive definite; `spare` has room for a copy of it."""
+    n = matrix.shape[0]
+    spare[:, :n] = matrix
+    for column in range(n):
+        if not spare[column, column] > 1e-9 * matrix[column, column]:
+            return False
+        for row in range(column + 1, n):
+            factor = spare[row, column] / spare[column, column]
+            for k in range(column, n):
+                spare[row, k] -= factor * spare[column, k]
+    return True
 
 
-@njit(cache=True, error_model="numpy")
-def _model_step(slope, curvature, theta, bounded, step):
+@njit(**INLINE)
+def _model_step(slope, curvature, theta, bounded, matrix, trial, step):
     """The step that minimises the quadratic model while bounded parameters stay non-negative.
 
     With d parameters at most 2**d choices of which are held at 0; the feasible one with the lowest value wins.
     """
     n_parameters = theta.shape[0]
     lowest = np.inf
-    matrix = np.empty((n_parameters, n_parameters + 1))
-    trial = np.empty(n_parameters)
     for held in range(2**n_parameters):
         allowed = True
         for j in range(n_parameters):
@@ -117,7 +70,7 @@ def _model_step(slope, curvature, theta, bounded, step):
     return lowest
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**INLINE)
 def _eliminate(matrix, result):
     """Solve a small linear system, with the right side in the last column, by Gaussian elimination with pivoting."""
     n = matrix.shape[0]
@@ -140,56 +93,89 @@ def _eliminate(matrix, result):
         result[row] = value / matrix[row, row]
 
 
-@njit(cache=True, error_model="numpy")
-def _fit_row(features, weight, positives, unlabelled, centre, precision, bounded, theta, curvature):
-    """Damped Newton from the prior's centre; theta and curvature are left at the minimum. Says whether it was reached.
+@njit(**INLINE)
+def _move(row, theta, step, share, trial):
+    """A trial at a share of a step, within the bounds."""
+    for j in range(theta.shape[0]):
+        trial[j] = theta[j] + share * step[j]
+        if row.bounded[j]:
+            trial[j] = max(trial[j], 0.0)
+
+
+@njit(**INLINE)
+def _search(row, space, theta, risk, promised, curvature):
+    """Go along a step, or a share of it, as far as the risk falls as promised; the new risk, or inf if it never does.
 
     A step after which a convex risk still falls is good, whatever its value; only beyond the lowest point of a step are
     values compared.
     """
-    n_parameters = theta.shape[0]
-    slope, step, trial = np.empty(n_parameters), np.zeros(n_parameters), np.empty(n_parameters)
-    theta[:] = centre
-    for j in range(n_parameters):
-        if bounded[j]:
-            theta[j] = max(theta[j], 0.0)
-    risk = _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, unlabelled)
-    scale = max(weight.sum(), 1.0)
+    trial, share, compared = space.trial, 1.0, row.unlabelled
+    for _ in range(_HALVINGS):
+        _move(row, theta, space.step, share, trial)
+        new = terms(row, trial, space, curvature, compared)
+        if not row.unlabelled and dot(space.slope, space.step) <= 0.0:
+            return new
+        if not compared:
+            compared = True
+            risk = terms(row, theta, space, curvature, True)
+            new = terms(row, trial, space, curvature, True)
+        if new <= risk + 1e-4 * share * promised:
+            return new
+        share *= 0.5
+    return np.inf
+
+
+@njit(**INLINE)
+def _fit_row(row, space, theta, curvature):
+    """Damped Newton from `theta`, which is left at the minimum, with its curvature. Says whether it was reached."""
+    risk = terms(row, theta, space, curvature, row.unlabelled)
+    scale = max(row.points.weight[: row.points.n].sum(), 1.0)
     promised = -np.inf
     for _ in range(_MOST):
-        promised = _model_step(slope, curvature, theta, bounded, step)
+        shape = space.observed if _is_positive(space.observed, space.matrix) else curvature
+        promised = _model_step(space.slope, shape, theta, row.bounded, space.matrix, space.spare, space.step)
         if not np.isfinite(promised):
             return False
         if -promised <= _DONE * scale:
             return True
-        share = 1.0
-        moved = compared = unlabelled
-        for _halving in range(_HALVINGS):
-            ahead = 0.0
-            for j in range(n_parameters):
-                trial[j] = theta[j] + share * step[j]
-                if bounded[j]:
-                    trial[j] = max(trial[j], 0.0)
-            new = _terms(features, weight, positives, unlabelled, centre, precision, trial, slope, curvature, compared)
-            for j in range(n_parameters):
-                ahead += slope[j] * step[j]
-            moved = ahead <= 0.0 and not unlabelled
-            if moved:
-                break
-            if not compared:
-                compared = True
-                risk = _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, True)
-                new = _terms(features, weight, positives, unlabelled, centre, precision, trial, slope, curvature, True)
-            moved = new <= risk + 1e-4 * share * promised
-            if moved:
-                break
-            share *= 0.5
-        if not moved:  # only rounding is left
-            _terms(features, weight, positives, unlabelled, centre, precision, theta, slope, curvature, False)
+        risk = _search(row, space, theta, risk, promised, curvature)
+        if risk == np.inf:  # only rounding is left
+            terms(row, theta, space, curvature, False)
             return True
-        theta[:] = trial
-        risk = new
+        theta[:] = space.trial
     return -promised <= _ENOUGH * scale
+
+
+@njit(**INLINE)
+def _gather(features, weight, columns, weights):
+    """Points with a weight, column by column; returns their number, padded with points without."""
+    n = 0
+    for point in range(features.shape[0]):
+        if weight[point] > 0.0:
+            weights[n] = weight[point]
+            for j in range(features.shape[1]):
+                columns[j, n] = features[point, j]
+            n += 1
+    padded = (n + LANES - 1) // LANES * LANES
+    weights[n:padded] = 0.0
+    columns[:, n:padded] = 0.0
+    return padded
+
+
+@njit(**INLINE)
+def _gather_positives(features, columns, weights, pull):
+    """The same for positives, whose features are negated, and their sum."""
+    n, d = features.shape
+    for j in range(d):
+        pull[j] = 0.0
+        for point in range(n):
+            columns[j, point] = -features[point, j]
+            pull[j] += features[point, j]
+    padded = (n + LANES - 1) // LANES * LANES
+    weights[:n] = 1.0
+    weights[n:padded] = 0.0
+    columns[:, n:padded] = 0.0
+    return padded
 
 
 @row_loop()
@@ -208,59 +194,27 @@ def fit_rows(
     curvature,
     converged,
 ):
-    """Fit every row: features (n, points, d), weight (n, points), centre (n, d), positives of row i from starts[i]."""
-    for row in range(start, stop):
-        converged[row] = _fit_row(
-            features[row], weight[row], positives[starts[row] : starts[row + 1]], unlabelled, centre[row], precision,
-            bounded, theta[row], curvature[row],
-        )  # fmt: skip
+    """Fit every row, from `theta` on.
 
-
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def _places(scores, low, per_score, last, places):
-    """The fine bin of each score plus 1, and 0 for -inf; without branches, so that it runs on vector instructions."""
-    for at in range(scores.shape[0]):
-        place = (scores[at] - low) * per_score + np.float32(1.0)
-        place = place if place > np.float32(0.0) else np.float32(0.0)
-        places[at] = np.int32(place if place < last else last)  # a range beyond float32 overflows
-
-
-@njit(cache=True, error_model="numpy")
-def _bin_row(scores, low, high, means, counts):
-    """Number and mean of the scores in equal bins from low to high; -inf marks what is no candidate.
-
-    Scores are only counted, in bins that are _FINE times narrower, from which the means follow. Two counters for each,
-    taken in turn: neighbours often fall into one bin, and would wait for each other.
+    Features have the shape (n, points, d), weight (n, points), centre and theta (n, d); positives of row i are those
+    from starts[i].
     """
-    n_bins, n_fine = counts.shape[0], counts.shape[0] * _FINE
-    width = max((np.float64(high) - np.float64(low)) / (n_fine - 1), 1e-30)
-    places = np.empty(scores.shape[0], dtype=np.int32)
-    _places(scores, np.float32(low), np.float32(1.0 / width), np.float32(n_fine), places)
-    counters = np.zeros((2, n_fine + 2), dtype=np.int32)
-    even = scores.shape[0] - scores.shape[0] % 2
-    for at in range(0, even, 2):
-        counters[0, places[at]] += 1
-        counters[1, places[at + 1]] += 1
-    if even < scores.shape[0]:
-        counters[0, places[even]] += 1
-    for place in range(n_bins):
-        count, total = 0, 0.0
-        for fine in range(place * _FINE, (place + 1) * _FINE):
-            found = counters[0, fine + 1] + counters[1, fine + 1]
-            count += found
-            total += found * (fine + 0.5)
-        counts[place] = count
-        means[place] = low + width * total / count if count > 0 else low
-
-
-@row_loop()
-def bin_rows(start, stop, block, rows, starts, seen, lows, highs, means, counts):
-    """Bin each row of a block; seen entries are set to -inf first."""
+    n_points, d = features.shape[1:]
+    room = n_points + LANES
     for place in range(start, stop):
-        for at in range(starts[rows[place]], starts[rows[place] + 1]):
-            block[place, seen[at]] = -np.inf
-        if highs[place] >= lows[place]:
-            _bin_row(block[place], lows[place], highs[place], means[place], counts[place])
-        else:
-            means[place] = 0.0
-            counts[place] = 0.0
+        room = max(room, starts[place + 1] - starts[place] + LANES)
+    columns, negated = np.empty((d, room)), np.empty((d, room))
+    weights, ones, pull = np.empty(room), np.empty(room), np.empty(d)
+    space = Space(
+        np.empty((6, room)), np.empty(room, dtype=np.int64), np.empty(d), np.empty((d, d)), np.empty((d, d + 1)),
+        np.zeros(d), np.empty(d), np.empty(d),
+    )  # fmt: skip
+    for place in range(start, stop):
+        own = positives[starts[place] : starts[place + 1]]
+        points = Points(columns, weights, _gather(features[place], weight[place], columns, weights))
+        labelled = Points(negated, ones, _gather_positives(own, negated, ones, pull))
+        row = Row(points, labelled, pull, unlabelled, centre[place], precision, bounded)
+        for j in range(d):
+            if bounded[j]:
+                theta[place, j] = max(theta[place, j], 0.0)
+        converged[place] = _fit_row(row, space, theta[place], curvature[place])

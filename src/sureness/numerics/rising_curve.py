@@ -315,6 +315,9 @@ def lowest_point(curvature: FloatArray, pull: FloatArray, lowest: FloatArray) ->
     units = 1.0 / np.sqrt(np.maximum(np.diag(curvature), 1e-300))
     matrix = curvature * units * units[:, None] + 1e-12 * np.eye(len(pull))
     right, bound = pull * units, lowest / units
+    unbounded = np.linalg.solve(matrix, right)
+    if np.all(unbounded >= bound):  # the usual case
+        return np.asarray(unbounded * units)
     free = np.isinf(bound)
     x = np.where(free, 0.0, bound)
     for _ in range(20 * len(pull)):

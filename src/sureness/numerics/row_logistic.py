@@ -50,7 +50,12 @@ class Prior:
 
 
 def fit_rows(
-    rows: Rows, prior: Prior, bounded: BoolArray, known: FloatArray | None = None
+    rows: Rows,
+    prior: Prior,
+    bounded: BoolArray,
+    known: FloatArray | None = None,
+    *,
+    start: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """The most likely parameters of each user under the prior, and the curvature there.
 
@@ -67,6 +72,8 @@ def fit_rows(
         Parameters that must not be negative.
     known : array of shape (n, m), optional
         What else is known of each user, for a prior with a trend.
+    start : array of shape (n, d), optional
+        Where the search starts; by default at the prior's mean.
 
     Returns
     -------
@@ -77,9 +84,11 @@ def fit_rows(
     from sureness.numerics import _logistic_kernels  # loads the compiler
 
     n, _, d = rows.features.shape
-    theta, curvature, converged = np.empty((n, d)), np.empty((n, d, d)), np.empty(n, dtype=bool)
+    centres = prior.centres(known, n)
+    theta = np.array(centres if start is None else start)
+    curvature, converged = np.empty((n, d, d)), np.empty(n, dtype=bool)
     _logistic_kernels.fit_rows(
-        rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, prior.centres(known, n),
+        rows.features, rows.weight, rows.positives, rows.starts, rows.unlabelled_positives, centres,
         np.linalg.inv(prior.covariance), bounded, theta, curvature, converged,
     )  # fmt: skip
     if n_left := n - np.count_nonzero(converged):
@@ -103,8 +112,9 @@ def estimate_prior(
     prior, n = start, len(rows.features)
     given = np.empty((n, 0)) if known is None else known
     design = np.c_[np.ones(n), given]
+    theta = None
     for _ in range(steps):
-        theta, curvature = fit_rows(rows, prior, bounded, given if given.shape[1] else None)
+        theta, curvature = fit_rows(rows, prior, bounded, given if given.shape[1] else None, start=theta)
         weights = np.linalg.lstsq(design, theta, rcond=None)[0]
         away = theta - design @ weights
         covariance = away.T @ away / n + np.linalg.inv(curvature).mean(axis=0)
@@ -136,11 +146,11 @@ def bin_scores(
     >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
     (array([[0.64516129, 9.51612903]]), array([[2., 2.]]))
     """
-    from sureness.numerics import _logistic_kernels  # loads the compiler
+    from sureness.numerics import _bin_kernels  # loads the compiler
 
     lows, highs = block.min(axis=1), block.max(axis=1)
     if not np.isfinite(lows).all():
         lows = np.where(np.isneginf(block), np.float32(np.inf), block).min(axis=1)
     means, counts = np.empty((len(block), n_bins)), np.empty((len(block), n_bins))
-    _logistic_kernels.bin_rows(block, rows, starts, seen, lows, highs, means, counts)
+    _bin_kernels.bin_rows(block, rows, starts, seen, lows, highs, means, counts)
     return means, counts
