@@ -183,7 +183,7 @@ def test_zones_are_taken_into_account():
     assert Interactions.of([1], [1], times=["2020-01-01T00:30:00+01:00"]).times.tolist() == [expected]
 
 
-@pytest.mark.parametrize("times", [["yesterday", "2020-01-01"], ["31/12/2020", "1/1/2021"], ["2020-13-01", "12"]])
+@pytest.mark.parametrize("times", [["yesterday", "2020-01-01"], ["2020-13-01", "12"], ["01/02/20", "31/12/20"]])
 def test_times_that_cannot_be_read_are_refused_with_an_example(times):
     with pytest.raises(ColumnError, match="times"):
         Interactions.of([1, 2], [1, 2], times=times)
@@ -350,7 +350,7 @@ def test_files_of_every_kind_give_the_same_log(tmp_path, ending):
         ("user_id,item_id\n", DataError, "interaction"),
         ("user_id,item_id\n,1\n", DataError, "log"),
         ("user_id,item_id,time\n1,1,soon\n", DataError, "log"),
-        ("user_id,item_id,rating\n1,1,good\n", FileError, "could"),
+        ("user_id,item_id,rating\n1,1,good\n", FileError, "line 2"),
     ],
 )
 def test_a_bad_file_is_named(tmp_path, text, error, word):

@@ -200,7 +200,7 @@ def test_a_table_without_rows_is_refused(table, tmp_path, ending):
 
 
 @every_ending
-def test_a_folder_is_not_a_table(tmp_path, ending):
+def test_a_folder_without_files_is_not_a_table(tmp_path, ending):
     folder = tmp_path / f"folder{ending}"
     folder.mkdir()
     with pytest.raises(FileError, match="folder") as raised:
@@ -243,14 +243,14 @@ def test_a_truncated_archive_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "error", "word"),
     [
-        ("1,1\nhigh,0\n", FileError, "read"),
-        ("1,yes\n", FileError, "could"),
-        ("1,1\n2,0,7\n", FileError, "read"),
-        ("1,1\n,0\n", DataError, "rows"),
-        ("1,1\n2,\n", DataError, "rows"),
-        ("1,1\nNaN,0\n", DataError, "rows"),
-        ("1,1\ninf,0\n", DataError, "first"),
-        ("1,1\n2,3\n", DataError, "rows"),
+        ("1,1\nhigh,0\n", FileError, "line 3"),
+        ("1,yes\n2,maybe\n", FileError, "line 3"),
+        ("1,1\n2,0,7\n", FileError, "line 3"),
+        ("1,1\n,0\n", DataError, "line 3"),
+        ("1,1\n2,\n", DataError, "line 3"),
+        ("1,1\nNaN,0\n", DataError, "line 3"),
+        ("1,1\ninf,0\n", DataError, "line 3"),
+        ("1,1\n2,3\n", DataError, "line 3"),
     ],
 )
 def test_values_that_are_no_pairs_are_refused_with_their_place(tmp_path, rows, error, word):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import typer
 
+from sureness.data.text_format import TextFormat
 from sureness.workflows.options import OneOf, Usually
 
 T = TypeVar("T")
@@ -39,15 +40,17 @@ class Spread:
 
     only: tuple[str, ...] = ()  # fields to offer; all if empty
     panel: str | None = None  # heading in the help
+    panels: Mapping[str, str] = field(default_factory=dict)  # other headings of some fields
     named: Mapping[str, str] = field(default_factory=dict)  # other names, such as {"settings": "--set"}
     help: Mapping[str, str] = field(default_factory=dict)  # for fields that do not carry their own
     parsers: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)  # for words that are no plain value
 
 
 def columns(*names: str) -> Spread:
-    """The column options of these agreed names, such as --user-column for user_id."""
+    """The column options of these agreed names, such as --user-column for user_id, and how text files are written."""
     named = {name: f"--{name.removesuffix('_id')}-column" for name in names}
-    return Spread(names, "Columns", named, _COLUMN_HELP)
+    of_text = [each.name for each in fields(TextFormat)]
+    return Spread((*names, *of_text), "Columns", dict.fromkeys(of_text, "Text files"), named, _COLUMN_HELP)
 
 
 def spread(command: Callable[..., None]) -> Callable[..., None]:
@@ -103,7 +106,8 @@ def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.
         name = f"{name}/--no-{name.removeprefix('--')}"
     usual = _of_type(extra, Usually)
     option = typer.Option(
-        name, help=_of_type(extra, str) or how.help.get(each.name), rich_help_panel=how.panel,
+        name, help=_of_type(extra, str) or how.help.get(each.name),
+        rich_help_panel=how.panels.get(each.name, how.panel),
         show_default=True if usual is None else str(usual.value), parser=how.parsers.get(each.name),
     )  # fmt: skip
     return inspect.Parameter(

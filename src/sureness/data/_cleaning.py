@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness.data.dates import in_iso_order, order_of
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
@@ -71,7 +72,7 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
     if times.dtype.is_temporal() and times.dtype not in (pl.Duration, pl.Time):
         numbers = _microseconds(times)
     elif times.dtype == pl.String:
-        numbers = _times_of_text(times)
+        numbers = _times_of_text(times, notes)
     else:
         numbers = times if times.dtype in _WHOLE else _as_float(times, "times")
     return _count_missing(numbers, "time", "are taken as the oldest", notes)
@@ -121,11 +122,15 @@ def _as_float(values: pl.Series, what: str) -> pl.Series:
     raise ColumnError(f"{what} must be numbers, got {len(wrong):,} others such as {wrong[0]!r}; correct or drop them")
 
 
-def _times_of_text(times: pl.Series) -> pl.Series:
+def _times_of_text(times: pl.Series, notes: list[str]) -> pl.Series:
     numbers = times.cast(pl.Float64, strict=False)
     if numbers.null_count() == times.null_count():
         return numbers
     parsed = _iso(times)
+    if parsed.null_count() > times.null_count() and (order := order_of(times)):
+        notes.append(f"times were read with the {order.partition('-')[0]} first")
+        times = in_iso_order(times.to_frame("time").lazy(), "time", order).collect()["time"]
+        parsed = _iso(times)
     if parsed.null_count() == times.null_count():
         return parsed
     wrong = times.filter(times.is_not_null() & parsed.is_null() & numbers.is_null())
@@ -133,7 +138,7 @@ def _times_of_text(times: pl.Series) -> pl.Series:
         raise ColumnError("times must be all numbers or all dates, got both; use one form")
     raise ColumnError(
         f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {len(wrong):,} others "
-        f"such as {wrong[0]!r}; write them in that form"
+        f"such as {wrong[0]!r}; write them in that form, or say --dates day-first or --dates month-first"
     )
 
 

@@ -1,15 +1,19 @@
-"""Column names of tables: the agreed names, and the names in the file where they differ."""
+"""How tables are read: the agreed column names, the names in the file where they differ, and how text is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
+from sureness.data.text_format import TextFormat
 from sureness.errors import SettingError
+
+_OF_TEXT = {field.name: field.default for field in fields(TextFormat)}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Columns:
-    """The name in the file of each agreed column.
+class Columns(TextFormat):
+    """The name in the file of each agreed column; for text files also how they are written.
 
     Examples
     --------
@@ -18,6 +22,8 @@ class Columns:
     {'user_id': 'customer', 'score': 'logit'}
     >>> columns.only("user_id", "item_id")
     Columns(user_id='customer')
+    >>> Columns(score="punkte", separator="semicolon", decimal="comma")
+    Columns(score='punkte', separator='semicolon', decimal='comma')
     """
 
     user_id: str = "user_id"
@@ -34,12 +40,25 @@ class Columns:
     cost: str = "cost"
 
     def __repr__(self) -> str:
-        return f"Columns({', '.join(f'{ours}={theirs!r}' for ours, theirs in self.renamed().items())})"
+        said = {**self.renamed(), **self._written()}
+        return f"Columns({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+    @property
+    def text(self) -> TextFormat:
+        """How text files are written, without the names of columns."""
+        return TextFormat(**self._written())
+
+    def every(self) -> set[str]:
+        """The names in the file of all columns."""
+        return {getattr(self, field.name) for field in fields(self) if field.name not in _OF_TEXT} - {None}
 
     def renamed(self) -> dict[str, str]:
         """Agreed names to the names in the file, where they differ."""
-        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        every = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_TEXT}
         return {ours: theirs for ours, theirs in every.items() if theirs not in (ours, None)}
+
+    def _written(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name, usual in _OF_TEXT.items() if getattr(self, name) != usual}
 
     def refuse_shared(self, *names: str) -> None:
         """Refuse to read two of these from one column."""
@@ -54,4 +73,5 @@ class Columns:
 
     def only(self, *names: str) -> Columns:
         """The same names for some columns; the others keep the agreed name."""
-        return Columns(**{ours: theirs for ours, theirs in self.renamed().items() if ours in names})
+        kept: dict[str, Any] = {ours: theirs for ours, theirs in self.renamed().items() if ours in names}
+        return Columns(**kept, **self._written())

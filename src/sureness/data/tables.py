@@ -1,9 +1,8 @@
-"""Parquet, CSV and TSV files, read in batches and written atomically."""
+"""Tables in Parquet and text files, read in batches and written atomically."""
 
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike
@@ -12,9 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.artefacts.files import replacing, why_unnameable, writable_file
+from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
+from sureness.data.dates import in_iso_order
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
+from sureness.data.scanning import bad_line, scan_files, why_unreadable
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
@@ -44,18 +45,21 @@ def scan_table(
     Parameters
     ----------
     path : path, or table in memory
-        A file ends in .parquet, .csv or .tsv; the last two also with .gz.
+        A file that ends in .parquet, .csv, .tsv or .txt, text also with .gz or .zst; a pattern such as
+        ``parts/*.parquet``; or a folder of such files.
     columns : Columns, optional
-        Names in the table, where they differ from the agreed ones.
+        Names in the table, where they differ from the agreed ones, and how text is written.
     numbers : sequence of str
-        Columns of a CSV or TSV file that hold numbers; other columns except ids are read as text, unchanged.
+        Columns of a text file that hold numbers; other columns except ids are read as text, unchanged.
     segment : str, optional
         One more column with ids.
     """
     check_not_forked()
-    place, renamed = place_of(path), (columns or Columns()).renamed()
-    frame = place.frame if isinstance(place, HeldTable) else _scan_file(place, renamed, numbers, segment)
+    place, columns = place_of(path), columns or Columns()
+    renamed = columns.renamed()
+    frame = place.frame if isinstance(place, HeldTable) else _scan_file(place, columns, numbers, segment)
     with readable(place):
+        frame = in_iso_order(frame, columns.time, columns.dates)
         names = frame.collect_schema().names()
     for ours, theirs in renamed.items():
         if theirs not in names:
@@ -67,17 +71,12 @@ def scan_table(
     )
 
 
-def _scan_file(place: Path, renamed: Mapping[str, str], numbers: Sequence[str], segment: str | None) -> pl.LazyFrame:
+def _scan_file(place: Path, columns: Columns, numbers: Sequence[str], segment: str | None) -> pl.LazyFrame:
+    renamed = columns.renamed()
+    numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
+    ids += [segment] if segment is not None and segment not in ids else []
     with readable(place):
-        if problem := why_unnameable(place):
-            raise FileError(f"cannot read {place}: {problem}")
-        if not place.exists():
-            raise FileError(f"cannot read {place}: there is no such file")
-        if place.is_dir():
-            raise FileError(f"cannot read {place}: it is a folder; give the name of a file")
-        numeric, ids = ([renamed.get(name, name) for name in known] for known in (numbers, _IDS))
-        ids += [segment] if segment is not None and segment not in ids else []
-        return _scan(place, numeric, ids)
+        return scan_files(place, columns, numbers=numeric, ids=ids)
 
 
 def read_table(
@@ -104,11 +103,11 @@ def read_table(
         return frame.select(name for name in (*needed, *optional) if name in there).collect()
 
 
-def column_names(path: Table | HeldTable) -> list[str]:
+def column_names(path: Table | HeldTable, columns: Columns | None = None) -> list[str]:
     """The columns of a table as they are called there."""
     place = place_of(path)
     with readable(place):
-        frame = place.frame if isinstance(place, HeldTable) else _scan(place, [], [])
+        frame = place.frame if isinstance(place, HeldTable) else scan_files(place, columns or Columns())
         return frame.collect_schema().names()
 
 
@@ -169,7 +168,9 @@ def stream_pairs(
             try:
                 yield pairs_of_table(batch, part=True)
             except DataError as error:
-                raise type(error)(f"{path}, rows {start + 1:,} to {start + batch.height:,}: {error}") from error
+                named = next((name for name in wanted if name in str(error)), "")
+                where = bad_line(path, named) or f"rows {start + 1:,} to {start + batch.height:,}"
+                raise type(error)(f"{path}, {where}: {error}") from error
             start += batch.height
             if on_rows is not None:
                 on_rows(batch.height)
@@ -271,39 +272,9 @@ def readable(path: str | PathLike[str] | HeldTable, doing: str = "read") -> Iter
     try:
         yield
     except pl.exceptions.PolarsError as error:
-        raise FileError(f"cannot {doing} {path}: {str(error).strip().splitlines()[0]}") from error
+        why = why_unreadable(path) or str(error).strip().splitlines()[0]
+        raise FileError(f"cannot {doing} {path}: {why}") from error
     except (FileError, DataError):
         raise
     except OSError as error:
         raise FileError(f"cannot {doing} {path}: {error.strerror or error}") from error
-
-
-def _polars_name(place: Path) -> str:
-    """A path as polars takes it: UTF-8, whatever Python takes the names of files for."""
-    try:
-        return os.fsencode(place).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FileError(f"cannot read {place}: its name is not UTF-8; rename the file, or its folder") from error
-
-
-def _scan(place: Path, numbers: Sequence[str], ids: Sequence[str]) -> pl.LazyFrame:
-    suffixes = [suffix.lower() for suffix in place.suffixes if suffix.lower() != ".gz"]
-    ending = suffixes[-1] if suffixes else ""
-    name = _polars_name(place)
-    if ending == ".parquet":
-        return pl.scan_parquet(name, glob=False)
-    if ending in _SEPARATORS:
-        texts = pl.scan_csv(name, separator=_SEPARATORS[ending], infer_schema=False, glob=False)
-        header = texts.collect_schema().names()
-        kinds: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers if name in header}
-        kinds |= _kinds_of_ids(texts, [name for name in ids if name in header])
-        return pl.scan_csv(name, separator=_SEPARATORS[ending], schema_overrides=kinds, infer_schema=False, glob=False)
-    raise FileError(f"cannot read {place}: the name must end in .parquet, .csv or .tsv")
-
-
-def _kinds_of_ids(texts: pl.LazyFrame, ids: Sequence[str]) -> dict[str, type[pl.DataType]]:
-    """Integers if every id is one and would be written the same way again; otherwise text (007 is not 7)."""
-    if not ids:
-        return {}
-    whole = texts.select(pl.col(ids).str.contains(r"^(0|-?[1-9][0-9]{0,17})$").all()).collect(engine="streaming")
-    return {name: pl.Int64 if whole[name].item() else pl.String for name in whole.columns}

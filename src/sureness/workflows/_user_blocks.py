@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from sureness.data.table_files import is_text
 from sureness.data.tables import BATCH_ROWS, readable, write_table
 from sureness.errors import ColumnError, EmptyError
 
@@ -79,7 +80,7 @@ def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterat
 
 def _batches(frame: pl.LazyFrame, path: Path) -> Iterator[pl.DataFrame]:
     """The rows in order; a Parquet file is read slice by slice, because batches are read far ahead of their use."""
-    if path.suffix.lower() != ".parquet":
+    if is_text(path):
         yield from frame.collect_batches(chunk_size=BATCH_ROWS)
         return
     n_rows = int(frame.select(pl.len()).collect().item())

@@ -22,6 +22,7 @@ from sureness.data.columns import Columns
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import union
+from sureness.data.table_files import is_text
 from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError, warn
 from sureness.evaluation.ranking import list_blocks
@@ -130,8 +131,8 @@ class _Asked:
         whose = {link.answers_for for link in links}
         users = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
         segments = next((getattr(link, "segments_", None) for link in links if link.answers_for == "segment"), None)
-        is_text = not is_saved(data) and data.suffix.lower() != ".parquet"
-        return cls(fitted, "user" in whose, segments, users if is_text else None, fitted.reach())
+        of_text = users if not is_saved(data) and is_text(data) else None
+        return cls(fitted, "user" in whose, segments, of_text, fitted.reach())
 
     def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
         """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
@@ -175,7 +176,7 @@ def _add_to_table(
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
     inputs = [columns.score, *([columns.user_id] if asked.users else [])]
     inputs += [str(columns.segment)] if asked.segments is not None else []
-    frame = scan_table(path, numbers=[columns.score])  # all other columns are written as they were read
+    frame = scan_table(path, columns.only(), numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     if columns.probability in frame.collect_schema().names():
         raise ColumnError(
@@ -235,7 +236,7 @@ def _segments(path: Path, columns: Columns, source: ScoreSource) -> pl.DataFrame
     if not keys:
         raise ColumnError(f"{path} must have user_id, item_id or both; it has {', '.join(table.columns)}")
     for name, ids in keys.items():
-        rows = ids.rows(table[name], of_text=path.suffix.lower() != ".parquet")
+        rows = ids.rows(table[name], of_text=is_text(path))
         table = table.filter(pl.Series(rows >= 0)).with_columns(ids.at(rows[rows >= 0]).alias(name))
     return table.select(*keys, segment_series(table["segment"])).unique(list(keys), keep="first")
 

@@ -150,7 +150,7 @@ def _own_columns_aside(
     frame: pl.LazyFrame, path: Path, columns: Columns, *, sizes_only: bool
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """The table with its own columns out of the way of the new ones, and the names in the file to go back to."""
-    back, header = columns.renamed(), column_names(path)
+    back, header = columns.renamed(), column_names(path, columns)
     added = _OF_SIZES if sizes_only else _OF_LISTS
     if taken := [theirs for theirs in back.values() if theirs in added]:
         raise ColumnError(f"column {taken[0]!r} of {path} would be replaced by that of the lists; rename it first")

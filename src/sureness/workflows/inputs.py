@@ -13,6 +13,7 @@ from sureness._progress import Progress
 from sureness.artefacts.saving import ENDINGS
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
+from sureness.data.table_files import is_text
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import SettingError, SurenessWarning
 from sureness.pipeline.runs import Run
@@ -22,8 +23,12 @@ OF_PAIRS = ("user_id", "item_id", "domain")
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a path leads to something saved rather than to a table: a .sureness file, or a part inside one."""
-    return path.is_dir() or any(each.suffix.lower() == ENDINGS["file"] for each in (path, *path.parents))
+    """Whether a path leads to something saved rather than to a table: a .sureness file, or a part inside one.
+
+    So is a folder of version 0.1, which had a manifest; other folders are tables of several files.
+    """
+    named = any(each.suffix.lower() == ENDINGS["file"] for each in (path, *path.parents))
+    return named or (path / "manifest.json").exists()
 
 
 def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
@@ -40,7 +45,7 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
 
 def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
     """A table with the agreed names of the columns it has; those that are needed must be there."""
-    names = scan_table(path).collect_schema().names()
+    names = scan_table(path, columns.only()).collect_schema().names()
     there = columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names))
     frame = scan_table(path, there, segment=columns.segment)
     require_columns(frame, list(needed), path)
@@ -51,7 +56,7 @@ def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.Data
 def known_log(run: Run, path: str | PathLike[str], columns: Columns) -> Interactions:
     """A log with the rows of the run's source; pairs that the source does not know are dropped and noted."""
     log = Interactions.read(path, columns.only(*OF_PAIRS))
-    return log.aligned(*id_maps(run.source), of_text=Path(path).suffix.lower() != ".parquet")
+    return log.aligned(*id_maps(run.source), of_text=is_text(path))
 
 
 def warned_log(run: Run, path: str | PathLike[str], columns: Columns) -> Interactions:

@@ -18,7 +18,7 @@ from sureness.data.splitting import Split, untrained
 from sureness.data.time_splitting import ShareOf, TimeCuts
 from sureness.errors import SettingError
 
-_FILES = (".csv", ".tsv", ".parquet", ".gz")
+_FILES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".zst")
 _OF_LOGS = ("user_id", "item_id", "rating", "time", "domain")
 
 
@@ -86,7 +86,7 @@ def read_log(
     progress : Progress
     """
     options, columns = options or LogOptions(), columns or Columns()
-    if data not in RECIPES and (data.endswith(_FILES) or Path(data).exists()):
+    if data not in RECIPES and (data.lower().endswith(_FILES) or "*" in data or Path(data).exists()):
         if options.option or options.folder is not None:
             raise SettingError(f"option and folder belong to a data set that is read by name, got the file {data}")
         log = Interactions.read(data, columns.only(*_OF_LOGS))
