@@ -244,7 +244,7 @@ def test_a_truncated_archive_is_refused(tmp_path):
     ("rows", "error", "word"),
     [
         ("1,1\nhigh,0\n", FileError, "line 3"),
-        ("1,yes\n2,maybe\n", FileError, "line 3"),
+        ("1,yes\n2,maybe\n", FileError, "line 2"),
         ("1,1\n2,0,7\n", FileError, "line 3"),
         ("1,1\n,0\n", DataError, "line 3"),
         ("1,1\n2,\n", DataError, "line 3"),

@@ -118,7 +118,7 @@ def _look(chunk: bytes, layout: Layout, found: Structure) -> None:
     check_bytes(chunk, layout.end, lines.first)
     rows = _rows(letters, lines, layout)
     n_blank = 0
-    if not rows.regular and layout.n_fields > 1:
+    if not rows.regular:
         n_blank = _check_widths(chunk, rows, layout.n_fields, lines)
     _count_hashes(letters, rows.starts, found, lines)
     found.blank = found.blank or n_blank > 0
@@ -219,7 +219,7 @@ def _check_widths(chunk: bytes, rows: _Rows, width: int, lines: _Lines) -> int:
             "say --separator, --quote or --comment if it is meant otherwise"
         )
         raise BrokenLineError(lines.at(rows.starts[wrong[0]]), why)
-    return len(blank)
+    return len(blank) if width > 1 else 0  # in a single column, nothing is a missing value
 
 
 def _blank_rows(chunk: bytes, rows: _Rows) -> IntArray:
