@@ -33,6 +33,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.per_segment": ["SegmentCalibrator"],
         "calibration.per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "calibration.shape": ["ShapeCalibrator"],
+        "calibration.shared": ["SharedCalibrator"],
         "calibration.top_n": ["TopNCalibrator"],
         "data.columns": ["Columns"],
         "data.filtering": ["k_core"],

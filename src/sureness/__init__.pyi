@@ -27,6 +27,7 @@ from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
+from sureness.calibration.shared import SharedCalibrator as SharedCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 from sureness.data.columns import Columns as Columns
 from sureness.data.filtering import k_core as k_core
@@ -149,6 +150,7 @@ __all__ = [
     "SegmentCalibrator",
     "Segments",
     "ShapeCalibrator",
+    "SharedCalibrator",
     "SimulatorSettings",
     "Split",
     "SurenessError",

@@ -41,6 +41,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "per-user-platt": f"{_CALIBRATION}.per_user:PerUserPlatt",
         "per-user-gaussian": f"{_CALIBRATION}.per_user:PerUserGaussian",
         "per-user-gamma": f"{_CALIBRATION}.per_user:PerUserGamma",
+        "shared": f"{_CALIBRATION}.shared:SharedCalibrator",
         "chain": f"{_CALIBRATION}.chain:MapChain",
     },
     "policy": {

@@ -29,6 +29,7 @@ def segments():
 MAPS = {
     "gaussian": sn.GaussianCalibrator(), "isotonic": sn.IsotonicCalibrator(), "histogram": sn.HistogramCalibrator(),
     "per user": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserGamma(top=15),
+    "shared": sn.SharedCalibrator(top=15), "shared, per segment": sn.SharedCalibrator(sn.SegmentCalibrator(), top=15),
     "per segment": sn.SegmentCalibrator(), "top n": sn.TopNCalibrator(n=5),
     "chain": sn.MapChain([sn.PerUserPlatt(top=None), sn.SegmentCalibrator(), sn.PlattCalibrator()]),
 }  # fmt: skip
@@ -153,7 +154,7 @@ class TestWhoAnswers:
         lists = recommender.fit(world.train, world.validation).recommend()
         row = lists.row(0, named=True)
         rank_one = recommender.map_.log_odds(
-            [row["score"]], segments=["even" if row["user_id"] == "user 000" else "odd"]
+            [row["score"]], users=[row["user_id"]], segments=["even" if row["user_id"] == "user 000" else "odd"]
         )
         shift = recommender.summaries_.shift[world.source.users.rows([row["user_id"]])[0]]
         assert row["probability"] == pytest.approx(1 / (1 + np.exp(-(rank_one[0] + shift))), rel=1e-6)
@@ -167,7 +168,7 @@ class TestWhoAnswers:
         train, validation = (replace(log, item_domain=domain) for log in (world.train, world.validation))
         recommender = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments="domain")
         recommender.fit(train, validation)
-        assert set(recommender.map_.maps_) == {"film", "song"}
+        assert set(recommender.map_.calibrator_.maps_) == {"film", "song"}
 
 
 class TestRefusals:

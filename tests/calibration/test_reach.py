@@ -89,7 +89,8 @@ def test_lists_of_another_scale_are_said_once_and_ordinary_ones_are_not(listed):
 def test_a_ready_map_of_another_recommender_is_said_where_lists_are_made(listed):
     scores, validation = listed
     ready = sn.PlattCalibrator().fit_source(sn.MatrixSource(scores), validation)
-    other = sn.ConfidentRecommender(sn.MatrixSource(scores * 100), ready).fit(None, validation, refit=False)
+    with pytest.warns(SurenessWarning, match="period of the labels"):
+        other = sn.ConfidentRecommender(sn.MatrixSource(scores * 100), ready).fit(None, validation, refit=False)
     with pytest.warns(SurenessWarning, match="far outside") as found:
         other.recommend()
     assert len(found) == 1

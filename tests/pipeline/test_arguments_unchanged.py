@@ -98,7 +98,7 @@ def test_recommenders_to_choose_from_stay_unfitted(world):
 
 
 def test_a_recommender_that_keeps_a_fitted_map_does_not_change_it(world):
-    kept = sn.PlattCalibrator().fit_source(world.source, world.validation, seen=world.train)
+    kept = sn.SharedCalibrator().fit_source(world.source, world.validation, seen=world.train)
     before = attributes(kept)
     recommender = sn.ConfidentRecommender(world.source, kept).fit(world.train, world.validation, refit=False)
     recommender.recommend()

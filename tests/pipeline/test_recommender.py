@@ -12,6 +12,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness._settings import clone
+from sureness.calibration import SigmoidCalibrator
 from sureness.calibration.maps import Who
 from sureness.evaluation import ranking
 from sureness.list_size import Oracle, RandomSize
@@ -37,6 +38,11 @@ def fitted(world, calibrator=None, policy=None, **settings):
     calibrator = clone(calibrator) if calibrator is not None else sn.PerUserPlatt(top=None)
     policy = policy if policy is not None else sn.ExpectedUtility(max_size=10)
     return sn.ConfidentRecommender(world.source, calibrator, policy, **settings).fit(world.train, world.validation)
+
+
+def of_the_labels():
+    """A map that was fitted elsewhere is about the period of its labels, which is said."""
+    return pytest.warns(sn.errors.SurenessWarning, match="period of the labels")
 
 
 def candidates_of(recommender):
@@ -192,9 +198,9 @@ class TestSummaries:
 
     def test_many_candidates_are_summed_up_by_a_number(self, monkeypatch):
         world = shop(20, 120, level=-2.0)
-        whole = fitted(world, sn.PlattCalibrator())
+        whole = fitted(world, sn.PerUserPlatt(top=None))
         monkeypatch.setattr(summaries, "_ONE_BY_ONE", 60)
-        shorter = fitted(world, sn.PlattCalibrator())
+        shorter = fitted(world, sn.PerUserPlatt(top=None))
         assert_allclose(shorter.sizes()["expected_relevant"], whole.sizes()["expected_relevant"], rtol=1e-9)
         assert_allclose(shorter.sizes()["expected_utility"], whole.sizes()["expected_utility"], atol=1e-3)
         assert np.any(shorter.summaries_.tail != whole.summaries_.tail)
@@ -260,7 +266,8 @@ class TestHowManyAreRelevant:
         scores = np.linspace(-3, 3, 600)
         labels = (scores > 1) | (np.random.default_rng(0).random(600) < 0.1)
         known = {"calibrator": sn.IsotonicCalibrator().fit(scores, labels), "policy": sn.ExpectedUtility(max_size=10)}
-        carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
+        with of_the_labels():
+            carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
         best, _ = candidates_of(carried)
         n_certain = np.sum(probabilities_of(carried, best) == 1, axis=1)
         stays = carried.summaries_.expected <= n_certain
@@ -269,7 +276,7 @@ class TestHowManyAreRelevant:
         assert_allclose(carried.summaries_.met[~stays], carried.summaries_.expected[~stays])
         for target in (n_certain, n_certain - 0.5):
             wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
-            with pytest.raises(sn.errors.SettingError, match="between"):
+            with of_the_labels(), pytest.raises(sn.errors.SettingError, match="between"):
                 wanted.fit(small.train, small.validation, refit=False)
 
     @pytest.mark.parametrize(
@@ -292,13 +299,30 @@ class TestHowManyAreRelevant:
 
 
 class TestMaps:
-    def test_a_plain_calibrator_is_fitted_on_all_candidates(self, small):
-        recommender = fitted(small, sn.PlattCalibrator())
-        data = sn.CalibrationSet.from_source(small.source, small.validation, seen=small.train)
-        alone = sn.PlattCalibrator().fit(data)
-        assert_array_equal(recommender.map_.probability([0.1, 1.0]), alone.probability([0.1, 1.0]))
-        shown = fitted(small, sn.PlattCalibrator(), expected_relevant="fitted").recommend()
-        assert_allclose(shown["probability"], alone.probability(shown["score"].to_numpy()))
+    def test_a_plain_calibrator_is_fitted_where_lists_are_made(self, small):
+        recommender = fitted(small, sn.PlattCalibrator(), expected_relevant="fitted")
+        alone = sn.SharedCalibrator(sn.PlattCalibrator()).fit_source(small.source, small.validation, seen=small.train)
+        shown = recommender.recommend()
+        promised = alone.probability(shown["score"].to_numpy(), users=shown["user_id"])
+        assert_allclose(shown["probability"], promised, rtol=1e-9)
+        assert repr(recommender.map_) == "SharedCalibrator(base=PlattCalibrator())"
+        assert recommender.map_.horizon_.which == "next"
+
+    @pytest.mark.parametrize(("longest", "top"), [(10, 50), (70, 70)])
+    def test_it_is_fitted_as_far_down_as_lists_reach(self, small, longest, top):
+        assert fitted(small, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=longest)).map_.top == top
+
+    def test_scores_that_are_only_rescaled_stay_as_they_are(self, small):
+        shown = fitted(small, SigmoidCalibrator(), expected_relevant="fitted").recommend()
+        assert_allclose(shown["probability"], expit(shown["score"].to_numpy()), rtol=1e-6)
+
+    def test_a_kept_map_of_another_period_is_said(self, small):
+        scores, labels = np.linspace(-3, 3, 200), np.arange(200) % 2
+        kept = sn.ConfidentRecommender(small.source, sn.PlattCalibrator().fit(scores, labels))
+        with pytest.warns(sn.errors.SurenessWarning, match="period of the labels"):
+            kept.fit(small.train, small.validation, refit=False)
+        of_lists = sn.SharedCalibrator().fit_source(small.source, small.validation, seen=small.train)
+        sn.ConfidentRecommender(small.source, of_lists).fit(small.train, small.validation, refit=False)
 
     def test_a_fitted_calibrator_can_be_kept(self, small):
         scores = np.linspace(-3, 3, 200)
@@ -306,13 +330,14 @@ class TestMaps:
         before = calibrator.probability([0.5])[0]
         recommender = sn.ConfidentRecommender(small.source, calibrator, sn.ExpectedUtility(max_size=10),
                                               expected_relevant="fitted")  # fmt: skip
-        recommender.fit(small.train, small.validation, refit=False)
+        with of_the_labels():
+            recommender.fit(small.train, small.validation, refit=False)
         assert calibrator.probability([0.5])[0] == before
         shown = recommender.recommend()
         assert_allclose(shown["probability"], calibrator.probability(shown["score"].to_numpy()))
         recommender.fit(small.train, small.validation)
         assert calibrator.probability([0.5])[0] == before
-        assert recommender.map_.probability([0.5])[0] != before
+        assert recommender.map_.calibrator_.probability([0.5])[0] != before
 
     def test_fitted_map_of_users_can_be_kept(self, small):
         maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
@@ -404,7 +429,9 @@ class TestTopTables:
 
     def test_behind_the_table_lies_what_its_unseen_items_do_not_account_for(self, best_fifty):
         world, table = best_fifty
-        recommender = fitted(world, sn.PlattCalibrator())
+        ready = sn.PlattCalibrator().fit_source(world.source, world.validation, seen=world.train)
+        with of_the_labels():
+            recommender = sn.ConfidentRecommender(world.source, ready).fit(world.train, world.validation, refit=False)
         unseen = table.join(world.train.table(), on=["user_id", "item_id"], how="anti")
         p = recommender.map_.probability(unseen["score"].to_numpy())
         listed = np.bincount(world.source.users.rows(unseen["user_id"]), p, 300)

@@ -44,10 +44,10 @@ def test_some_utilities_may_be_won():
 
 
 def test_marks_compare_with_the_best_fixed_size():
-    shown = wide_utilities(utilities({"Rand": 0.1, "best fixed k": 0.2, "PerK, our default": 0.4}))
+    shown = wide_utilities(utilities({"Rand": 0.1, "best fixed k": 0.2, "PerK, shrunk line": 0.4}))
     marks = dict(shown.select("method", pl.col("F1").str.slice(-1)).iter_rows())
     assert marks["Rand"] == "-"
-    assert marks["PerK, our default"] == "+"
+    assert marks["PerK, shrunk line"] == "+"
     assert marks["best fixed k"].isdigit()
 
 
@@ -81,7 +81,7 @@ def test_sizes_are_described():
 def test_who_is_closer_to_oracle_is_told():
     rows = [("f1", name, size) for name, of in {
         "Oracle": (1, 2, 3, 40), "MtCut": (15, 15, 15, 15), "PerK as published": (1, 2, 9, 9),
-        "PerK, our default": (7, 7, 7, 7),
+        "PerK, shrunk line": (7, 7, 7, 7),
     }.items() for size in of]  # fmt: skip
     told = sizes.told_sizes(
         "ml-1m", sizes.described(pl.DataFrame(rows, schema=["metric", "method", "size"], orient="row"))

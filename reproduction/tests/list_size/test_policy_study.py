@@ -10,7 +10,14 @@ from numpy.testing import assert_allclose
 import sureness as sn
 from sureness.pipeline import Run
 from sureness.workflows import REFERENCE
-from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, Variant, study, truncation_study
+from sureness_reproduction.list_size.policy_study import (
+    UTILITIES,
+    VARIANTS,
+    Variant,
+    recommender_of,
+    study,
+    truncation_study,
+)
 from tests.pipeline.worlds import shop
 
 BASELINES = {"Oracle", "Top-1", "Top-5", "Top-10", "Rand", REFERENCE, "Val-k", "p >= 0.2"}
@@ -52,14 +59,18 @@ class TestStudy:
     def test_a_variant_is_its_recommender(self, run, studied):
         values, _ = studied
         for variant in (VARIANTS[0], VARIANTS[2]):
-            recommender = sn.ConfidentRecommender(
-                run.source, variant.calibrator(), sn.ExpectedUtility("ndcg", max_size=10),
-                expected_relevant=variant.expected_relevant,
-            ).fit(run.train, run.validation)  # fmt: skip
-            mine = recommender.evaluate(run.test)
+            recommender = recommender_of(run, variant, 10)
+            mine = recommender.evaluate(
+                run.test, utility="ndcg", policies={"own": sn.ExpectedUtility("ndcg", max_size=10)}
+            )
             found = values.filter(utility="ndcg", policy=variant.name).sort("user")
-            assert_allclose(found["value"], mine.values["this"])
-            assert found["size"].to_list() == mine.sizes["this"].tolist()
+            assert_allclose(found["value"], mine.values["own"])
+            assert found["size"].to_list() == mine.sizes["own"].tolist()
+
+    def test_one_map_for_all_is_fitted_on_all_candidates_as_published(self, run):
+        published = sn.PlattCalibrator().fit_source(run.source, run.validation, seen=run.train)
+        found = recommender_of(run, VARIANTS[2], 10).map_
+        assert_allclose(found.probability([0.1, 1.0]), published.probability([0.1, 1.0]))
 
     def test_policies_that_learn_have_never_seen_the_test_items(self, run, studied):
         values, _ = studied
@@ -75,9 +86,7 @@ class TestStudy:
     def test_calibration_errors_are_those_of_all_candidates_and_of_the_longest_lists(self, run, studied):
         _, errors = studied
         assert errors["variant"].to_list() == [variant.name for variant in VARIANTS]
-        recommender = sn.ConfidentRecommender(
-            run.source, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=10), expected_relevant="fitted"
-        ).fit(run.train, run.validation)
+        recommender = recommender_of(run, VARIANTS[2], 10)
         seen, taken = recommender.seen_.matrix.toarray() > 0, run.test.matrix.toarray() > 0
         p = recommender.map_.probability(run.source.matrix.ravel()).reshape(seen.shape)
         row = errors.row(2, named=True)

@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
         "shape": ["ShapeCalibrator"],
+        "shared": ["SharedCalibrator"],
         "top_n": ["TopNCalibrator"],
     },
 )  # fmt: skip

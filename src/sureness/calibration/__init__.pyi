@@ -36,6 +36,7 @@ from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.rescaling import MinMaxCalibrator as MinMaxCalibrator
 from sureness.calibration.rescaling import SigmoidCalibrator as SigmoidCalibrator
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
+from sureness.calibration.shared import SharedCalibrator as SharedCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "SegmentCalibrator",
     "Segments",
     "ShapeCalibrator",
+    "SharedCalibrator",
     "SigmoidCalibrator",
     "TemperatureCalibrator",
     "TopNCalibrator",

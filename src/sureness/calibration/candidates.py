@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -33,16 +33,18 @@ class CandidateBlock:
     positive_scores: FloatArray
 
     @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        return _moments(self.scores, self.weight)
+
+    @property
     def location(self) -> FloatArray:
         """The mean score of each user; shape (n,)."""
-        return np.asarray((self.weight * self.scores).sum(axis=1) / np.maximum(self.weight.sum(axis=1), 1e-300))
+        return self._moments[0]
 
-    @cached_property
+    @property
     def scale(self) -> FloatArray:
         """The standard deviation of each user's scores, 1 where all are the same; shape (n,)."""
-        squares = (self.weight * (self.scores - self.location[:, None]) ** 2).sum(axis=1)
-        spread = np.sqrt(squares / np.maximum(self.weight.sum(axis=1), 1e-300))
-        return np.where(spread > 1e-9 * np.abs(self.location), spread, 1.0)
+        return self._moments[1]
 
     @cached_property
     def standardised(self) -> FloatArray:
@@ -66,6 +68,60 @@ class CandidateBlock:
         return CandidateBlock(
             self.users[places], self.scores[places], self.weight[places], rows[some], self.positive_scores[some]
         )
+
+
+@dataclass(frozen=True, eq=False)
+class RankedBlock:
+    """The best candidates of some users, one by one."""
+
+    users: IntArray  # (n,) rows
+    items: IntArray  # (n, top) best first, -1: there is none
+    scores: FloatArray  # (n, top) 0 where there is none
+    hits: BoolArray  # (n, top) whether it was held out
+
+    @property
+    def there(self) -> BoolArray:
+        """Where there is a candidate; shape (n, top)."""
+        return self.items >= 0
+
+    @property
+    def candidates(self) -> CandidateBlock:
+        """The same as weighted points, the later ones in groups."""
+        rows, places = np.nonzero(self.hits)
+        points = _grouped(self.scores, self.there.astype(np.float64))
+        return CandidateBlock(self.users, *points, rows, self.scores[rows, places])
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        return _moments(self.scores, self.there.astype(np.float64))
+
+    @property
+    def location(self) -> FloatArray:
+        """The mean score of each user; shape (n,)."""
+        return self._moments[0]
+
+    @property
+    def scale(self) -> FloatArray:
+        """The standard deviation of each user's scores, 1 where all are the same; shape (n,)."""
+        return self._moments[1]
+
+    @cached_property
+    def standardised(self) -> FloatArray:
+        """Scores in standard deviations from the user's mean; shape (n, top)."""
+        return (self.scores - self.location[:, None]) / self.scale[:, None]
+
+    @classmethod
+    def joined(cls, blocks: list[RankedBlock]) -> RankedBlock:
+        """Several blocks as one."""
+        return cls(*(np.concatenate([getattr(block, field.name) for block in blocks]) for field in fields(cls)))
+
+
+def _moments(scores: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each row, the latter 1 where all scores are the same."""
+    total = np.maximum(weight.sum(axis=1), 1e-300)
+    location = np.asarray((weight * scores).sum(axis=1) / total)
+    spread = np.sqrt((weight * (scores - location[:, None]) ** 2).sum(axis=1) / total)
+    return location, np.where(spread > 1e-9 * np.abs(location), spread, 1.0)
 
 
 def joined(blocks: list[CandidateBlock]) -> CandidateBlock:
@@ -118,7 +174,8 @@ class Candidates:
         n_items = self.source.n_items
         if self.top is None and n_items > _POINTS_PER_BIN * self.n_bins:
             return self._binned(users)
-        return self._best(users, n_items if self.top is None else min(self.top, n_items))
+        top = n_items if self.top is None else min(self.top, n_items)
+        return (block.candidates for block in self.ranked(users, top))
 
     def every_block(self, known: CandidateBlock) -> Iterator[CandidateBlock]:
         """The candidates of all users: first those of the known ones, which are not scored again."""
@@ -129,7 +186,8 @@ class Candidates:
         others[known.users] = False
         yield from self.blocks(np.flatnonzero(others))
 
-    def _best(self, users: IntArray, top: int) -> Iterator[CandidateBlock]:
+    def ranked(self, users: IntArray, top: int) -> Iterator[RankedBlock]:
+        """The best candidates of users, one by one."""
         starts, excluded = self._excluded()
         for block, every in block_scores(self.source, users, most=_BLOCK_POINTS // top):
             items, scores = top_k(every, top, rows=block, starts=starts, seen=excluded)
@@ -137,9 +195,7 @@ class Candidates:
                 items, scores = top_k(every, top)
             there = items >= 0
             hits = members(items, block, self.held_out.row_starts, self.held_out.item_rows) & there
-            rows, places = np.nonzero(hits)
-            known = np.where(there, scores, 0.0).astype(np.float64)
-            yield CandidateBlock(block, *_grouped(known, there.astype(np.float64)), rows, known[rows, places])
+            yield RankedBlock(block, items, np.where(there, scores, 0.0).astype(np.float64), hits)
 
     def _binned(self, users: IntArray) -> Iterator[CandidateBlock]:
         starts, excluded = self._excluded()

@@ -16,6 +16,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
 from sureness.calibration.reach import Reach
+from sureness.calibration.standardised import StandardisedMap
 from sureness.data.ids import IdMap
 from sureness.errors import NotFittedError, SettingError
 
@@ -72,6 +73,7 @@ class MapChain(ProbabilityMap):
             check_map(link).check_fitted()
         fitted = [part for link in fitted for part in getattr(link, "links_", (link,))]  # also those of inner chains
         self._refuse_twice(fitted)
+        self._refuse_other_users(fitted)
         if len({link.estimand_ for link in fitted}) > 1:
             known = ", ".join(f"{link!r}: {link.estimand_}" for link in fitted)
             raise SettingError(f"all maps of a chain must estimate the same, got {known}")
@@ -90,9 +92,16 @@ class MapChain(ProbabilityMap):
                 f"a chain can have only one link with a map per {twice}, got {whose.count(twice)}; leave the others out"
             )
 
+    @staticmethod
+    def _refuse_other_users(fitted: Sequence[ProbabilityMap]) -> None:
+        """Rows of users must be the same in all links that know users."""
+        known = [link.users_ for link in fitted if isinstance(link, StandardisedMap)]
+        if not all(known[0].same_as(users) for users in known[1:]):
+            raise SettingError("the maps of a chain are fitted to different users; fit them all to one source")
+
     def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
         found = [(link.answers_for, link.who(n, users, segments)) for link in self._fitted()]
-        of_users = next((who.users for answers, who in found if answers == "user"), None)
+        of_users = next((who.users for _, who in found if who.users is not None), None)
         of_segments = next((who.segments for answers, who in found if answers == "segment"), None)
         return Who(n, of_users, of_segments)
 

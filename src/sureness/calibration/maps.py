@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
@@ -34,6 +34,12 @@ ANSWERS = ("all", "segment", "user")
 """Who can answer: the global map, that of a segment, that of a user. `answered_by` gives positions here."""
 
 
+_PERIODS = {
+    "labelled": "taken in the period of the labels",
+    "next": "taken in the next period, once the labelled items are gone",
+}
+
+
 class Who(NamedTuple):
     """For whom probabilities are asked, one entry per row of scores."""
 
@@ -44,16 +50,31 @@ class Who(NamedTuple):
 
 @dataclass(frozen=True)
 class Horizon:
-    """Which period a probability is about: one in which as much happens as in the one that was held out.
+    """Which period a probability is about: that of the labels, or the next one like it.
+
+    In the *labelled* period a candidate is taken if it is one of the labelled items. In the *next* period these are
+    gone, and as much happens again.
 
     Examples
     --------
     >>> Horizon(held_out_share=0.25)
-    Horizon(held_out_share=0.25, period=None)
+    Horizon(held_out_share=0.25, period=None, which='labelled')
+    >>> Horizon(held_out_share=0.25).following().sentence
+    'taken in the next period, once the labelled items are gone'
     """
 
     held_out_share: float | None = None  # share of the known positives that was held out; None: unknown
     period: float | None = None  # its length in the unit of the log's times (dates: microseconds); None: unknown
+    which: Literal["labelled", "next"] = "labelled"
+
+    @property
+    def sentence(self) -> str:
+        """What happens to an item with the probability of a map."""
+        return _PERIODS[self.which]
+
+    def following(self) -> Horizon:
+        """The next period like this one."""
+        return replace(self, which="next")
 
     def plain(self) -> dict[str, JSON]:
         """As JSON."""
@@ -146,7 +167,7 @@ class ProbabilityMap(Configurable, Savable):
     Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which period.
     """
 
-    answers_for: ClassVar[Literal["all", "segment", "user"]] = "all"
+    answers_for: Literal["all", "segment", "user"] = "all"
     """Who has a map of their own here."""
 
     learns_from_labels: ClassVar[bool] = True

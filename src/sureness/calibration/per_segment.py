@@ -76,7 +76,7 @@ class SegmentCalibrator(ProbabilityMap):
     True
     """
 
-    answers_for: ClassVar[Literal["all", "segment", "user"]] = "segment"
+    answers_for: Literal["all", "segment", "user"] = "segment"
 
     segments_: IdMap
     maps_: dict[str | int, Calibrator]

@@ -8,19 +8,18 @@ from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
-from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
-from sureness.calibration.reach import Reach
+from sureness.calibration.maps import Horizon, Observed, Who
+from sureness.calibration.standardised import StandardisedMap
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import EmptyError, IdError, SettingError
+from sureness.errors import EmptyError, SettingError
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.row_logistic import Prior, fit_rows
@@ -28,10 +27,8 @@ from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.matching import fitted_to, unseen
 
-_MOST_DEVIATIONS = 15.0  # from the mean of 200 numbers: none of them can be further away
 
-
-class PerUserCalibrator(ProbabilityMap):
+class PerUserCalibrator(StandardisedMap):
     """A map for each user: a level and a slope on a shape that all users share, ``p = sigmoid(a_u + b_u g(z))``.
 
     The shape g is learned from all users together. Levels and slopes are shrunk to what is usual: to the level of users
@@ -84,7 +81,7 @@ class PerUserCalibrator(ProbabilityMap):
         How many of them are expected behind the fitted candidates.
     """
 
-    answers_for: ClassVar[Literal["all", "segment", "user"]] = "user"
+    answers_for: Literal["all", "segment", "user"] = "user"
 
     usual_shape: ClassVar[Shape] = "learned"
     """The shape of maps made without one."""
@@ -96,15 +93,10 @@ class PerUserCalibrator(ProbabilityMap):
     }  # fmt: skip
     """What is learned about each user, and what it is called in files and tables."""
 
-    users_: IdMap
-    location_: FloatArray
-    scale_: FloatArray
     intercept_: FloatArray
     coef_: FloatArray
     n_positive_: IntArray
     n_held_out_: IntArray
-    expected_relevant_: FloatArray
-    beyond_: FloatArray
     overall_: FloatArray
     basis_: Basis
     prior_: Prior
@@ -165,7 +157,8 @@ class PerUserCalibrator(ProbabilityMap):
         model = learner._learn_model(sample)
         learner._learn_users(candidates.every_block(sample), model, progress)
         learner.beyond_[~candidates.reach_beyond()] = 0.0
-        learner._take_over(model, Horizon.of_split(known, before))
+        horizon = Horizon.of_split(known, before)
+        learner._take_over(model, horizon.following() if self.unlabelled_positives else horizon)
         candidates.masked.say()
         vars(self).update(vars(learner))
         return self
@@ -222,61 +215,28 @@ class PerUserCalibrator(ProbabilityMap):
 
     # --- using ------------------------------------------------------------------------------------------------------
 
-    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
-        if users is None:
-            raise SettingError(f"{type(self).__name__} has one map for each user; give users=, one id for each score")
-        rows = self.users_.rows(users) if n else np.empty(0, dtype=np.int64)
-        if len(rows) != n:
-            raise IdError(f"users must be one id for each of the {n:,} scores, got {len(rows):,}")
-        return Who(n, users=rows)
-
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return sigmoid(self.log_odds_of(scores, who))
 
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         self.check_fitted()
-        rows = _rows(who)
+        rows = self._rows(who)
         block = scores if scores.ndim == 2 else scores[:, None]
-        unknown = rows < 0
-        location = np.where(unknown, self.location_.mean(), self.location_[rows])[:, None]
-        scale = np.where(unknown, self.scale_.mean(), self.scale_[rows])[:, None]
-        known = np.isfinite(block)
-        standardised = (np.where(known, block, location) - location) / scale
+        unknown, known = rows < 0, np.isfinite(block)
+        standardised = self._standardised(np.where(known, block, 0.0), who)
         result = np.repeat(np.where(unknown, self.overall_[0], self.intercept_[rows])[:, None], block.shape[1], 1)
         for number, column in enumerate(self.basis_.columns(standardised)):
             coef = np.where(unknown, self.overall_[1 + number], self.coef_[rows, number])
             result += coef[:, None] * column
         return np.where(known, result, -np.inf).reshape(scores.shape)
 
-    def reach(self) -> Reach | None:
-        """Only scores far above those of all users are strange; lower ones are those of candidates behind the best."""
-        self.check_fitted()
-        known = getattr(self, "_reach", None)
-        if known is None or known[0] is not self.location_:  # of this fit
-            lowest = float((self.location_ - _MOST_DEVIATIONS * self.scale_).min())
-            highest = float((self.location_ + _MOST_DEVIATIONS * self.scale_).max())
-            self._reach = known = (self.location_, lowest, highest)
-        return Reach(known[1], known[2], self.global_.n_pairs_, upwards=True)
+    def _n_fitted(self) -> int:
+        return self.global_.n_pairs_
 
     def knows(self, who: Who) -> BoolArray:
         """Which users had held-out items to learn from; the others have the global map."""
-        rows = _rows(who)
+        rows = self._rows(who)
         return (rows >= 0) & (self.n_held_out_[rows] > 0)
-
-    def fits(self, users: IdMap) -> bool:
-        return self.users_.same_as(users)
-
-    def expected_count(self, who: Who) -> FloatArray:
-        return self._of_users(self.expected_relevant_, who)
-
-    def expected_beyond(self, who: Who) -> FloatArray:
-        return self._of_users(self.beyond_, who)
-
-    @staticmethod
-    def _of_users(values: FloatArray, who: Who) -> FloatArray:
-        """A learned value of each user; of an unknown one the mean over all."""
-        rows = _rows(who)
-        return np.where(rows < 0, values.mean(), values[rows])
 
     def table(self) -> pl.DataFrame:
         """Everything that was learned about each user, one row per user."""
@@ -345,12 +305,6 @@ def _known(expected: FloatArray) -> FloatArray:
     """What is known of users beside their labels: how much is expected of them, on the scale of log-odds; (n, 1)."""
     logarithm = np.log(np.maximum(expected, 1e-3))
     return np.asarray(logarithm - logarithm.mean())[:, None]
-
-
-def _rows(who: Who) -> IntArray:
-    if who.users is None:
-        raise SettingError("maps of users need to know for whom they are asked; give users=")
-    return who.users
 
 
 class PerUserPlatt(PerUserCalibrator):

@@ -18,6 +18,7 @@ from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.per_user import PerUserCalibrator
+from sureness.calibration.shared import where_lists_are_made
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
 from sureness.evaluation.ranking import top_blocks
@@ -47,7 +48,8 @@ class ConfidentRecommender(Configurable, Savable):
     source : ScoreSource
         Any recommender: one of ours, or that of another library through its adapter.
     calibrator : ProbabilityMap, optional
-        One map for all, per segment or per user, or a chain of them; by default `PerUserCalibrator`.
+        One map for all, per segment or per user, or a chain of them; by default `PerUserCalibrator`. A calibrator for
+        all pairs or per segment is fitted where lists are made, as the `base` of a `SharedCalibrator`.
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
     expected_relevant : "carried", "fitted", float or array of shape (n_users,)
@@ -118,7 +120,7 @@ class ConfidentRecommender(Configurable, Savable):
         validation : Interactions
             What came after; never shown either, once it was learned from.
         refit : bool
-            False keeps a calibrator that is fitted already.
+            False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
         progress : Progress
         """
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
@@ -131,7 +133,10 @@ class ConfidentRecommender(Configurable, Savable):
         validation = unseen(fitted_to(self.source, validation, "validation"), train, "validation")
         policy = self._unfitted_policy()
         segments = self._segments_of(train if train is not None else validation)
-        self.map_ = self._fitted_map(train, validation, segments, refit, progress)
+        if refit:
+            self.map_ = self._fitted_map(train, validation, segments, policy.max_size, progress)
+        else:
+            self.map_ = self._kept_map(segments)
         self.mapped_ = MappedSource.of(self.source, self.map_, segments)
         self.seen_ = validation if train is None else union([train, validation])
         self.summaries_ = summarise(
@@ -167,12 +172,16 @@ class ConfidentRecommender(Configurable, Savable):
         return Segments.of_domains(log) if isinstance(given, str) else given
 
     def _fitted_map(
-        self, train: Interactions | None, validation: Interactions, segments: Segments | None, refit: bool,
+        self, train: Interactions | None, validation: Interactions, segments: Segments | None, longest: int,
         progress: Progress,
     ) -> ProbabilityMap:  # fmt: skip
+        given = clone(check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator))
+        unfitted = where_lists_are_made(given, longest)
+        return unfitted.fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
+
+    def _kept_map(self, segments: Segments | None) -> ProbabilityMap:
+        """The given map, which is fitted already."""
         given = check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator)
-        if refit:
-            return clone(given).fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
         given.check_fitted()
         if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
@@ -184,6 +193,12 @@ class ConfidentRecommender(Configurable, Savable):
             raise IdError(
                 f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
                 "this source, or leave refit as it is"
+            )
+        if given.estimand_ == "interaction" and given.horizon_.which == "labelled":
+            warn(
+                f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
+                "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
+                "promise far too much or too little. Let the recommender fit it (refit), or look at promise(test)"
             )
         return copy.copy(given)  # so that fitting the given one again does not change this recommender
 

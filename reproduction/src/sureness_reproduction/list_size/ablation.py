@@ -27,7 +27,7 @@ from sureness_reproduction.list_size.showing import beside_shown, where_data
 from sureness_reproduction.outcome import Outcome, ResultTable
 from sureness_reproduction.published import published
 
-_OURS = "user-wise, our default"
+_OURS = "user-wise, shrunk line"
 CALIBRATIONS = {UNCALIBRATED: "uncalibrated", GLOBAL: "global", PUBLISHED: "user-wise", PERSONAL: _OURS}
 _TOP = "ece of the top"
 _ORDER = ("uncalibrated", "global", "user-wise")

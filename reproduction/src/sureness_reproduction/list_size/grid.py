@@ -16,7 +16,7 @@ from sureness_reproduction.list_size.runs import recipe_of
 from sureness_reproduction.published import TITLES
 
 MAX_SIZE = 50
-OURS = "PerK, our default"
+OURS = "PerK, shrunk line"
 CUTS = ("AttnCut", "MtCut")
 METHODS = (
     "Oracle", "Top-1", "Top-5", "Top-10", "Top-20", "Top-50", "Top-100", "Rand", REFERENCE, "Val-k", *CUTS, PUBLISHED,
@@ -70,7 +70,7 @@ def study_of(plan: Plan, data: str, model: str, seed: int, max_size: int = MAX_S
 def utility_cell(
     plan: Plan, data: str, model: str, seed: int, variant: str = PERSONAL, max_size: int = MAX_SIZE
 ) -> Cell:
-    """The cell that judges one form of PerK; with the default also the plain methods."""
+    """The cell that judges one form of PerK; with the shrunk line also the plain methods."""
     return utilities_judged.cell(variant=variant, **study_of(plan, data, model, seed, max_size))
 
 

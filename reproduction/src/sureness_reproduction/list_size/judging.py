@@ -7,12 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from sureness.list_size import ExpectedUtility, ListSizePolicy, compare_policies
-from sureness.pipeline import ConfidentRecommender
+from sureness.list_size import ListSizePolicy, compare_policies
 from sureness.workflows import PERSONAL
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.cutting import KINDS, GivenSizes, cut_sizes, ranked
-from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, calibration_of, study
+from sureness_reproduction.list_size.policy_study import UTILITIES, VARIANTS, calibration_of, recommender_of, study
 from sureness_reproduction.list_size.runs import Recipe, needs_base, opened
 from sureness_reproduction.workbench import Workbench
 
@@ -24,7 +23,7 @@ _BY_NAME = {variant.name: variant for variant in VARIANTS}
 def utilities_judged(
     bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, variant: str, max_size: int
 ) -> Tables:
-    """The utility and size of every user's list by one form of PerK; with the default, also by the plain methods."""
+    """The utility and size of every user's list by one form of PerK; with the shrunk line also by plain ones."""
     run = opened(bench, data, model, recipe, seed)
     values, _ = study(run, max_size=max_size, variants=[_BY_NAME[variant]], with_errors=False)
     return {"values": values if variant == PERSONAL else values.filter(policy=variant)}
@@ -39,9 +38,7 @@ def errors_judged(
     assert run.train is not None
     assert run.validation is not None
     assert run.test is not None
-    recommender = ConfidentRecommender(
-        run.source, chosen.calibrator(), ExpectedUtility(max_size=max_size), expected_relevant=chosen.expected_relevant
-    ).fit(run.train, run.validation)
+    recommender = recommender_of(run, chosen, max_size)
     found = calibration_of(recommender, run.test, recommender.lists(labels=run.test))
     return {"errors": pl.DataFrame([{"variant": variant, **found}])}
 

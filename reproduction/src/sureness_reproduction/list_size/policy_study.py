@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import polars as pl
 from sureness import Progress, silent
 from sureness.calibration import Calibrator, PerUserCalibrator, PerUserPlatt, PlattCalibrator, SigmoidCalibrator
 from sureness.data import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, SurenessWarning
 from sureness.evaluation import block_scores
 from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_policies
 from sureness.metrics import expected_calibration_error
@@ -46,7 +47,23 @@ VARIANTS = (
     Variant("PerK, one map for all", PlattCalibrator, "fitted"),
     Variant("PerK, uncalibrated", SigmoidCalibrator, "fitted"),
 )  # fmt: skip
-"""The default; the dissertation's map for each user on all its candidates; the two baselines of its ablation."""
+"""A shrunk line for each user; the dissertation's map for each user on all its candidates; the two baselines of its
+ablation, which are fitted on all candidates too. The package learns the shape of its maps by default since."""
+
+
+def recommender_of(run: Run, variant: Variant, max_size: int) -> ConfidentRecommender:
+    """The fitted recommender of a variant; a calibrator for all users is fitted on all candidates, as published."""
+    calibrator, train, validation = variant.calibrator(), run.train, run.validation
+    assert validation is not None
+    for_all = isinstance(calibrator, Calibrator)
+    if for_all:
+        calibrator.fit_source(run.source, validation, seen=train)
+    recommender = ConfidentRecommender(
+        run.source, calibrator, ExpectedUtility(max_size=max_size), expected_relevant=variant.expected_relevant
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the kept", SurenessWarning)  # that is what the ablation is about
+        return recommender.fit(train, validation, refit=not for_all)
 
 
 def study(
@@ -86,10 +103,7 @@ def study(
     errors: list[dict[str, Any]] = []
     for number, variant in enumerate(variants):
         progress(variant.name, number, len(variants))
-        recommender = ConfidentRecommender(
-            run.source, variant.calibrator(), ExpectedUtility(max_size=max_size),
-            expected_relevant=variant.expected_relevant,
-        ).fit(run.train, run.validation)  # fmt: skip
+        recommender = recommender_of(run, variant, max_size)
         lists = recommender.lists(labels=run.test)
         if with_errors:
             errors.append({"variant": variant.name, **calibration_of(recommender, run.test, lists)})

@@ -1,0 +1,118 @@
+"""Fit one calibrator to the candidates of many users, each of whom has a level of their own.
+
+The candidates hold the relevant items of the next period, labelled 0 although they are just like the held-out ones. If
+those who were held out stand for them, the odds of a score are the number of held-out items over that of candidates
+that are *not* relevant in the next period. How many of the others are not is what the fit says, so it is repeated a few
+times. In the same way candidates of a user whose odds are twice as high count twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sureness._settings import clone
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.calibration.base import Calibrator
+from sureness.calibration.candidates import RankedBlock
+from sureness.calibration.maps import Segments, Who
+from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.numerics.gains import log_odds_shifts
+from sureness.numerics.logistic import fit_logistic, sigmoid
+
+_ROUNDS = 8
+_DONE = 1e-3  # change of a probability
+_LIKELIEST = 0.99  # so that no candidate stops counting
+_REACHED = 0.95  # of the candidates, at most, may be expected to be relevant
+
+
+@dataclass(frozen=True, eq=False)
+class SharedFit:
+    """The best candidates of some users, and how many of them are expected to be relevant in the next period."""
+
+    block: RankedBlock
+    wanted: FloatArray  # (n,)
+    segments: Segments | None = None
+
+    @cached_property
+    def open(self) -> BoolArray:
+        """Which candidates remain once the held-out items are gone; shape (n, top)."""
+        return self.block.there & ~self.block.hits
+
+    def calibrator(self, base: Calibrator | SegmentCalibrator) -> Calibrator | SegmentCalibrator:
+        """The calibrator of standardised scores that gives the odds of the next period, for a user of level 0."""
+        fitted = self._fitted(base, np.ones(self.block.items.shape))
+        held_out = np.minimum(self.chance(fitted), _LIKELIEST)
+        chance: FloatArray = held_out / (1.0 - held_out)  # the odds of having been held out
+        before: FloatArray = np.zeros(self.block.items.shape)
+        for _ in range(_ROUNDS):
+            chance = np.minimum(chance, _LIKELIEST)
+            level = self.levels(chance)
+            relevant = add_levels(chance, level)
+            if np.abs(relevant - before).max() < _DONE:
+                break
+            fitted = self._fitted(base, np.where(self.block.hits, 1.0, np.exp(level)[:, None] * (1.0 - relevant)))
+            chance, before = self.chance(fitted), relevant
+        return fitted
+
+    def _fitted(self, base: Calibrator | SegmentCalibrator, weight: FloatArray) -> Calibrator | SegmentCalibrator:
+        there, block = self.block.there, self.block
+        scores, labels, users = block.standardised[there], block.hits[there], np.nonzero(there)[0]
+        unfitted = clone(base)
+        if isinstance(unfitted, SegmentCalibrator):
+            return unfitted.fit(
+                scores, labels, segments=self._segment_names()[there], sample_weight=weight[there], users=users
+            )
+        return unfitted.fit(scores, labels, sample_weight=weight[there], users=users)
+
+    def chance(self, fitted: Calibrator | SegmentCalibrator) -> FloatArray:
+        """What a calibrator says of the candidates, 0 where there is none; shape (n, top)."""
+        block = self.block
+        numbers = None if self.segments is None else fitted.segment_numbers(self._segment_names().ravel())
+        segments = None if numbers is None else numbers.reshape(block.items.shape)
+        found = fitted.probability_of(block.standardised, Who(len(block.users), segments=segments))
+        return np.where(block.there, found, 0.0)
+
+    def levels(self, chance: FloatArray) -> FloatArray:
+        """What to add to each user's log-odds so that as many remaining candidates are relevant as expected."""
+        remaining = np.where(self.open, chance, 0.0)
+        certain, possible = (remaining == 1).sum(axis=1), (remaining > 0).sum(axis=1)
+        room = possible - certain
+        wanted = np.clip(self.wanted, certain + (1.0 - _REACHED) * room, certain + _REACHED * room)
+        return log_odds_shifts(remaining, np.zeros(len(wanted)), np.where(room > 0, wanted, np.nan))
+
+    def _segment_names(self) -> AnyArray:
+        """The segment of each candidate, of any where there is none; shape (n, top)."""
+        assert self.segments is not None
+        users = np.broadcast_to(self.block.users[:, None], self.block.items.shape)
+        return self.segments.of_pairs(users, np.maximum(self.block.items, 0))
+
+
+def add_levels(chance: FloatArray, level: FloatArray) -> FloatArray:
+    """Probabilities of users whose odds are exp(level) times as high; shape (n, top)."""
+    factor = np.exp(level)[:, None]
+    return np.asarray(chance * factor / (1.0 - chance + chance * factor))
+
+
+def shares_within(n_within: IntArray, n_held_out: IntArray, expected: FloatArray, learners: IntArray) -> FloatArray:
+    """Which share of a user's relevant items is among the best candidates, by how many are expected; (n_users,).
+
+    Users of whom much is expected have more of it behind their first candidates.
+
+    Parameters
+    ----------
+    n_within, n_held_out : arrays of shape (n_learners,)
+    expected : array of shape (n_users,)
+    learners : array of shape (n_learners,)
+        Their rows.
+    """
+    share = n_within.sum() / n_held_out.sum()
+    if share == 1:
+        return np.ones(len(expected))
+    logarithm = np.log(np.maximum(expected, 1e-3))
+    features = np.c_[np.ones(len(expected)), logarithm - logarithm[learners].mean()]
+    weight = n_held_out + 1.0  # one more item per user with the share of all, so that the fit is finite
+    found = fit_logistic(features[learners], weight, (n_within + share) @ features[learners], bounded=np.zeros(2, bool))
+    return sigmoid(features @ found.theta)
