@@ -113,6 +113,10 @@ class TestPieces:
         assert shares[0] == pytest.approx(0.5, abs=0.1)
         assert shares[-1] == pytest.approx(0.2, abs=0.02)
 
+    def test_where_the_same_is_expected_of_all_the_share_is_that_of_all(self):
+        shares = shares_within(np.array([0, 1, 2]), np.array([1, 2, 3]), np.full(5, 2.0), np.array([0, 2, 4]))
+        assert_allclose(shares, 0.5)
+
     def test_where_all_are_within_nothing_lies_behind(self):
         numbers = np.array([3, 1])
         assert_allclose(shares_within(numbers, numbers, np.array([3.0, 1.0, 2.0]), np.array([0, 1])), 1.0)

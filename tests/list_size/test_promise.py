@@ -25,6 +25,27 @@ def test_bands_and_totals_are_counted_by_hand():
     assert table["ratio"].to_list() == pytest.approx([3 / 1.7, 1.0, 2 / 0.7])
 
 
+def test_bands_of_probabilities_are_counted_by_hand():
+    lists = Lists.of(probabilities=[[1.0, 0.4, 0.1], [0.2, 0.2, 0.1]], hits=[[1, 0, 1], [0, 1, 1]], lengths=[3, 2])
+    table = promise(lists, sn.FixedSize(3), by="probability", bands=[(0.0, 0.2), (0.2, 0.4), (0.4, 1.0)])
+    assert table["probabilities"].to_list() == ["all", "0-20%", "20-40%", "40-100%"]
+    assert table["shown"].to_list() == [5, 1, 2, 2]
+    assert table["realised"].to_list() == [3, 1, 1, 1]
+    assert table["promised"].to_list() == pytest.approx([1.9, 0.1, 0.4, 1.4])
+
+
+def test_usual_bands_of_probabilities_hold_every_shown_item():
+    table = promise(world(200), sn.FixedSize(20), by="probability")
+    assert table["shown"][0] == table["shown"][1:].sum() == 4_000
+    assert table["low"][0] < 1 < table["high"][0]
+
+
+@pytest.mark.parametrize("settings", [{"by": "item"}, {"by": "probability", "bands": [(0.5, 0.1)]}], ids=str)
+def test_other_groups_are_refused(settings):
+    with pytest.raises(sn.errors.SettingError):
+        promise(world(5), sn.FixedSize(3), **settings)
+
+
 def test_only_shown_items_are_judged():
     lists = world(50)
     table = promise(lists, sn.FixedSize(4))
@@ -44,6 +65,13 @@ def test_a_promise_that_is_too_low_is_found():
     row = promise(world(2_000, bias=1.2), sn.FixedSize(10)).row(0, named=True)
     assert row["low"] < 1.2 < row["high"]
     assert row["low"] > 1.1
+
+
+def test_where_nothing_came_the_interval_says_what_could_have_been():
+    lists = Lists.of(probabilities=np.full((50, 2), 0.02), hits=np.zeros((50, 2)))
+    row = promise(lists, sn.FixedSize(2)).row(0, named=True)
+    assert (row["realised"], row["ratio"], row["low"]) == (0, 0.0, 0.0)
+    assert row["high"] == pytest.approx(-np.log(0.025) / 2)
 
 
 def test_lists_of_one_user_are_one_observation():

@@ -25,6 +25,7 @@ from sureness.numerics.logistic import fit_logistic, sigmoid
 _ROUNDS = 8
 _DONE = 1e-3  # change of a probability
 _LIKELIEST = 0.99  # so that no candidate stops counting
+_SAME = 1e-6  # of the logarithms of numbers that are expected: there is no trend to see
 _REACHED = 0.95  # of the candidates, at most, may be expected to be relevant
 
 
@@ -109,9 +110,9 @@ def shares_within(n_within: IntArray, n_held_out: IntArray, expected: FloatArray
         Their rows.
     """
     share = n_within.sum() / n_held_out.sum()
-    if share == 1:
-        return np.ones(len(expected))
     logarithm = np.log(np.maximum(expected, 1e-3))
+    if share == 1 or np.ptp(logarithm[learners]) < _SAME:
+        return np.full(len(expected), share)
     features = np.c_[np.ones(len(expected)), logarithm - logarithm[learners].mean()]
     weight = n_held_out + 1.0  # one more item per user with the share of all, so that the fit is finite
     found = fit_logistic(features[learners], weight, (n_within + share) @ features[learners], bounded=np.zeros(2, bool))

@@ -9,6 +9,7 @@ import typer
 
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
+from sureness.cli._promises import show_promise
 from sureness.data.columns import Columns
 from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
@@ -77,6 +78,8 @@ def _show(result: CutResult) -> None:
     print_table("Lists", ["what", "value"], rows)
     if result.comparison is not None:
         _show_comparison(result.comparison)
+    if result.promise is not None:
+        show_promise(result.promise)
     if result.headline is not None:
         say(result.headline)
     how = {None: "", True: " (read in batches: the rows are sorted by user)",

@@ -1,25 +1,40 @@
-"""Did what was shown keep its promise? Realised against promised hits, in total and by rank."""
+"""Did what was shown keep its promise? Realised against promised hits, in total, by rank and by probability."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import EmptyError
+from sureness.errors import EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
+from sureness.numerics.checks import check_choice
+
+By = Literal["rank", "probability"]
 
 BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 """Ranks that are judged together, first and last."""
 
+PROBABILITY_BANDS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 1.0))
+"""Probabilities that are judged together, from the first up to the second."""
+
+_COLUMNS = {"rank": "ranks", "probability": "probabilities"}
 _NORMAL = 1.959963984540054  # of a two-sided interval of 95%
+_NONE_CAME = 3.688879454113936  # so many may be expected where none came, by the same interval of a Poisson number
 
 
-def promise(lists: Lists, policy: ListSizePolicy, *, bands: Sequence[tuple[int, int]] = BANDS) -> pl.DataFrame:
-    """Realised over promised hits of the shown items, in total and in bands of ranks.
+def promise(
+    lists: Lists,
+    policy: ListSizePolicy,
+    *,
+    by: By = "rank",
+    bands: Sequence[tuple[float, float]] | None = None,
+) -> pl.DataFrame:
+    """Realised over promised hits of the shown items, in total and in bands of ranks or probabilities.
 
     The promise of a shown item is its probability. A ratio above 1 means that more came than was promised. Items of one
     user are not independent, so the intervals are those of users: by the spread of each user's realised minus promised
@@ -31,14 +46,17 @@ def promise(lists: Lists, policy: ListSizePolicy, *, bands: Sequence[tuple[int, 
         With probabilities and hits.
     policy : ListSizePolicy
         How many items of each list are shown.
-    bands : sequence of (first, last)
-        Ranks that are judged together.
+    by : {"rank", "probability"}
+        What the items are grouped by.
+    bands : sequence of (first, last), optional
+        Ranks that are judged together, both included, or probabilities, the last one not included unless it is 1.
 
     Returns
     -------
     table
-        ranks ("all", "1", "2-3", ...), shown, promised, realised, ratio, low, high: one row in total and one for each
-        band; the last three are missing where nothing was promised, the interval also where one user was shown items.
+        ranks ("all", "1", "2-3", ...) or probabilities ("all", "0-5%", ...), shown, promised, realised, ratio, low,
+        high: one row in total and one for each band; the last three are missing where nothing was promised, the
+        95% interval also where one user was shown items.
 
     Examples
     --------
@@ -46,26 +64,42 @@ def promise(lists: Lists, policy: ListSizePolicy, *, bands: Sequence[tuple[int, 
     >>> lists = Lists.of(probabilities=[[0.5, 0.4], [0.5, 0.4]], hits=[[1, 0], [1, 1]])
     >>> promise(lists, FixedSize(2), bands=[(1, 1)])["ratio"].round(3).to_list()  # 3 of 1.8 promised, 2 of 1 at the top
     [1.667, 2.0]
+    >>> promise(lists, FixedSize(2), by="probability", bands=[(0.4, 0.5)])["realised"].to_list()
+    [3, 1]
     """
+    check_choice(by, "by", tuple(_COLUMNS))
     sizes = np.minimum(policy.sizes(lists), lists.lengths)
-    ranks = np.arange(1, lists.width + 1)
-    shown = ranks <= sizes[:, None]
+    shown = np.arange(1, lists.width + 1) <= sizes[:, None]
     if not shown.any():
         raise EmptyError("no item is shown in these lists, so there is no promise to judge")
-    everywhere: list[tuple[str, BoolArray]] = [("all", shown)]
-    everywhere += [(_name(band), shown & (ranks >= band[0]) & (ranks <= band[1])) for band in bands]
     probabilities, hits = lists.needed("probabilities", "a promise"), lists.needed("hits", "a promise")
+    everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, bands).items()}
     _, users = np.unique(lists.users, return_inverse=True)
-    return pl.DataFrame([_row(name, where, probabilities, hits, users) for name, where in everywhere])
+    rows = [{_COLUMNS[by]: name, **_row(where, probabilities, hits, users)} for name, where in everywhere.items()]
+    return pl.DataFrame(rows)
 
 
-def _name(band: tuple[int, int]) -> str:
-    return str(band[0]) if band[0] == band[1] else f"{band[0]}-{band[1]}"
+def _inside(probabilities: FloatArray, by: By, bands: Sequence[tuple[float, float]] | None) -> dict[str, BoolArray]:
+    """Which items belong to each band, by its name."""
+    if by == "rank":
+        ranks = np.arange(1, probabilities.shape[1] + 1)
+        return {_ranks(*band): (ranks >= band[0]) & (ranks <= band[1]) for band in bands or BANDS}
+    chosen = bands or PROBABILITY_BANDS
+    if not all(0 <= low < high <= 1 for low, high in chosen):
+        raise SettingError(f"bands of probabilities must rise within 0 to 1, got {list(chosen)}")
+    return {
+        f"{100 * low:g}-{100 * high:g}%": (probabilities >= low) & ((probabilities < high) | (high == 1))
+        for low, high in chosen
+    }
+
+
+def _ranks(first: float, last: float) -> str:
+    return f"{first:g}" if first == last else f"{first:g}-{last:g}"
 
 
 def _row(
-    name: str, where: BoolArray, probabilities: FloatArray, hits: FloatArray, users: IntArray
-) -> dict[str, str | float | int | None]:
+    where: BoolArray, probabilities: FloatArray, hits: FloatArray, users: IntArray
+) -> dict[str, float | int | None]:
     promised = np.bincount(users, np.where(where, probabilities, 0.0).sum(axis=1))
     realised = np.bincount(users, (where & hits.astype(bool)).sum(axis=1))
     judged = np.bincount(users, where.sum(axis=1)) > 0
@@ -74,9 +108,8 @@ def _row(
     margin = None
     if ratio is not None and n > 1:
         away = (realised - ratio * promised)[judged]
-        margin = _NORMAL * float(np.sqrt(away @ away * n / (n - 1))) / total
+        margin = _NORMAL * float(np.sqrt(away @ away * n / (n - 1))) / total if came else _NONE_CAME / total
     return {
-        "ranks": name,
         "shown": int(where.sum()),
         "promised": total,
         "realised": came,

@@ -24,7 +24,7 @@ from sureness.errors import DataError, IdError, NotFittedError, SettingError, wa
 from sureness.evaluation.ranking import top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
-from sureness.list_size.keeping import promise
+from sureness.list_size.keeping import By, promise
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
@@ -342,15 +342,16 @@ class ConfidentRecommender(Configurable, Savable):
         lists = self.lists(labels=test)
         return compare_policies(entries, lists, chosen)
 
-    def promise(self, test: Interactions) -> pl.DataFrame:
+    def promise(self, test: Interactions, *, by: By = "rank") -> pl.DataFrame:
         """Realised over promised hits of the shown items, in total and by rank; see `sureness.list_size.promise`.
 
         Parameters
         ----------
         test : Interactions
             What came in the period after the validation items, as much as in theirs.
+        by : {"rank", "probability"}
         """
-        return promise(self.lists(labels=test), self.policy_)
+        return promise(self.lists(labels=test), self.policy_, by=by)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 

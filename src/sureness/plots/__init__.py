@@ -39,6 +39,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "prepare_size_by_degree",
             "prepare_size_distributions",
         ],
+        "promises": ["PromiseBands", "draw_promise", "prepare_promise"],
         "reliability": ["draw_reliability"],
         "saving": ["FONTS", "figure_svg", "save_figure"],
         "style": [

@@ -32,6 +32,9 @@ from sureness.plots.list_sizes import draw_size_by_degree as draw_size_by_degree
 from sureness.plots.list_sizes import draw_size_distributions as draw_size_distributions
 from sureness.plots.list_sizes import prepare_size_by_degree as prepare_size_by_degree
 from sureness.plots.list_sizes import prepare_size_distributions as prepare_size_distributions
+from sureness.plots.promises import PromiseBands as PromiseBands
+from sureness.plots.promises import draw_promise as draw_promise
+from sureness.plots.promises import prepare_promise as prepare_promise
 from sureness.plots.reliability import draw_reliability as draw_reliability
 from sureness.plots.saving import FONTS as FONTS
 from sureness.plots.saving import figure_svg as figure_svg
@@ -66,6 +69,7 @@ __all__ = [
     "MARKERS",
     "MetricComparison",
     "ORANGE",
+    "PromiseBands",
     "ROLE_COLOURS",
     "ROLE_MARKERS",
     "RankDifferences",
@@ -78,6 +82,7 @@ __all__ = [
     "draw_fitted_curves",
     "draw_list_cut",
     "draw_metric_comparison",
+    "draw_promise",
     "draw_rank_differences",
     "draw_rank_scatter",
     "draw_reliability",
@@ -94,6 +99,7 @@ __all__ = [
     "prepare_list_cut",
     "prepare_metric_comparison",
     "prepare_model_comparison",
+    "prepare_promise",
     "prepare_rank_differences",
     "prepare_score_distributions",
     "prepare_size_by_degree",

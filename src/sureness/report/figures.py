@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from sureness._progress import Progress
 from sureness.metrics.reliability import ReliabilityCurve
+from sureness.pipeline.promises import KeptPromise
 from sureness.plots.comparison import draw_metric_comparison
 from sureness.plots.curves import draw_fitted_curves
 from sureness.plots.degree import draw_confidence_by_degree
@@ -18,6 +19,7 @@ from sureness.plots.distillation import draw_rank_differences, draw_rank_scatter
 from sureness.plots.distributions import draw_score_distributions
 from sureness.plots.list_cases import draw_list_cut
 from sureness.plots.list_sizes import draw_size_by_degree, draw_size_distributions
+from sureness.plots.promises import draw_promise, prepare_promise
 from sureness.plots.reliability import draw_reliability
 from sureness.plots.saving import figure_svg, save_figure
 from sureness.report.contents import Contents
@@ -95,7 +97,18 @@ def list_plans(found: ListSizes) -> list[Plan]:
              partial(draw_size_distributions, found.distributions)),
         Plan("list_degree", "list-degree", "Size of the list against the degree of the user",
              partial(draw_size_by_degree, found.degree)),
+        *_promise_plans(found.promise),
         *cuts,
+    ]  # fmt: skip
+
+
+def _promise_plans(found: KeptPromise | None) -> list[Plan]:
+    if found is None:
+        return []
+    return [
+        Plan(f"promise_{by}", "list-promise", f"Promised and realised hits of shown items by {by}",
+             partial(draw_promise, prepare_promise(table)))
+        for by, table in (("rank", found.by_rank), ("probability", found.by_probability))
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -66,6 +67,20 @@ def points(share: float) -> str:
     if 0 < share < 0.00005:
         return "under 0.01"
     return f"{100 * share:.{1 if share >= 0.001 or share == 0 else 2}f}"
+
+
+def ratio(row: Mapping[str, float | None]) -> str:
+    """Realised over promised hits with their interval, out of a row of a table of promises.
+
+    Examples
+    --------
+    >>> ratio({"ratio": 1.041, "low": 0.98, "high": 1.1}), ratio({"ratio": None, "low": None, "high": None})
+    ('1.04 (0.98 to 1.10)', '–')
+    """
+    value, low, high = (row[name] for name in ("ratio", "low", "high"))
+    if value is None:
+        return MISSING
+    return f"{value:.2f}" if low is None or high is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def numeric_columns(frame: pl.DataFrame) -> list[str]:

@@ -15,6 +15,7 @@ from sureness.list_size.lists import Lists
 from sureness.list_size.policies import Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
+from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.plots.list_sizes import (
     SizeByDegree,
@@ -72,6 +73,7 @@ class ListSizes:
     distributions: SizeDistributions
     degree: SizeByDegree
     groups: tuple[UserGroup, ...]
+    promise: KeptPromise | None  # None without labels, or if nothing is shown
     cases: tuple[ListCase, ...]
 
     def policy(self, name: str | None) -> PolicyRow | None:
@@ -133,6 +135,7 @@ def gather_list_sizes(
         distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
         degree=prepare_size_by_degree(sizes, degree),
         groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
+        promise=None if test is None else kept_promise(recommender, test, lists),
         cases=list_cases(recommender, lists, sizes, expected, items=items, utility=title),
     )  # fmt: skip
 

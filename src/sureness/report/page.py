@@ -28,7 +28,7 @@ from sureness.report.methods import MOST_GROUPS, TOP_N, best_of_columns
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-_FILTERS = ("error", "percent", "count", "plain", "chance", "numeric_columns")
+_FILTERS = ("error", "percent", "count", "plain", "chance", "ratio", "numeric_columns")
 
 
 @dataclass(frozen=True)

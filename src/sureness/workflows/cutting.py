@@ -20,6 +20,7 @@ from sureness.errors import ColumnError, DataError, SettingError, SurenessWarnin
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
+from sureness.pipeline.promises import KeptPromise
 from sureness.report.page import require_report
 from sureness.workflows._deciding import Tally, decide_block
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
@@ -61,6 +62,7 @@ class CutResult:
     policy: str | None = None
     chosen_because: str | None = None
     comparison: PolicyComparison | None = None
+    promise: KeptPromise | None = None  # of a run with a test
     report: Path | None = None
     headline: str | None = None  # of the report
     saved: Path | None = None  # the recommender
@@ -80,6 +82,8 @@ class CutResult:
             found["headline"] = self.headline
         if self.comparison is not None:
             found["comparison"] = self.comparison.table
+        if self.promise is not None:
+            found["promise"] = self.promise.plain()
         if self.saved is not None:
             found["saved"] = self.saved
         return plain(found | {"report": self.report})  # type: ignore[no-any-return]
@@ -228,7 +232,7 @@ def cut_run(
         input=path, output=target, utility=named_utility(recommender.policy_.utility).name,
         calibrator=repr(recommender.calibrator), policy=repr(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
-        saved=page.save,
+        promise=listing.promise() if compared is not None else None, saved=page.save,
         **tally.summary(),
     )  # fmt: skip
 

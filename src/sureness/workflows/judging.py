@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Annotated
 
 from sureness._progress import Progress, silent
+from sureness.artefacts.inspecting import inspect
 from sureness.artefacts.packed import JSON
+from sureness.artefacts.saving import load
 from sureness.data.columns import Columns
 from sureness.data.filtering import rated_above
 from sureness.data.interactions import union
 from sureness.data.tables import write_table
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_ranking, evaluate_within
+from sureness.pipeline.promises import KeptPromise, kept_promise
+from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
 from sureness.workflows.inputs import known_log
 from sureness.workflows.outputs import check_outputs
@@ -42,10 +46,17 @@ class EvaluateResult:
     run: Path
     quality: RankingQuality
     notes: tuple[str, ...]
+    promise: KeptPromise | None = None  # of a recommender
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
-        found = {"run": self.run, "users": self.quality.n_users, "notes": self.notes, **self.quality.means}
+        found: dict[str, object] = {
+            "run": self.run,
+            "users": self.quality.n_users,
+            "notes": self.notes,
+            **self.quality.means,
+        }
+        found |= {} if self.promise is None else {"promise": self.promise.plain()}
         return plain(found)  # type: ignore[no-any-return]
 
 
@@ -93,7 +104,8 @@ def evaluate(
     Parameters
     ----------
     run : path
-        A run, or a saved model or source with a test log in the options.
+        A run; or a saved model, source or recommender with a test log in the options. The lists of a recommender are
+        also judged by the hits that they promised.
     options : EvaluateOptions, optional
     columns : Columns, optional
         Of the logs.
@@ -101,7 +113,9 @@ def evaluate(
     """
     options, columns = options or EvaluateOptions(), columns or Columns()
     check_outputs([(options.per_user, "table")], [run, options.test, *options.seen])
-    opened, notes = open_run(run), list[str]()
+    recommender = _recommender(run, options)
+    opened = open_run(run) if recommender is None else Run(recommender.source, recommender.seen_)
+    notes = list[str]()
     if options.test is not None:
         test = known_log(opened, options.test, columns)
         opened = replace(opened, test=test, about={})
@@ -115,4 +129,14 @@ def evaluate(
     quality = judge(opened, options.metric, progress=progress)
     if options.per_user is not None:
         write_table(quality.per_user, options.per_user)
-    return EvaluateResult(run=Path(run), quality=quality, notes=tuple(notes))
+    promise = None if recommender is None or opened.test is None else kept_promise(recommender, opened.test)
+    return EvaluateResult(run=Path(run), quality=quality, notes=tuple(notes), promise=promise)
+
+
+def _recommender(path: str | PathLike[str], options: EvaluateOptions) -> ConfidentRecommender | None:
+    """The recommender in a file; None if there is something else in it."""
+    if not Path(path).is_file() or inspect(path).kind != "saved/recommender":
+        return None
+    if options.seen:
+        raise SettingError(f"{path} was saved with what was seen, so seen has no meaning; leave it out")
+    return load(path, ConfidentRecommender)

@@ -22,6 +22,7 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
+from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
 from sureness.workflows.comparing import compare_with_baselines
@@ -99,6 +100,11 @@ class Listing:
         except EmptyError as error:  # lists can be made from all that is known, they just cannot be judged
             warn(f"the lists cannot be judged: {error}")
             return None
+
+    def promise(self) -> KeptPromise | None:
+        """What became of the promise of the lists, if there is a test."""
+        test = None if self.run is None else self.run.test
+        return None if test is None else kept_promise(self.recommender, test)
 
 
 def open_listing(

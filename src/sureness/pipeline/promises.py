@@ -1,0 +1,55 @@
+"""What became of the promise of a recommender's lists, for pages, jobs and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sureness.artefacts.packed import JSON
+from sureness.data.interactions import Interactions
+from sureness.list_size.keeping import promise
+from sureness.list_size.lists import Lists
+from sureness.pipeline.recommender import ConfidentRecommender
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPromise:
+    """Realised against promised hits of the shown items; the first row of each table is the total."""
+
+    by_rank: pl.DataFrame
+    by_probability: pl.DataFrame
+    of: str  # what happens to an item with the promised probability
+    by_time: bool  # whether the test is a period of its own
+
+    @property
+    def total(self) -> dict[str, Any]:
+        """The row of all shown items."""
+        return self.by_rank.row(0, named=True)
+
+    def plain(self) -> dict[str, JSON]:
+        """As JSON."""
+        tables = {"by_rank": self.by_rank.to_dicts(), "by_probability": self.by_probability.to_dicts()}
+        return {"probability": self.of, "test_by_time": self.by_time, **tables}
+
+
+def kept_promise(
+    recommender: ConfidentRecommender, test: Interactions, lists: Lists | None = None
+) -> KeptPromise | None:
+    """Promised against realised hits by rank and by probability; None if no item is shown to anybody.
+
+    Parameters
+    ----------
+    recommender : ConfidentRecommender
+    test : Interactions
+        What came in the period after the validation items.
+    lists : Lists, optional
+        The lists with the test items as hits, if they are there already.
+    """
+    lists = recommender.lists(labels=test) if lists is None else lists
+    policy = recommender.policy_
+    if not policy.sizes(lists).any():
+        return None
+    by_rank, by_probability = promise(lists, policy), promise(lists, policy, by="probability")
+    return KeptPromise(by_rank, by_probability, recommender.map_.horizon_.sentence, test.period is not None)
