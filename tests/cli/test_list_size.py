@@ -380,9 +380,36 @@ def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
     assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
     succeed("fit", runs / "run.sureness", "--method", "platt", "-o", "map.json", cwd=tmp_path)
     told("--model", runs / "run.sureness", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
-    told("--model", runs / "run.sureness", "--calibrate", "platt", "-o", "fitted.parquet", cwd=tmp_path)
-    mine, theirs = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("file", "fitted"))
-    assert_allclose(mine["probability"], theirs["probability"])
+    kept = ConfidentRecommender(open_run(runs / "run.sureness").source, sn.load(tmp_path / "map.json", sn.Calibrator))
+    with pytest.warns(sn.errors.SurenessWarning, match="period of the labels"):
+        kept.fit(split.train, split.validation, refit=False)
+    found = pl.read_parquet(tmp_path / "file.parquet")
+    assert_allclose(found["probability"], kept.recommend()["probability"])
+
+
+def test_a_plain_calibrator_is_fitted_where_lists_are_made(runs, split, tmp_path):
+    told("--model", runs / "run.sureness", "--calibrate", "platt", "-o", "lists.parquet", cwd=tmp_path)
+    recommender = fitted(runs, split, calibrator=sn.PlattCalibrator())
+    assert_allclose(pl.read_parquet(tmp_path / "lists.parquet")["probability"], recommender.recommend()["probability"])
+
+
+def test_what_became_of_the_promise_is_said(runs, split, tmp_path):
+    result = told("--model", runs / "run.sureness", "-o", "lists.parquet", "--save", "saved.sureness", cwd=tmp_path)
+    recommender = fitted(runs, split)
+    kept = result["promise"]
+    assert kept["by_rank"] == recommender.promise(split.test).to_dicts()
+    assert kept["by_probability"] == recommender.promise(split.test, by="probability").to_dicts()
+    assert "next period" in kept["probability"]
+    assert kept["test_by_time"] is False
+    split.test.table().write_csv(tmp_path / "test.csv")
+    judged = json.loads(succeed("evaluate", "saved.sureness", "--test", "test.csv", "--json", cwd=tmp_path))
+    assert judged["promise"] == kept
+    assert judged["users"] == np.count_nonzero(split.test.user_degree)
+    shown = succeed("evaluate", "saved.sureness", "--test", "test.csv", cwd=tmp_path)
+    assert "Promised and realised hits by rank" in shown
+    assert "Promised and realised hits by probability" in shown
+    refused(run("evaluate", "saved.sureness", "--test", "test.csv", "--seen", "test.csv", cwd=tmp_path), SettingError,
+            "seen")  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["fitted", "2.5"])

@@ -1,6 +1,7 @@
 """Figures of list sizes: what is counted, and that every edge can be drawn."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,12 +9,15 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy.stats import pearsonr
 
-from sureness.errors import DataError, EmptyError
+from sureness.errors import ColumnError, DataError, EmptyError
+from sureness.list_size import FixedSize, Lists, promise
 from sureness.plots import (
     draw_list_cut,
+    draw_promise,
     draw_size_by_degree,
     draw_size_distributions,
     prepare_list_cut,
+    prepare_promise,
     prepare_size_by_degree,
     prepare_size_distributions,
 )
@@ -50,6 +54,28 @@ def test_many_users_are_drawn_as_a_sample_but_counted_whole():
     assert len(found.degree) == len(found.size) == 2_000
     assert found.n_users == 5_000
     assert_allclose(found.mean_degree[0], degree[sizes == 1].mean())
+
+
+def test_promises_are_hits_for_each_shown_item():
+    lists = Lists.of(probabilities=[[0.6, 0.2], [0.4, 0.2], [0.5, 0.1]], hits=[[1, 0], [1, 0], [0, 1]])
+    table = promise(lists, FixedSize(2))
+    found = prepare_promise(table)
+    assert found.names == ("1", "2-3", "4-5", "6-10", "11-20")
+    assert_allclose(found.promised, [0.5, 0.5 / 3, np.nan, np.nan, np.nan])
+    assert_allclose(found.realised, [2 / 3, 1 / 3, np.nan, np.nan, np.nan])
+    assert_allclose(found.high[:2], found.promised[:2] * table["high"].to_numpy()[1:3])
+    for by in ("rank", "probability"):
+        drawn = draw_promise(prepare_promise(promise(lists, FixedSize(2), by=by)))
+        assert [text.get_text() for text in drawn.get_legend().get_texts()] == [
+            "realised, with 95% interval",
+            "promised",
+        ]
+        svg_of(drawn)
+
+
+def test_only_tables_of_promises_are_drawn():
+    with pytest.raises(ColumnError):
+        prepare_promise(pl.DataFrame({"shown": [1]}))
 
 
 def test_a_cut_shows_some_items_behind_it():

@@ -1,5 +1,7 @@
 """The list-size part of a page: its numbers, and the page around them."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,13 +14,14 @@ from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.policies import BestFixedSize, ExpectedUtility, FixedSize, Oracle
 from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
+from sureness.pipeline.promises import kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.report import Additions, PageText, gather_list_sizes, write_list_size_report, write_report
 from sureness.report.list_cases import choose_users
 from sureness.report.list_headline import list_headline, list_tiles
 from tests.report.test_page import ALONE, Structure, page_alone
 
-SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
+SECTIONS = ["list-sizes", "list-policies", "list-promise", "list-groups", "list-cases"]
 
 
 @pytest.fixture(scope="module")
@@ -200,12 +203,33 @@ def test_headline_and_tiles_without_labels(recommender):
 
 
 def test_a_page_about_lists_alone(found, tmp_path):
-    summary, page, _ = page_alone(write_list_size_report, found, tmp_path, SECTIONS, n_figures=6)
-    assert len(summary.figures) == 12
+    summary, page, _ = page_alone(write_list_size_report, found, tmp_path, SECTIONS, n_figures=8)
+    assert len(summary.figures) == 16
     assert summary.headline == list_headline(found).sentence
     assert page.count("Cut: ") == 4
     write_list_size_report(tmp_path / "again.html", found, ALONE)
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_the_page_says_what_became_of_the_promise(found, recommender, split, tmp_path):
+    assert found.promise.by_rank.equals(recommender.promise(split.test))
+    assert found.promise.by_probability.equals(recommender.promise(split.test, by="probability"))
+    write_list_size_report(tmp_path / "page.html", found)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    total = found.promise.total
+    said = f"{total['ratio']:.2f} ({total['low']:.2f} to {total['high']:.2f})"
+    assert page.count(said) == 3  # in the sentence and in both tables
+    assert "was not cut by time" in page
+    by_time = replace(found, promise=replace(found.promise, by_time=True))
+    write_list_size_report(tmp_path / "later.html", by_time)
+    assert "a later period of its own" in (tmp_path / "later.html").read_text(encoding="utf-8")
+
+
+def test_lists_that_show_nothing_promise_nothing(split):
+    policy = sn.Threshold(1.0, min_size=0)
+    recommender = ConfidentRecommender(sn.svd_source(split.train, n_factors=4), policy=policy)
+    recommender.fit(split.train, split.validation)
+    assert kept_promise(recommender, split.test) is None
 
 
 def test_a_page_without_labels_says_so(recommender, tmp_path):
@@ -223,7 +247,7 @@ def test_list_sizes_stand_beside_calibration(found, material, tmp_path):
     )  # fmt: skip
     structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert structure.open == []
-    assert structure.sections[-8:] == ["cases", *SECTIONS, "degree", "groups", "notes"]
+    assert structure.sections[-9:] == ["cases", *SECTIONS, "degree", "groups", "notes"]
     assert {path.name for path in summary.figures} >= {"reliability.png", "list_sizes.svg", "list_case_4.png"}
 
 
