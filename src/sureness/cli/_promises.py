@@ -17,7 +17,7 @@ def show_promise(kept: KeptPromise) -> None:
     )
     for by, table in tables:
         rows = [
-            (next(iter(row.values())), row["shown"], f"{row['promised']:.1f}", row["realised"], ratio(row))
+            (next(iter(row.values())), row["shown"], f"{row['promised']:,.1f}", row["realised"], ratio(row))
             for row in table.iter_rows(named=True)
         ]
         header = [by, "shown", "promised hits", "realised hits", "realised / promised"]
