@@ -80,7 +80,8 @@ def test_it_gives_the_odds_of_the_next_period_not_those_of_being_held_out():
     assert chance[remaining].mean() > 1.2 * held_out.matrix.mean()
 
 
-def test_segments_keep_their_promise_too(world):
+@pytest.mark.parametrize("calibrator", [sn.SegmentCalibrator(strength=10.0), sn.MultiSegmentCalibrator()], ids=repr)
+def test_segments_keep_their_promise_too(world, calibrator):
     """Items of one kind are taken less often than those of the other with the same scores."""
     rng, kinds = np.random.default_rng(1), np.where(np.arange(150) % 2 == 0, "book", "film")
 
@@ -88,9 +89,9 @@ def test_segments_keep_their_promise_too(world):
         return log.keep((kinds[log.item_rows] == "book") | (rng.random(len(log)) < 0.4))
 
     logs = [rarer(log) for log in (world.train, world.validation, world.test)]
-    recommender = sn.ConfidentRecommender(
-        world.source, sn.SegmentCalibrator(strength=10.0), sn.FixedSize(20), segments=Segments(kinds)
-    ).fit(*logs[:2])
+    recommender = sn.ConfidentRecommender(world.source, calibrator, sn.FixedSize(20), segments=Segments(kinds)).fit(
+        *logs[:2]
+    )
     lists = recommender.recommend()
     assert set(lists["map"]) == {"segment"}
     hits = np.zeros((800, 150))

@@ -75,7 +75,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
     array([0.5, 0.1])
     """
 
-    answers_for: ClassVar[Literal["all", "segment", "user"]] = "segment"
+    answers_for: Literal["all", "segment", "user"] = "segment"
     saved_as: ClassVar[Form] = "json"
 
     global_: Calibrator

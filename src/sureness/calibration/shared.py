@@ -18,8 +18,7 @@ from sureness.calibration.candidates import Candidates, RankedBlock
 from sureness.calibration.chain import MapChain
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_segment import SegmentCalibrator
-from sureness.calibration.shared_fit import SharedFit, add_levels, shares_within
+from sureness.calibration.shared_fit import Shareable, SharedFit, add_levels, shares_within
 from sureness.calibration.standardised import StandardisedMap
 from sureness.data.ids import IdMap
 from sureness.errors import EmptyError, SettingError
@@ -46,7 +45,7 @@ class SharedCalibrator(StandardisedMap):
 
     Parameters
     ----------
-    base : Calibrator or SegmentCalibrator, optional
+    base : Calibrator, SegmentCalibrator or MultiSegmentCalibrator, optional
         What to fit; Platt by default.
     top : int
         Fit on this many of each user's best candidates.
@@ -57,7 +56,7 @@ class SharedCalibrator(StandardisedMap):
 
     Attributes
     ----------
-    calibrator_ : Calibrator or SegmentCalibrator
+    calibrator_ : that of `base`
         The fitted calibrator, of standardised scores.
     location_, scale_, level_ : arrays of shape (n_users,)
         What a user's scores are standardised with, and what is added to the log-odds.
@@ -88,11 +87,11 @@ class SharedCalibrator(StandardisedMap):
     """What is learned about each user, and what it is called in files."""
 
     level_: FloatArray
-    calibrator_: Calibrator | SegmentCalibrator
+    calibrator_: Shareable
 
     def __init__(
         self,
-        base: Calibrator | SegmentCalibrator | None = None,
+        base: Shareable | None = None,
         *,
         top: int = AMONG_THE_BEST,
         learning_users: int = 5_000,
@@ -127,7 +126,7 @@ class SharedCalibrator(StandardisedMap):
         segments = observed.segments
         if segments is not None:
             segments.check(observed.source)
-        if not isinstance(self.base, SegmentCalibrator):
+        if self.base is None or isinstance(self.base, Calibrator):
             return None
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
@@ -216,7 +215,7 @@ class SharedCalibrator(StandardisedMap):
             return shared
         for attribute, name in cls.LEARNED.items():
             setattr(shared, attribute, packed.arrays[name])
-        shared.calibrator_ = cast(Calibrator | SegmentCalibrator, parts.opened("calibrator", ProbabilityMap))
+        shared.calibrator_ = cast(Shareable, parts.opened("calibrator", ProbabilityMap))
         shared.users_ = parts.opened("users", IdMap)
         shared.answers_for = shared.calibrator_.answers_for
         shared.estimand_ = "interaction"
@@ -224,7 +223,7 @@ class SharedCalibrator(StandardisedMap):
         return shared
 
     def _check_settings(self) -> None:
-        if self.base is not None and not isinstance(self.base, Calibrator | SegmentCalibrator):
+        if self.base is not None and not isinstance(self.base, Shareable):
             raise SettingError(f"base must be a calibrator for all pairs or per segment, got {self.base!r}")
         for name, least in (("top", 2), ("learning_users", 1)):
             value = getattr(self, name)
@@ -243,6 +242,6 @@ def where_lists_are_made(given: ProbabilityMap, longest: int) -> ProbabilityMap:
     """
     if isinstance(given, MapChain):
         return MapChain([where_lists_are_made(link, longest) for link in given.links])
-    if isinstance(given, Calibrator | SegmentCalibrator) and given.learns_from_labels:
+    if isinstance(given, Shareable) and given.learns_from_labels:
         return SharedCalibrator(clone(given), top=max(longest, AMONG_THE_BEST))
     return given

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,13 @@ from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import RankedBlock
 from sureness.calibration.maps import Segments, Who
+from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.numerics.gains import log_odds_shifts
 from sureness.numerics.logistic import fit_logistic, sigmoid
+
+Shareable = Calibrator | SegmentCalibrator | MultiSegmentCalibrator
+"""Calibrators that look at scores and perhaps at segments, but not at users."""
 
 _ROUNDS = 8
 _DONE = 1e-3  # change of a probability
@@ -42,7 +47,7 @@ class SharedFit:
         """Which candidates remain once the held-out items are gone; shape (n, top)."""
         return self.block.there & ~self.block.hits
 
-    def calibrator(self, base: Calibrator | SegmentCalibrator) -> Calibrator | SegmentCalibrator:
+    def calibrator(self, base: Shareable) -> Shareable:
         """The calibrator of standardised scores that gives the odds of the next period, for a user of level 0."""
         fitted = self._fitted(base, np.ones(self.block.items.shape))
         held_out = np.minimum(self.chance(fitted), _LIKELIEST)
@@ -58,17 +63,16 @@ class SharedFit:
             chance, before = self.chance(fitted), relevant
         return fitted
 
-    def _fitted(self, base: Calibrator | SegmentCalibrator, weight: FloatArray) -> Calibrator | SegmentCalibrator:
+    def _fitted(self, base: Shareable, weight: FloatArray) -> Shareable:
         there, block = self.block.there, self.block
         scores, labels, users = block.standardised[there], block.hits[there], np.nonzero(there)[0]
         unfitted = clone(base)
-        if isinstance(unfitted, SegmentCalibrator):
-            return unfitted.fit(
-                scores, labels, segments=self._segment_names()[there], sample_weight=weight[there], users=users
-            )
-        return unfitted.fit(scores, labels, sample_weight=weight[there], users=users)
+        if isinstance(unfitted, Calibrator):
+            return unfitted.fit(scores, labels, sample_weight=weight[there], users=users)
+        names: Any = self._segment_names()[there]  # one field without a name, for a map of several too
+        return unfitted.fit(scores, labels, segments=names, sample_weight=weight[there], users=users)
 
-    def chance(self, fitted: Calibrator | SegmentCalibrator) -> FloatArray:
+    def chance(self, fitted: Shareable) -> FloatArray:
         """What a calibrator says of the candidates, 0 where there is none; shape (n, top)."""
         block = self.block
         numbers = None if self.segments is None else fitted.segment_numbers(self._segment_names().ravel())
