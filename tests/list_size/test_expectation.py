@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -224,3 +225,42 @@ class TestBadInput:
     def test_a_discount_must_reach_as_far_as_the_list(self):
         with pytest.raises(SettingError, match="values"):
             expected_utility([[0.5]], Utility("short", discount=(1.0, 0.5)), max_size=3)
+
+
+def test_a_discount_that_changes_is_computed_again():
+    class Falling:
+        rate = 0.9
+
+        def __call__(self, rank):
+            return self.rate**rank
+
+        __hash__ = None  # type: ignore[assignment]
+
+    discount = Falling()
+    utility = Utility("mine", discount=discount)
+    before = expected_utility([[0.5, 0.5]], utility, max_size=2)
+    discount.rate = 0.5
+    assert expected_utility([[0.5, 0.5]], utility, max_size=2)[0, 0] == pytest.approx(before[0, 0] * 0.5 / 0.9)
+    as_numbers = Utility("mine", discount=[0.5, 0.25])
+    assert_allclose(expected_utility([[0.5, 0.5]], as_numbers, max_size=2), [[0.25, 0.375]])
+
+
+@pytest.mark.parametrize("n_items", [1, 20, 120, 500, 3_000, 20_000])
+@pytest.mark.parametrize("chance", [1e-6, 0.03, 0.6, 1.0])
+def test_f1_of_few_and_of_many_relevant_items_follows_its_definition(n_items, chance):
+    """Items that are equally likely leave a binomial number of others; up to 20,000 of them are relevant."""
+    found = expected_utility(np.full((1, n_items), chance), "f1", max_size=300)[0]
+    counts = np.arange(n_items)
+    others = scipy.stats.binom.pmf(counts, n_items - 1, chance)
+    for size in {1, min(n_items, 50), min(n_items, 300)}:
+        expected = size * chance * np.sum(others * 2.0 / (size + 1 + counts))
+        assert found[size - 1] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.001, 0.1, 1.0, 4.0])
+def test_f1_is_the_same_alone_and_beside_another_utility(scale):
+    """Alone it is an integral; beside NDCG the distribution of the number of relevant items is there already."""
+    rng = np.random.default_rng(0)
+    probabilities = np.minimum(np.sort(rng.beta(0.3, 4.0, size=(20, 900)))[:, ::-1] * scale, 1.0)
+    alone = expected_utility(probabilities, "f1", max_size=100)
+    assert_allclose(alone, expected_utilities(probabilities, ["f1", "ndcg"], max_size=100)[0], rtol=1e-10, atol=1e-13)

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from sureness.calibration.families import NUMPY, rising_curve
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.rising_curve import Labelled, curve_basis, knots_of, learn_curve, lowest_point
+from sureness.numerics.rising_curve import Labelled, RisingCurve, curve_basis, knots_of, learn_curve, lowest_point
 
 LINE = (-2.0, 1.0)
 
@@ -28,6 +29,17 @@ def labelled(n, bent, *, seed=0, unlabelled=False):
 
 def log_odds(curve, scores):
     return curve.intercept + curve_basis(scores, curve.knots) @ curve.slopes
+
+
+@pytest.mark.parametrize("shape", [(0,), (900,), (0, 9), (100, 9)])
+def test_compiled_values_are_those_of_the_formula(shape):
+    """Below, at, between and above the knots, in any order."""
+    rng = np.random.default_rng(0)
+    knots = np.array([-1.0, -0.5, 0.25, 2.0])
+    curve = RisingCurve(0.0, knots, rng.uniform(0.1, 3.0, size=4), 1.0)
+    scores = rng.choice([*knots, *rng.uniform(-3, 4, 500)], size=shape)
+    assert_allclose(curve.values(scores), rising_curve(scores, knots, curve.slopes, NUMPY), atol=1e-14)
+    assert np.isnan(curve.values(np.array([np.nan])))
 
 
 def test_the_basis_integrates_hats_and_continues_straight():

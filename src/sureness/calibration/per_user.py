@@ -15,7 +15,7 @@ from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.maps import Horizon, Observed, Who
-from sureness.calibration.standardised import StandardisedMap
+from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -222,12 +222,12 @@ class PerUserCalibrator(StandardisedMap):
         self.check_fitted()
         rows = self._rows(who)
         block = scores if scores.ndim == 2 else scores[:, None]
-        unknown, known = rows < 0, np.isfinite(block)
+        known = np.isfinite(block)
         standardised = self._standardised(np.where(known, block, 0.0), who)
-        result = np.repeat(np.where(unknown, self.overall_[0], self.intercept_[rows])[:, None], block.shape[1], 1)
+        result = np.empty(block.shape)
+        result[:] = at_rows(self.intercept_, rows, self.overall_[0])[:, None]
         for number, column in enumerate(self.basis_.columns(standardised)):
-            coef = np.where(unknown, self.overall_[1 + number], self.coef_[rows, number])
-            result += coef[:, None] * column
+            result += at_rows(self.coef_[:, number], rows, self.overall_[1 + number])[:, None] * column
         return np.where(known, result, -np.inf).reshape(scores.shape)
 
     def _n_fitted(self) -> int:

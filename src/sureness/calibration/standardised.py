@@ -14,6 +14,17 @@ from sureness.errors import IdError, SettingError
 _MOST_DEVIATIONS = 15.0  # from the mean of 200 numbers: none of them can be further away
 
 
+def at_rows(values: FloatArray, rows: IntArray, otherwise: float) -> FloatArray:
+    """The value of each row, and another one where the row is unknown (-1).
+
+    Examples
+    --------
+    >>> at_rows(np.array([0.5, 0.7]), np.array([1, -1]), 0.6).tolist()
+    [0.7, 0.6]
+    """
+    return np.where(rows < 0, otherwise, values[rows])
+
+
 class StandardisedMap(ProbabilityMap):
     """A map of scores in standard deviations from the mean of the user's fitted ones.
 
@@ -67,7 +78,7 @@ class StandardisedMap(ProbabilityMap):
     def _of_users(self, values: FloatArray, who: Who) -> FloatArray:
         """A learned value of each user; of an unknown one the mean over all."""
         rows = self._rows(who)
-        return np.where(rows < 0, values.mean(), values[rows])
+        return at_rows(values, rows, float(values.mean()) if len(rows) and rows.min() < 0 else 0.0)
 
     def _standardised(self, scores: FloatArray, who: Who) -> FloatArray:
         """Scores of shape (n,) or (n, n_candidates) in standard deviations from the mean of each user."""

@@ -12,7 +12,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock
-from sureness.calibration.families import NUMPY, ScoreRange, rising_curve
+from sureness.calibration.families import NUMPY, ScoreRange
 from sureness.calibration.parametric import (
     GammaCalibrator,
     GaussianCalibrator,
@@ -85,7 +85,7 @@ class CurveBasis:
 
     def columns(self, standardised: FloatArray) -> list[FloatArray]:
         """The curve."""
-        return [np.asarray(rising_curve(standardised, self.curve.knots, self.curve.slopes, NUMPY))]
+        return [self.curve.values(standardised)]
 
     def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
         """A calibrator with the shape of the curve."""

@@ -7,6 +7,8 @@ utility is ``sum over m of sum over r <= k of discount(r) * p_r * P(S_r = m - 1)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from types import FunctionType
 from typing import Literal
 
 import numpy as np
@@ -109,7 +111,7 @@ def expected_utilities(
            [[0.9  , 0.95 ]]])
     """
     check_choice(method, "method", ("exact", "approximate"))
-    chosen = [named_utility(utility) for utility in utilities]
+    chosen = tuple(named_utility(utility) for utility in utilities)
     rows, _ = check_probability_rows(probabilities, in_range=method == "approximate" or expected_relevant is not None)
     check_max_size(max_size)
     counts = _lengths(lengths, rows)
@@ -127,7 +129,16 @@ def expected_utilities(
     return result
 
 
-def _gains(utilities: Sequence[Utility], max_size: int) -> Gains:
+def _gains(utilities: tuple[Utility, ...], max_size: int) -> Gains:
+    """What items are worth by rank; kept, because for one user computing it would take as long as all the rest.
+
+    Only numbers and functions are known to stay the same; an object that can be called may change.
+    """
+    stays = all(isinstance(utility.discount, tuple | FunctionType) for utility in utilities)
+    return _kept_gains(utilities, max_size) if stays else _computed_gains(utilities, max_size)
+
+
+def _computed_gains(utilities: tuple[Utility, ...], max_size: int) -> Gains:
     return Gains(
         discount=np.stack([utility.discounts(max_size) for utility in utilities]),
         gain=np.array([utility.gain for utility in utilities]),
@@ -135,6 +146,9 @@ def _gains(utilities: Sequence[Utility], max_size: int) -> Gains:
         kind=np.array([_KINDS[utility.normaliser] for utility in utilities]),
         inverse=np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in utilities]),
     )
+
+
+_kept_gains = lru_cache(maxsize=64)(_computed_gains)
 
 
 def _plausible(values: FloatArray, utilities: Sequence[Utility]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from sureness.numerics._mean_kernels import add_by_mean, nodes_for
 from sureness.numerics.threads import row_loop
 
 N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8)**17 / 17 is below rounding
@@ -192,8 +193,8 @@ def _transform(real, imaginary, cosine, sine):
 
 
 @njit(**_FAST)
-def _count_row(probabilities, tail, cosine, sine):
-    """First count and pmf of S over its window, for a row of probabilities and the power sums of others."""
+def _parts_of(probabilities, tail):
+    """A row and the power sums of others, in parts: large probabilities, power sums of the small ones, and a window."""
     large = np.empty(probabilities.shape[0])
     sums = np.zeros(max(N_POWERS, tail.shape[0]))
     n_large = add_power_sums(probabilities, sums, large)
@@ -210,6 +211,13 @@ def _count_row(probabilities, tail, cosine, sine):
         variance += large[at] * (1.0 - large[at])
     n_most = probabilities.shape[0] if tail.shape[0] == 0 else np.inf
     first, width = window_of(mean, max(variance, 0.0), n_most)
+    return large[:n_large], sums, n_sums, first, width
+
+
+@njit(**_FAST)
+def _count_row(large, sums, n_sums, first, width, cosine, sine):
+    """The pmf of S over its window, out of `_parts_of` a row."""
+    n_large = large.shape[0]
     length = 2
     while length < width:
         length *= 2
@@ -224,7 +232,7 @@ def _count_row(probabilities, tail, cosine, sine):
     pmf = np.empty(width)
     for at in range(width):
         pmf[at] = max(real[(first + at) % length] / length, 0.0)  # rounding can give -1e-17
-    return first, pmf
+    return pmf
 
 
 @row_loop()
@@ -232,7 +240,8 @@ def pmf_rows(start, stop, probabilities, cosine, sine, result):
     """The pmf of every row; counts beyond the last column are not kept."""
     no_tail = np.empty(0)
     for row in range(start, stop):
-        first, pmf = _count_row(probabilities[row], no_tail, cosine, sine)
+        large, sums, n_sums, first, width = _parts_of(probabilities[row], no_tail)
+        pmf = _count_row(large, sums, n_sums, first, width, cosine, sine)
         result[row] = 0.0
         for at in range(pmf.shape[0]):
             if first + at < result.shape[1]:
@@ -311,13 +320,19 @@ def _forward_four(probabilities, pmf, lead, without):
 
 
 @njit(**_FAST)
-def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, loss, kind, inverse, result):
+def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result):
     """Expected utilities of the first k items for every k, for one user."""
     n_items = min(max_size, probabilities.shape[0])
     top = probabilities[:n_items]
-    first, pmf, without = 0, np.empty(0), np.empty((0, 0))
+    large, sums, n_sums, first, width = np.empty(0), np.empty(0), 0, 0, 0
     if np.any(kind > 0):
-        first, pmf = _count_row(probabilities, tail, cosine, sine)
+        large, sums, n_sums, first, width = _parts_of(probabilities, tail)
+    start, stop = nodes_for(n_items + first + width)
+    without = np.empty((0, 0))
+    if np.any(kind == 1):
+        stop = 0  # what it needs serves the mean too
+    if np.any(kind > 0) and stop == 0:
+        pmf = _count_row(large, sums, n_sums, first, width, cosine, sine)
         without = np.empty((pmf.shape[0] + min(first, 1), n_items))
         if _falls(top):
             _without_each(top, first, pmf, without)
@@ -334,7 +349,9 @@ def _expected_row(probabilities, tail, cosine, sine, max_size, discount, gain, l
                 values[r] = total
         else:
             shares = discount[which, :n_items] * gain[which] * top
-            if kind[which] == 2:
+            if kind[which] == 2 and stop > 0:
+                add_by_mean(top, shares, sums, n_sums, large, nodes[0, start:stop], nodes[1, start:stop], values)
+            elif kind[which] == 2:
                 _add_by_mean(without, shares, lowest, values)
             else:
                 _add_by_smaller(without, shares, lowest, inverse[which], values)
@@ -421,6 +438,7 @@ def expected_rows(
     tails,
     cosine,
     sine,
+    nodes,
     max_size,
     discount,
     gain,
@@ -436,7 +454,9 @@ def expected_rows(
         valid[row] = _all_valid(known)  # while the row is being loaded into the cache
         if not valid[row]:
             continue
-        _expected_row(known, tails[row], cosine, sine, max_size, discount, gain, loss, kind, inverse, result[:, row])
+        _expected_row(
+            known, tails[row], cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result[:, row]
+        )
 
 
 @row_loop()

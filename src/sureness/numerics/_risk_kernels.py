@@ -55,7 +55,7 @@ class Space(NamedTuple):
 
 
 @njit(**INLINE, fastmath={"contract"})
-def _falling_exponentials(z, bits, result):
+def falling_exponentials(z, bits, result):
     """exp(-|z|): 2 to a whole number, whose bits are the exponent of a float, times a short series of the rest."""
     powers = bits.view(np.float64)
     for at in range(z.shape[0]):
@@ -143,7 +143,7 @@ def _add_points(points, unlabelled, with_risk, theta, space, expected):
         column = columns[j, :n]
         for at in range(n):
             z[at] += theta[j] * column[at]
-    _falling_exponentials(z, space.bits[:n], shrunk)
+    falling_exponentials(z, space.bits[:n], shrunk)
     if unlabelled:
         risk = _unlabelled_risk(z, shrunk, weight, chance, first, second, actual)
     else:

@@ -43,15 +43,15 @@ def expected_gains(
     valid : boolean array of shape (n_users,)
         Whether every entry that counts is a number from 0 to 1.
     """
-    from sureness.numerics import _counting_kernels  # loads the compiler
+    from sureness.numerics import _counting_kernels, _mean_kernels  # loads the compiler
 
     max_size = gains.discount.shape[1]
     values = np.empty((len(gains.kind), len(probabilities), max_size))
     valid = np.empty(len(probabilities), dtype=bool)
     cosine, sine = _counting_kernels.ROOTS
     _counting_kernels.expected_rows(
-        probabilities, lengths, tails, cosine, sine, max_size, gains.discount, gains.gain, gains.loss, gains.kind,
-        gains.inverse, values, valid,
+        probabilities, lengths, tails, cosine, sine, _mean_kernels.NODES, max_size, gains.discount, gains.gain,
+        gains.loss, gains.kind, gains.inverse, values, valid,
     )  # fmt: skip
     return values, valid
 

@@ -76,6 +76,22 @@ class RisingCurve:
         """From the first knot to the last."""
         return float(np.diff(self.knots) @ (self.slopes[1:] + self.slopes[:-1]) / 2.0)
 
+    def values(self, scores: FloatArray) -> FloatArray:
+        """The curve g at scores in one or two dimensions; `sureness.calibration.families.rising_curve` is the formula.
+
+        Examples
+        --------
+        >>> curve = RisingCurve(-3.0, np.array([0.0, 2.0]), np.array([1.0, 2.0]), 1.0)
+        >>> curve.values(np.array([[-1.0, 1.0, 3.0]])).tolist()
+        [[-1.0, 1.25, 5.0]]
+        """
+        from sureness.numerics import _curve_kernels  # loads the compiler
+
+        rows = np.atleast_2d(np.ascontiguousarray(scores, dtype=np.float64))
+        result = np.empty(rows.shape)
+        _curve_kernels.curve_rows(rows, self.knots, self.slopes, result)
+        return result.reshape(scores.shape)
+
     def plain(self) -> dict[str, Any]:
         """As numbers and lists."""
         return {**vars(self), "knots": self.knots.tolist(), "slopes": self.slopes.tolist()}
