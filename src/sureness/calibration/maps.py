@@ -179,6 +179,12 @@ class ProbabilityMap(Configurable, Savable):
     estimand_: Estimand
     horizon_: Horizon
 
+    @property
+    def meaning(self) -> str:
+        """What happens to an item with the probability of this map, in words."""
+        self.check_fitted()
+        return self.horizon_.sentence if self.estimand_ == "interaction" else "liked by the user who sees it"
+
     # --- asked by id ------------------------------------------------------------------------------------------------
 
     def probability(

@@ -33,7 +33,7 @@ def apply_calibrator(
 
 
 def _show(result: ApplyResult) -> None:
-    say(f"wrote {result.output}: {result.n_pairs:,} rows with the probability of {result.estimand}")
+    say(f"wrote {result.output}: {result.n_pairs:,} rows with the probability of {result.estimand} ({result.meaning})")
 
 
 COMMAND = apply_calibrator

@@ -24,7 +24,7 @@ def evaluate_run(
 ) -> None:
     """Rank all unseen items for every user of the test, and say how high the right ones come.
 
-    A recommender that `sureness list-size --save` wrote is also asked whether its lists keep their promise: how many
+    A recommender that `sureness list-size` saved is also asked whether its lists keep their promise: how many
     hits the probabilities of the shown items promised, and how many came in the test.
     """
     with shown_progress(json) as progress:

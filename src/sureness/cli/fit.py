@@ -46,7 +46,7 @@ def fit_calibrator(
 def _show(result: FitResult) -> None:
     rows: list[tuple[str, object]] = [
         ("calibrator", repr(result.calibrator)),
-        ("probability of", result.calibrator.estimand_),
+        ("probability of", f"{result.calibrator.estimand_}: {result.calibrator.meaning}"),
         ("pairs", result.n_pairs),
     ]
     if result.score_range is not None:

@@ -52,4 +52,4 @@ def kept_promise(
     if not policy.sizes(lists).any():
         return None
     by_rank, by_probability = promise(lists, policy), promise(lists, policy, by="probability")
-    return KeptPromise(by_rank, by_probability, recommender.map_.horizon_.sentence, test.period is not None)
+    return KeptPromise(by_rank, by_probability, recommender.map_.meaning, test.period is not None)

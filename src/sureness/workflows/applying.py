@@ -62,10 +62,12 @@ class ApplyResult:
     output: Path
     n_pairs: int
     estimand: Estimand
+    meaning: str  # the same in words
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
-        found = {"table": self.data, "output": self.output, "pairs": self.n_pairs, "estimand": self.estimand}
+        found = {"table": self.data, "output": self.output, "pairs": self.n_pairs, "estimand": self.estimand,
+                 "meaning": self.meaning}  # fmt: skip
         return plain(found)  # type: ignore[no-any-return]
 
 
@@ -110,7 +112,7 @@ def apply(
     asked.say_unknown(n_pairs)
     if asked.reach is not None:
         asked.reach.say()
-    return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_)
+    return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning)
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,8 @@ class FitResult:
                 name: {"value": each.value, "low": each.low, "high": each.high}
                 for name, each in self.out_of_fold.items()
             }
-        found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_}
+        found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_,
+                  "meaning": self.calibrator.meaning}  # fmt: skip
         found |= {} if self.score_range is None else {"score_range": self.score_range}
         found |= {} if self.parameters is None else {"parameters": self.parameters}
         if self.own_shares is not None:
