@@ -22,6 +22,7 @@ from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning
+from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
@@ -173,6 +174,10 @@ class Calibrator(ProbabilityMap):
             about: Mapping[str, Any] = packed.about
             calibrator._learned(about["estimand"], Horizon.of(about["horizon"]), about["pairs"], about["scores"])
         return calibrator
+
+    def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:
+        """The map that fits best where log-odds are ``level + stretch * its own``; itself unless it learns a shape."""
+        return self
 
     # --- what subclasses fill in ------------------------------------------------------------------------------------
 

@@ -28,13 +28,15 @@ class Term:
     effects: FloatArray  # (n, 2)
     width: FloatArray  # (2,) standard deviations
 
-    def numbered(self, fine: Sequence[Any], coarse: Sequence[Any]) -> Any:
-        """The number of the group that codes belong to; arrays or single codes."""
+    @cached_property
+    def steps(self) -> list[tuple[int, int]]:
+        """Each field, and what one step of its code adds to the number of a group."""
+        return [(place, prod(self.sizes[:before])) for before, place in enumerate(self.places)]
+
+    def numbered(self, fine: Sequence[IntArray], coarse: Sequence[IntArray]) -> IntArray:
+        """The number of the group that codes belong to."""
         codes = fine if self.fine else coarse
-        key = codes[self.places[0]]
-        for place, size in zip(self.places[1:], self.sizes[1:], strict=True):
-            key = key * size + codes[place]
-        return key
+        return np.asarray(sum(codes[place] * step for place, step in self.steps))
 
     def found(self, keys: IntArray) -> FloatArray:
         """Level and log(stretch) of groups, 0 for groups that were never seen; shape (n, 2)."""
@@ -93,9 +95,9 @@ def make_terms(fields: Sequence[Field], fine: Sequence[IntArray], interactions: 
 def _kinds(fields: Sequence[Field], interactions: int) -> Iterator[tuple[tuple[int, ...], bool]]:
     for number in range(1, min(interactions, len(fields)) + 1):
         for places in combinations(range(len(fields)), number):
+            yield places, False
             if number == 1 and fields[places[0]].has_two_sizes:
                 yield places, True
-            yield places, False
 
 
 def _sizes(fields: Sequence[Field], places: Sequence[int], fine: bool) -> tuple[int, ...]:

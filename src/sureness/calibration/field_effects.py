@@ -14,7 +14,7 @@ from sureness._types import FloatArray, IntArray
 from sureness.calibration.effect_terms import Term, make_terms
 from sureness.calibration.fields import Field
 from sureness.errors import DataError
-from sureness.numerics.crossed_effects import Cells, fit_effects
+from sureness.numerics.crossed_effects import SWEEPS, Cells, fit_effects
 
 _EXACT_PAIRS = 20_000  # up to this many pairs each is fitted by itself
 _SCORE_BINS = 64  # of more: groups of scores in each combination of values
@@ -53,6 +53,29 @@ class Coding:
 
 
 @dataclass(frozen=True, eq=False)
+class CodedPairs:
+    """Pairs in cells: those with the same fields and nearly the same score are fitted as one. Build it with `of`."""
+
+    coding: Coding
+    codes: list[IntArray]  # (n_cells,) of each field
+    cell: IntArray  # (n_pairs,)
+    targets: FloatArray  # (n_pairs,)
+    weight: FloatArray  # (n_pairs,)
+
+    @classmethod
+    def of(
+        cls, coding: Coding, codes: Sequence[IntArray], scores: FloatArray, targets: FloatArray, weight: FloatArray
+    ) -> CodedPairs:
+        """Put pairs into cells."""
+        cell, first = _cells(coding.numbers(codes), scores, weight)
+        return cls(coding, [code[first] for code in codes], cell, targets, weight)
+
+    def cells(self, values: FloatArray) -> Cells:
+        """The pairs by cells, with scores or what became of them; shape (n_pairs,)."""
+        return Cells.of(self.cell, len(self.codes[0]), values, self.targets, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
 class FieldEffects:
     """Log-odds ``level + stretch * (global log-odds - centre)``, with sums of effects for level and log(stretch)."""
 
@@ -63,48 +86,51 @@ class FieldEffects:
 
     @classmethod
     def learned(
-        cls,
-        coding: Coding,
-        codes: Sequence[IntArray],
-        log_odds: FloatArray,
-        targets: FloatArray,
-        weight: FloatArray,
-        *,
-        interactions: int,
+        cls, pairs: CodedPairs, overall: FloatArray, *, interactions: int, sweeps: int = SWEEPS
     ) -> FieldEffects:
-        """From the codes, global log-odds, targets and weights of pairs."""
-        centre = float(np.average(log_odds, weights=weight))
-        score = log_odds - centre
-        cell, first = _cells(coding.numbers(codes), score, weight)
-        cells = Cells.of(cell, len(first), score, targets, weight)
-        made = list(make_terms(coding.fields, [code[first] for code in codes], interactions))
-        found = fit_effects(cells, [groups for _, groups in made])
+        """From pairs and their global log-odds."""
+        centre = float(np.average(overall, weights=pairs.weight))
+        made = list(make_terms(pairs.coding.fields, pairs.codes, interactions))
+        found = fit_effects(pairs.cells(overall - centre), [groups for _, groups in made], sweeps=sweeps)
         terms = [
             term.with_effects(effects, width)
             for (term, _), effects, width in zip(made, found.of_terms, found.widths, strict=True)
             if effects.any()
         ]
-        return cls(coding, tuple(terms), found.common, centre)
+        return cls(pairs.coding, tuple(terms), found.common, centre)
 
     def log_odds(self, overall: FloatArray, numbers: IntArray) -> FloatArray:
         """Log-odds of combinations, given those of the global map; infinite where these are."""
-        codes = self.coding.codes(numbers)
+        level, stretch = self.level_and_stretch(self.coding.codes(numbers))
+        return np.asarray(level + stretch * overall)
+
+    def level_and_stretch(self, codes: Sequence[IntArray]) -> tuple[FloatArray, FloatArray]:
+        """Of each combination, for global log-odds as they are, not around their centre; shape (n,) each."""
         coarse = [field.coarse[code] for field, code in zip(self.coding.fields, codes, strict=True)]
-        effects = np.repeat(self.common[None], len(numbers), axis=0)
+        effects = np.repeat(self.common[None], len(codes[0]), axis=0)
         for term in self.terms:
             effects += term.found(term.numbered(codes, coarse))
-        return np.asarray(effects[:, 0] + np.exp(effects[:, 1]) * (overall - self.centre))
+        stretch = np.exp(effects[:, 1])
+        return effects[:, 0] - stretch * self.centre, stretch
 
     def log_odds_of_one(self, overall: float, codes: Sequence[int]) -> float:
         """The same for one combination, without arrays."""
         coarse = [self._coarse[place][code] for place, code in enumerate(codes)]
         level, log_stretch = self._common
-        for term in self.terms:
-            found = term.by_key.get(term.numbered(codes, coarse))
-            if found is not None:
+        for fine, steps, effects in self._lookups:
+            of_size = codes if fine else coarse
+            key = 0
+            for place, step in steps:
+                key += of_size[place] * step
+            if key in effects:
+                found = effects[key]
                 level += found[0]
                 log_stretch += found[1]
         return level + exp(log_stretch) * (overall - self.centre)
+
+    @cached_property
+    def _lookups(self) -> list[tuple[bool, list[tuple[int, int]], dict[int, list[float]]]]:
+        return [(term.fine, term.steps, term.by_key) for term in self.terms]
 
     @cached_property
     def _coarse(self) -> list[list[int]]:
@@ -129,13 +155,13 @@ class FieldEffects:
         return cls(Coding(fields), terms, np.array(plain["common"], dtype=np.float64), float(plain["centre"]))
 
 
-def _cells(numbers: IntArray, score: FloatArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
+def _cells(numbers: IntArray, scores: FloatArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
     """The cell of each pair, and one pair of each cell: pairs with the same fields and nearly the same score."""
     if len(numbers) <= _EXACT_PAIRS:
         return np.arange(len(numbers)), np.arange(len(numbers))
-    order = np.argsort(score, kind="stable")
+    order = np.argsort(scores, kind="stable")
     reached = np.cumsum(weight[order])
     places = np.searchsorted(reached, np.arange(1, _SCORE_BINS) / _SCORE_BINS * reached[-1])
-    keys = numbers * _SCORE_BINS + np.searchsorted(score[order][places], score)
+    keys = numbers * _SCORE_BINS + np.searchsorted(scores[order][places], scores)
     _, first, cell = np.unique(keys, return_index=True, return_inverse=True)
     return cell, first

@@ -14,7 +14,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.field_effects import Coding, FieldEffects
+from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
@@ -27,6 +27,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.numerics.logistic import sigmoid
 
+_ROUGHLY = 5  # steps of each field before the shape is learned again
 _LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
 
 Columns = Mapping[str, ArrayLike | pl.Series]
@@ -35,11 +36,12 @@ Columns = Mapping[str, ArrayLike | pl.Series]
 class MultiSegmentCalibrator(ProbabilityMap):
     """One map for each combination of several fields, such as market, device, activity and popularity.
 
-    ``logit p = level + stretch * g(score)``, where g is the log-odds of the global map. Level and log(stretch) are sums
-    of what each value of a field adds and of what pairs of values add, so that fields may overlap in any way. What
-    the values of a field add is shrunk as far as they do not differ: how far is estimated from the labels. Values and
-    combinations that were never seen add nothing, and a missing value is a value. The stretch is positive, so the
-    ranking within a combination stays; between combinations it may change.
+    ``logit p = level + stretch * g(score)``, where g is the log-odds of one map for all, whose shape is learned beside
+    the fields. Level and log(stretch) are sums of what each value of a field adds, and of what two or three values
+    together add, so that fields may overlap in any way. What the values of a field add is shrunk as far as they do not
+    differ: how far is estimated from the labels. Values and combinations that were never seen add nothing, and a
+    missing value is a value. The stretch is positive, so the ranking within a combination stays; between combinations
+    it may change.
 
     Weights count pairs: a weight of 2 is the pair twice.
 
@@ -81,9 +83,9 @@ class MultiSegmentCalibrator(ProbabilityMap):
     global_: Calibrator
     effects_: FieldEffects
     level_: Level
-    _base: Calibrator  # the global map before a base rate or an anchor corrected it
+    _base: Calibrator  # g: the global map before a base rate or an anchor corrected it, its shape refined
 
-    def __init__(self, base: Calibrator | None = None, *, numeric: Sequence[str] = (), interactions: int = 2) -> None:
+    def __init__(self, base: Calibrator | None = None, *, numeric: Sequence[str] = (), interactions: int = 3) -> None:
         self.base = base
         self.numeric = numeric
         self.interactions = interactions
@@ -132,15 +134,14 @@ class MultiSegmentCalibrator(ProbabilityMap):
         coding, codes = self._coded(columns_for(pairs), pairs, kept)
         pairs = pairs if kept is None else pairs.take(kept)
         data = given.with_pairs(pairs)
-        self._base = clone(base).fit_set(data, level=UNCHANGED)
+        unchanged = base.fit_set(data, level=UNCHANGED)
+        self.global_ = clone(base).fit_set(data) if data.level_is_known else unchanged
         targets, weight = data.targets(pairs, risk)
         weight = np.ones(len(pairs)) if weight is None else weight
-        overall = np.clip(self._base.log_odds_of(_scores(pairs), Who(len(pairs))), -_LARGEST_LOGIT, _LARGEST_LOGIT)
         noise = float(weight @ targets**2 / (weight @ targets))  # 1 for labels, more for those over propensities
-        self.effects_ = FieldEffects.learned(
-            coding, codes, overall, targets, weight / noise, interactions=self.interactions
-        )
-        self.global_ = clone(base).fit_set(data) if data.level_is_known else self._base
+        coded = CodedPairs.of(coding, codes, _scores(pairs), targets, weight / noise)
+        self._base, overall = _refined(unchanged, coded, _scores(pairs))
+        self.effects_ = FieldEffects.learned(coded, overall, interactions=self.interactions)
         self.level_ = _level(data, self.global_, pairs, self.effects_.log_odds(overall, coding.numbers(codes)))
         return self._learned()
 
@@ -291,7 +292,8 @@ def unknown_values_sentence(field: str, unknown: pl.Series, n_pairs: int) -> str
     Examples
     --------
     >>> unknown_values_sentence("market", pl.Series(["it", "it", None]), 10)
-    "3 of 10 pairs have a 'market' that the map does not know, such as 'it'; this field adds nothing there"
+    "3 of 10 pairs have a 'market' that the map does not know, such as 'it', none at all; this field adds nothing \
+there"
     """
     names = unknown.value_counts(sort=True)[:, 0].to_list()
     shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
@@ -303,6 +305,21 @@ def unknown_values_sentence(field: str, unknown: pl.Series, n_pairs: int) -> str
 
 def _scores(pairs: ScoredPairs) -> FloatArray:
     return pairs.scores.astype(np.float64, copy=False)
+
+
+def _refined(base: Calibrator, pairs: CodedPairs, scores: FloatArray) -> tuple[Calibrator, FloatArray]:
+    """The global map as it is where fields are equal, and its log-odds of the pairs.
+
+    Over all pairs, a field that goes with both scores and labels bends the shape: popular items score high *and* are
+    taken more often. So a learned shape is learned again beside what each field adds.
+    """
+    effects = FieldEffects.learned(pairs, _overall(base, scores), interactions=1, sweeps=_ROUGHLY)
+    refined = base.refined(pairs.cells(scores), *effects.level_and_stretch(pairs.codes))
+    return refined, _overall(refined, scores)
+
+
+def _overall(base: Calibrator, scores: FloatArray) -> FloatArray:
+    return np.clip(base.log_odds_of(scores, Who(len(scores))), -_LARGEST_LOGIT, _LARGEST_LOGIT)
 
 
 def _level(data: CalibrationSet, overall: Calibrator, pairs: ScoredPairs, log_odds: FloatArray) -> Level:

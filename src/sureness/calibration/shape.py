@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +14,13 @@ from sureness.calibration.families import NUMPY, PLATT, Formula, Operations, Sco
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum, in_blocks
 from sureness.errors import NoMinimumError
+from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, sigmoid
-from sureness.numerics.rising_curve import Labelled, RisingCurve, learn_curve
+from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, learn_curve, refine_curve
 
 _FOLDS = 5
+_REFINED_ON = 200_000  # cells that a shape is learned again from
 _SINGLE = Operations(math.log, math.exp, lambda x, low, high: min(max(x, low), high), abs)  # on plain numbers
 
 
@@ -72,6 +75,19 @@ class ShapeCalibrator(Calibrator):
 
     def log_odds_of_one(self, score: float) -> float:
         return float(self._curve(score, _SINGLE))
+
+    def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:
+        every = slice(None, None, 1 + len(cells.weight) // _REFINED_ON)
+        weight, score, target, target_score = (values[every] for values in vars(cells).values())
+        level, stretch = level[every] + stretch[every] * self.curve_.intercept, stretch[every]
+        there = target > 0
+        labelled = Labelled(
+            score, weight, np.zeros(len(score), dtype=np.int64), target_score[there] / target[there], target[there],
+            np.zeros(int(there.sum()), dtype=np.int64),
+        )  # fmt: skip
+        curve = refine_curve(labelled, self.curve_, Personal(level, stretch, level[there], stretch[there]))
+        refined = type(self).of_curve(replace(curve, intercept=self.curve_.intercept))
+        return refined._learned(self.estimand_, self.horizon_, self.n_pairs_, self.score_range_)
 
     def _adjust(self, level: Level) -> None:
         curve = self.curve_

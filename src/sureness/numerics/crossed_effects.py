@@ -14,13 +14,17 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 
-_SWEEPS = 40
+SWEEPS = 12
+"""Steps of each term; more change little."""
+
 _STILL = 0.01  # log-odds: a sweep whose largest step is below this was the last
 _SETTLED = 0.05  # the same for the relative change of the widths
 _START = (0.25, 0.05)  # widths before the first sweep, of levels and of log(stretch)
 _WIDEST = (5.0, 1.0)
 _NARROWEST = 1e-4
-_SILENT = 2e-3  # a term that is narrower than this, in both, says nothing
+_SILENT = 0.01  # a term that is narrower than this, in both, says nothing
+_HEARD = 2  # sweeps in which every term is asked
+_SCORING = 3  # steps towards the most likely width
 _LONGEST = (2.0, 0.7)  # steps of one sweep
 _WEAK = 1e-6  # precision that keeps the common level and slope finite
 
@@ -54,7 +58,7 @@ class Effects:
     widths: tuple[FloatArray, ...]  # (2,) each: standard deviation of the effects of a term
 
 
-def fit_effects(cells: Cells, terms: Sequence[IntArray]) -> Effects:
+def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS) -> Effects:
     """Estimate the effects of all groups, and how widely those of a term differ.
 
     Parameters
@@ -62,12 +66,14 @@ def fit_effects(cells: Cells, terms: Sequence[IntArray]) -> Effects:
     cells : Cells
     terms : sequence of integer arrays of shape (n,)
         The group of each cell in each term, counted from 0.
+    sweeps : int
+        At most so many steps of each term.
 
     Notes
     -----
     One Newton step per term in turn: given the others, groups of a term share no points, so each solves two equations
-    of its own. The widths follow MacKay's fixed point: the sum of squared effects over the number of effects that the
-    data determine. A step of all points together ends the fit, so that the mean probability is the mean target.
+    of its own. Before each step the width of the term is estimated: how much further than by chance the slopes of the
+    risk lie from 0. A step of all points together ends the fit, so that the mean probability is the mean target.
 
     Examples
     --------
@@ -83,8 +89,8 @@ def fit_effects(cells: Cells, terms: Sequence[IntArray]) -> Effects:
     common = _Term(everyone, 1, np.full(2, np.inf))
     single = [_Term(np.asarray(codes, dtype=np.int32), int(codes.max()) + 1, np.array(_START)) for codes in terms]
     state = _State.of(cells, everyone)
-    for _ in range(_SWEEPS):
-        speaking = [common, *(term for term in single if not term.is_silent)]
+    for sweep in range(sweeps):
+        speaking = [common, *(term for term in single if sweep < _HEARD or not term.is_silent)]
         steps = [state.improve(term) for term in speaking]
         if max(steps) < _STILL and all(term.settled for term in speaking):
             break
@@ -116,14 +122,20 @@ class _Term:
     def precision(self) -> FloatArray:
         return np.where(np.isinf(self.width), _WEAK, self.width**-2.0)
 
-    def estimate_width(self, variance: FloatArray) -> None:
-        """MacKay's update, given the posterior variances of the effects; shape (n_groups, 2)."""
+    def estimate_width(self, slope: FloatArray, curvature: FloatArray) -> None:
+        """The width under which the slopes of the risk are most likely, by Fisher scoring; both of shape (n_groups, 2).
+
+        Without a prior an effect would be ``pull / curvature``, which scatters by 1 / curvature around the true one.
+        """
         if np.isinf(self.width).all():
             return
-        determined = np.maximum(self.n_groups - (variance * self.precision).sum(axis=0), 1e-3)
-        found = np.sqrt((self.effects**2).sum(axis=0) / determined)
-        found = np.clip(found, self.width / 3.0, self.width * 3.0)  # the first effects are far from their final values
-        found = np.clip(found, _NARROWEST, _WIDEST)
+        pull = curvature * self.effects - slope
+        square = self.width**2.0
+        for _ in range(_SCORING):
+            trust = 1.0 / (1.0 + square * curvature) ** 2
+            excess, known = ((pull**2 - curvature) * trust).sum(axis=0), (curvature**2 * trust).sum(axis=0)
+            square = np.clip(excess / np.maximum(known, 1e-300), _NARROWEST**2, np.square(_WIDEST))
+        found = np.sqrt(square)
         audible = np.maximum(found, self.width) > _SILENT
         self.settled = bool(np.all(np.abs(found - self.width)[audible] < _SETTLED * found[audible]))
         self.width = found
@@ -147,16 +159,13 @@ class _State:
     def improve(self, term: _Term) -> float:
         """One Newton step of the effects of a term, and the size of the largest one."""
         slope, curvature = self._derivatives(term)
-        slope = slope + term.precision * term.effects
         first, mixed, second = curvature.T
+        term.estimate_width(slope, np.stack([first, second], axis=1))
+        slope = slope + term.precision * term.effects
         first, second = first + term.precision[0], second + term.precision[1]
-        determinant = first * second - mixed**2
-        step = -np.stack(
-            [second * slope[:, 0] - mixed * slope[:, 1], first * slope[:, 1] - mixed * slope[:, 0]], axis=1
-        )
-        step = np.clip(step / determinant[:, None], -np.array(_LONGEST), _LONGEST)
+        step = np.stack([mixed * slope[:, 1] - second * slope[:, 0], mixed * slope[:, 0] - first * slope[:, 1]], axis=1)
+        step = np.clip(step / (first * second - mixed**2)[:, None], -np.array(_LONGEST), _LONGEST)
         term.effects += step
-        term.estimate_width(np.stack([second, first], axis=1) / determinant[:, None])
         self.moved, self.step = term.codes, step
         return float(np.abs(step).max())
 
