@@ -1,9 +1,6 @@
-"""The same map as numpy, polars and SQL."""
+"""The same map as arrays, as SQL in SQLite, and as an expression of polars; real servers are in tests/sql."""
 
 from __future__ import annotations
-
-import math
-import sqlite3
 
 import numpy as np
 import polars as pl
@@ -11,73 +8,149 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness._settings import clone
-from sureness.calibration import (
-    BBQCalibrator,
-    MinMaxCalibrator,
-    ShapeCalibrator,
-    SigmoidCalibrator,
-    all_calibrators,
-)
-from sureness.calibration.parametric import ParametricCalibrator
+from sureness.calibration import Calibrator, MapChain
+from sureness.calibration.families import NUMPY
+from sureness.errors import NotFittedError, SettingError
+from sureness.expressions import DIALECTS
+from tests.sql.cases import MAPS, SEGMENTS, difference, domain_of, expected, fitted, nasty, of_segments, of_users
+from tests.sql.engines import Column, SQLite
 
-CLOSED = [
-    *(c for c in all_calibrators() if isinstance(c, ParametricCalibrator)),
-    MinMaxCalibrator(),
-    ShapeCalibrator(),
-    SigmoidCalibrator(),
-]
-GRID = np.r_[np.linspace(-30, 30, 601), -1e4, 1e4]
+NUMBERED = [float(number) for number in range(-5, 6)]
 
 
-@pytest.mark.filterwarnings("ignore:.*far outside the scores")
-@pytest.mark.parametrize("calibrator", CLOSED, ids=repr)
-def test_polars_expressions_give_the_same_probabilities(calibrator, pairs):
-    fitted = clone(calibrator).fit(*pairs)
-    frame = pl.DataFrame({"my score": GRID.astype(np.float64)})
-    found = frame.select(fitted.expression("polars", "my score"))
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("kind", ["double", "integer", "decimal"])
+def test_polars_expressions_give_the_same_probabilities(name, kind):
+    calibrator, column = fitted(name), nasty(kind)
+    types = {"double": pl.Float64, "integer": pl.Int64, "decimal": pl.Decimal(30, 12)}
+    frame = pl.DataFrame({"my score": pl.Series(column.values, dtype=types[kind], strict=True)})
+    found = frame.select(calibrator.expression("polars", "my score"))
     assert found.columns == ["probability"]
-    assert_allclose(found.to_series(), fitted.probability(GRID), atol=1e-12)
+    wanted = expected(calibrator.probability, column, domain_of(name))
+    assert difference(found["probability"].to_list(), wanted) < 1e-12
 
 
-@pytest.mark.filterwarnings("ignore:.*far outside the scores")
-@pytest.mark.parametrize("calibrator", CLOSED, ids=repr)
-def test_sql_gives_the_same_probabilities_in_two_engines(calibrator, pairs):
-    fitted = clone(calibrator).fit(*pairs)
-    sql = fitted.expression("sql", 'a "score"')
-    by_polars = pl.DataFrame({'a "score"': GRID}).select(pl.sql_expr(sql)).to_series()
-    assert_allclose(by_polars, fitted.probability(GRID), atol=1e-12)
-    with sqlite3.connect(":memory:") as engine:
-        for name, function in {"LEAST": min, "GREATEST": max}.items():
-            engine.create_function(name, 2, function)
-        for name, one in {"EXP": math.exp, "LN": math.log}.items():
-            engine.create_function(name, 1, one)
-        engine.execute('CREATE TABLE pairs ("a ""score""" DOUBLE)')
-        engine.executemany("INSERT INTO pairs VALUES (?)", [(float(value),) for value in GRID])
-        by_sqlite = [row[0] for row in engine.execute(f"SELECT {sql} FROM pairs")]
-    engine.close()
-    assert_allclose(by_sqlite, fitted.probability(GRID), atol=1e-12)
+@pytest.mark.parametrize("name", [name for name in MAPS if "base rate" not in name])
+def test_formulas_of_arrays_are_the_maps(name):
+    calibrator = fitted(name)
+    scores = np.linspace(0.0, 1.0, 50) if name == "beta of probabilities" else np.linspace(-8, 8, 50)
+    with np.errstate(over="ignore"):
+        found = calibrator._formula()(scores, NUMPY)
+    assert_allclose(found, expected(calibrator.probability, Column("double", scores)), atol=1e-12)
 
 
-def test_a_missing_score_stays_missing(pairs):
-    fitted = sn.GaussianCalibrator().fit(*pairs)
-    frame = pl.DataFrame({"score": [None, 0.0]})
-    assert frame.select(fitted.expression("polars")).to_series()[0] is None
-    assert frame.select(pl.sql_expr(fitted.expression("sql"))).to_series()[0] is None
+def test_scores_may_be_those_of_a_table_with_an_alias():
+    """Table and column are quoted each; together they would be the name of one column."""
+    engine = SQLite()
+    engine.load("pairs", {"score": Column("double", NUMBERED)})
+    calibrator = fitted("platt")
+    for asked in (("t.score", None), ("score", "t")):
+        expression = calibrator.expression("sqlite", asked[0], table=asked[1])
+        found = [row[0] for row in engine.rows(f"SELECT {expression} FROM pairs AS t")]
+        assert_allclose(found, calibrator.probability(NUMBERED), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
-def test_step_functions_have_no_closed_form(kind, pairs):
-    with pytest.raises(sn.errors.SettingError, match="expression"):
-        kind().fit(*pairs).expression("sql")
+def test_a_dot_in_the_name_of_a_column_is_part_of_it_beside_its_table():
+    engine = SQLite()
+    engine.connection.execute('CREATE TABLE t (`a.b ``c"` REAL)')
+    engine.connection.execute("INSERT INTO t VALUES (0.5)")
+    expression = fitted("platt").expression("sqlite", 'a.b `c"', table="t")
+    found = engine.rows(f"SELECT {expression} FROM t")
+    assert_allclose(found[0][0], fitted("platt").probability([0.5])[0], atol=1e-12)
 
 
-def test_other_languages_are_refused(pairs):
-    with pytest.raises(sn.errors.SettingError, match="excel"):
-        sn.PlattCalibrator().fit(*pairs).expression("excel")
+def test_a_column_that_is_not_there_is_an_error_and_not_a_text():
+    """In double quotes, SQLite would take the name itself for the score."""
+    engine = SQLite()
+    engine.load("t", {"score": Column("double", NUMBERED)})
+    with pytest.raises(Exception, match="no such column"):
+        engine.rows(f"SELECT {fitted('platt').expression('sqlite', 'scores')} FROM t")
 
 
-def test_beta_of_probabilities_has_no_expression():
-    fitted = sn.BetaCalibrator(scores_are="probabilities").fit([0.1, 0.5, 0.4, 0.8], [0, 0, 1, 1])
-    with pytest.raises(sn.DataError, match="give it log-odds"):
-        fitted.expression("sql")
+def test_text_among_the_scores_of_sqlite_gets_no_probability():
+    """SQLite would take text that is no number for 0."""
+    engine = SQLite()
+    engine.connection.execute("CREATE TABLE t (score)")
+    engine.connection.executemany("INSERT INTO t VALUES (?)", [("",), ("abc",), ("1.5",), (b"1",)])
+    assert engine.rows(f"SELECT {fitted('platt').expression('sqlite')} FROM t") == [(None,)] * 4
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", MAPS)
+def test_no_dialect_lacks_a_function(name, dialect):
+    """SQLite has no LEAST and GREATEST, the others no MIN and MAX of several values."""
+    text = fitted(name).expression(dialect)
+    absent = ("LEAST(", "GREATEST(") if dialect == "sqlite" else ("MIN(", "MAX(", "TYPEOF(")
+    assert not any(function in text for function in absent)
+    assert "inf" not in text.lower()
+    assert "nan" not in text.lower()
+
+
+def test_postgres_computes_with_doubles():
+    """Decimal literals would be exact numbers, 14 to 26 times slower."""
+    text = fitted("gaussian").expression("postgres")
+    without = text.replace("::float8", "").split("'")[::2]  # the text outside of literals
+    assert not any(character.isdigit() for character in "".join(without))
+
+
+FLAT = [
+    ("gaussian", 0, 1e100), ("gaussian", 1, -1e100), ("manmatha", 1, 1e100), ("gamma", 0, 1e100), ("gamma", 1, -1e100),
+    ("kanoulas", 0, 1e100), ("kanoulas", 1, -1e100), ("kanoulas", 2, 1e100), ("kanoulas", 2, -1e100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "coefficient", "far"), FLAT)
+def test_a_flat_end_stays_flat_however_far(name, coefficient, far, pairs):
+    """Beyond an end a constant must not become what rounding leaves of the other coefficients."""
+    calibrator = sn.make_calibrator(name).fit(*pairs)
+    calibrator.coef_ = np.eye(len(calibrator.coef_))[coefficient]
+    at_the_end, far_outside = calibrator._log_odds(np.array([calibrator.score_range_[far > 0], far]))
+    assert_allclose(far_outside, at_the_end, atol=1e-12)
+
+
+def test_polars_takes_segments_and_joined_users():
+    calibrator = of_segments()
+    frame = pl.DataFrame({"segment": [*SEGMENTS, "unknown", None], "score": [0.3] * 8})
+    wanted = expected(calibrator.probability, Column("double", [0.3] * 8), segments=frame["segment"].to_list())
+    assert difference(frame.select(calibrator.expression("polars")).to_series().to_list(), wanted) < 1e-12
+    users = of_users("text", "learned")
+    pairs = pl.DataFrame({"user_id": [*users.users_.ids, "nobody", None], "score": [0.3] * 62})
+    joined = pairs.join(users.table(), on="user_id", how="left", maintain_order="left")
+    wanted = expected(users.probability, Column("double", [0.3] * 62), users=pairs["user_id"].to_list())
+    assert difference(joined.select(users.expression("polars")).to_series().to_list(), wanted) < 1e-12
+
+
+def test_a_chain_of_segments_and_all(pairs):
+    chain = MapChain.of(of_segments(), fitted("platt"))
+    frame = pl.DataFrame({"segment": ["books", "unknown"], "score": [0.3, 0.3]})
+    found = frame.select(chain.expression("polars")).to_series()
+    assert_allclose(found, expected(chain.probability, Column("double", [0.3, 0.3]), segments=["books", "unknown"]))
+
+
+def test_what_cannot_be_answered_is_refused(pairs):
+    with pytest.raises(SettingError, match="postgres"):
+        fitted("platt").expression("sql")
+    with pytest.raises(SettingError, match="table"):
+        fitted("platt").expression("polars", table="t")
+    with pytest.raises(NotFittedError):
+        sn.PlattCalibrator().expression("duckdb")
+    with pytest.raises(NotFittedError):
+        sn.PerUserCalibrator().query("duckdb", "t")
+
+
+class WithoutFormula(Calibrator):
+    """A calibrator of somebody else."""
+
+    def _fit_points(self, points): ...
+    def _probability(self, scores):
+        return np.full(len(scores), 0.5)
+
+    def _state(self):
+        return {}
+
+    def _restore(self, state): ...
+
+
+def test_a_calibrator_without_a_formula_says_so(pairs):
+    with pytest.raises(SettingError, match="WithoutFormula"):
+        WithoutFormula().fit(*pairs).expression("duckdb")

@@ -33,7 +33,7 @@ def test_the_map_still_never_decreases_and_has_expressions(bent):
     users, scores, labels = bent
     fitted = sn.TopNCalibrator(n=3).fit(scores, labels, users=users)
     assert np.diff(fitted.probability(np.linspace(-8, 8, 500))).min() >= 0
-    assert "EXP" in fitted.expression("sql")
+    assert "EXP" in fitted.expression("duckdb")
 
 
 def test_saving_and_loading_changes_nothing(bent, tmp_path):

@@ -5,23 +5,25 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.families import Formula, expression_of
+from sureness.calibration.expressing import guarded
+from sureness.calibration.families import TREE, Formula
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Node, Reference
 from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
@@ -121,38 +123,6 @@ class Calibrator(ProbabilityMap):
         """Log-odds of one finite score."""
         return float(self._log_odds(self._as_fitted(np.array([score])))[0])
 
-    @overload
-    def expression(self, kind: Literal["polars"], column: str = ...) -> pl.Expr: ...
-    @overload
-    def expression(self, kind: Literal["sql"], column: str = ...) -> str: ...
-    def expression(self, kind: Literal["polars", "sql"], column: str = "score") -> pl.Expr | str:
-        """The map as one polars or SQL expression of a column of scores; closed-form maps only.
-
-        Parameters
-        ----------
-        kind : {"polars", "sql"}
-        column : str
-            Name of the column; in SQL it is put in double quotes.
-
-        Examples
-        --------
-        >>> from sureness.calibration.parametric import PlattCalibrator
-        >>> calibrator = PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
-        >>> frame = pl.DataFrame({"score": [0.5, 2.5]})
-        >>> np.allclose(frame.select(calibrator.expression("polars")).to_series(), calibrator.probability([0.5, 2.5]))
-        True
-        >>> calibrator.expression("sql").startswith('CASE WHEN "score" IS NOT NULL')
-        True
-        """
-        self.check_fitted()
-        formula = self._formula()
-        if formula is None:
-            raise SettingError(
-                f"{type(self).__name__} has no closed form, so it has no {kind} expression; "
-                "use probability(), or a parametric calibrator"
-            )
-        return expression_of(formula, kind, column)
-
     def pack(self) -> Packed:
         if not hasattr(self, "estimand_"):
             return Packed(kind=kind_of(self.family_name, type(self)), settings=self.get_params(deep=False))
@@ -194,7 +164,7 @@ class Calibrator(ProbabilityMap):
         return logit(self._probability(scores))
 
     def _formula(self) -> Formula | None:
-        """The map as a formula of a column of scores, which runs on numpy, polars and SQL; None: it has none."""
+        """The map as a formula of a column of scores, for arrays and for trees; None: it has none."""
         return None
 
     def _adjust(self, level: Level) -> None:
@@ -213,6 +183,25 @@ class Calibrator(ProbabilityMap):
         """Take over what `_state` returned."""
 
     # --- shared -----------------------------------------------------------------------------------------------------
+
+    def formula_tree(self, score: Node) -> Node:
+        """The formula of the map as a tree; a map without one is refused."""
+        formula = self._formula()
+        if formula is None:
+            raise SettingError(f"{type(self).__name__} has no formula, so it has no expression; use probability()")
+        tree: Node = formula(score, TREE)
+        return tree
+
+    def _for_all(self, names: ColumnNames) -> Node:
+        return self._where_defined(
+            names.reference_to("score"), self.formula_tree, lambda scores: self.probability_of(scores, Who(len(scores)))
+        )
+
+    def _where_defined(
+        self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
+    ) -> Node:
+        """A formula of scores that the map takes; nothing for others."""
+        return guarded(score, formula, probability)
 
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:

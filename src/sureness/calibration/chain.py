@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,14 @@ from sureness._progress import part_of
 from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
+from sureness.calibration.expressing import Conditional
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
 from sureness.calibration.reach import Reach
 from sureness.calibration.standardised import StandardisedMap
 from sureness.data.ids import IdMap
 from sureness.errors import NotFittedError, SettingError
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Node
 
 
 class MapChain(ProbabilityMap):
@@ -126,6 +129,15 @@ class MapChain(ProbabilityMap):
         for link in reversed(specific):
             result = np.where(wide(link.knows(who), scores), link.log_odds_of(scores, who), result)
         return result
+
+    def _for_all(self, names: ColumnNames) -> Node:
+        return self._fitted()[-1]._for_all(names)
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        return [each for link in self._fitted() for each in link._for_some(names)]
+
+    def _joined_users(self) -> Literal["text", "numbers"] | None:
+        return next((kind for link in self._fitted() if (kind := link._joined_users()) is not None), None)
 
     def knows(self, who: Who) -> BoolArray:
         return np.ones(who.n, dtype=bool)

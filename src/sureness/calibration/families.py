@@ -4,23 +4,24 @@ Each family is ``p = sigmoid(intercept + sum_j coef_j * basis_j(score))``. Every
 the map keeps the ranking exactly when no coefficient is negative. Outside the fitted range each basis function
 continues along its tangent.
 
-Basis functions are written once against a few operations, so the same formula runs on numpy arrays, as a polars
-expression and as SQL text.
+Basis functions are written once against a few operations, so the same formula runs on numpy arrays and makes the tree
+of an expression, for databases and polars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from sureness._types import FloatArray
-from sureness.numerics.checks import check_choice
+from sureness.expressions import nodes
 
-# a column of scores in any of the three worlds: numpy array, polars expression, SQL text
+# scores in any of three worlds: a plain number, a numpy array, a node of a tree
 Column = Any
 
 
@@ -31,6 +32,7 @@ class Operations(NamedTuple):
     exp: Callable[[Column], Column]
     clip: Callable[[Column, float, float], Column]
     absolute: Callable[[Column], Column]
+    choose: Callable[[Column, Iterable[float], Iterable[Column]], Column]  # the branch between two edges
 
 
 class ScoreRange(NamedTuple):
@@ -79,8 +81,8 @@ class MonotoneFamily:
 
 
 def sigmoid_of(logit: Column, operations: Operations) -> Column:
-    """``1 / (1 + exp(-z))``; beyond ±700, where it is 0 or 1 to the last digit of most engines, z is cut."""
-    return 1.0 / (operations.exp(operations.clip(logit, -700.0, 700.0) * -1.0) + 1.0)
+    """``1 / (1 + exp(-z))``."""
+    return 1.0 / (operations.exp(logit * -1.0) + 1.0)
 
 
 # --- the basis functions -------------------------------------------------------------------------------------------
@@ -106,8 +108,9 @@ def _end_slopes(s: Column, fitted: ScoreRange, operations: Operations) -> list[C
     u = (s - fitted.low) * (1.0 / fitted.width)
     inside = operations.clip(u, 0.0, 1.0)
     beyond = u - inside
-    rising = inside * inside * 0.5 + inside * beyond
-    return [inside + beyond - rising, rising]
+    half = inside * inside * 0.5
+    # each slope is exactly 0 at one end, so that far outside the other one is not lost in rounding
+    return [inside - half + (1.0 - inside) * beyond, half + inside * beyond]
 
 
 def _top_slope_and_curvature(s: Column, fitted: ScoreRange, operations: Operations) -> list[Column]:
@@ -123,12 +126,12 @@ def _gamma_slopes(s: Column, fitted: ScoreRange, operations: Operations) -> list
     inside = operations.clip(v, first, last)
     beyond = v - inside
     mixing = 1.0 / (1.0 / first - 1.0 / last)
-    falling_slope = (1.0 / inside - 1.0 / last) * mixing
-    falling = (operations.log(inside * (1.0 / first)) - (inside - first) * (1.0 / last)) * mixing + (
-        falling_slope * beyond
-    )
+    inverse, moved = 1.0 / inside, inside - first
+    falling = (operations.log(inside * (1.0 / first)) - moved * (1.0 / last)) * mixing
+    # each slope is exactly 0 at one end, so that far outside the other one is not lost in rounding
+    falling_slope, rising_slope = (inverse - 1.0 / last) * mixing, (1.0 / first - inverse) * mixing
     scale = 1.0 / fitted.width
-    return [falling * scale, (v - first - falling) * scale]
+    return [(falling + falling_slope * beyond) * scale, (moved - falling + rising_slope * beyond) * scale]
 
 
 def _kanoulas(s: Column, fitted: ScoreRange, operations: Operations) -> list[Column]:
@@ -229,66 +232,18 @@ KANOULAS = MonotoneFamily("kanoulas", _kanoulas, _natural_kanoulas)
 # --- the three worlds ----------------------------------------------------------------------------------------------
 
 
-class SqlText:
-    """SQL text that knows arithmetic; every result is in brackets, so precedence never surprises."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def _combine(self, left: object, operator: str, right: object) -> SqlText:
-        return SqlText(f"({sql_number(left)} {operator} {sql_number(right)})")
-
-    def __add__(self, other: object) -> SqlText:
-        return self._combine(self, "+", other)
-
-    def __sub__(self, other: object) -> SqlText:
-        return self._combine(self, "-", other)
-
-    def __mul__(self, other: object) -> SqlText:
-        return self._combine(self, "*", other)
-
-    def __truediv__(self, other: object) -> SqlText:
-        return self._combine(self, "/", other)
-
-    def __rtruediv__(self, other: object) -> SqlText:
-        return self._combine(other, "/", self)
-
-    def __rsub__(self, other: object) -> SqlText:
-        return self._combine(other, "-", self)
+def _choose(column: FloatArray, edges: Iterable[float], branches: Iterable[FloatArray | float]) -> FloatArray:
+    place, known = np.searchsorted(np.fromiter(edges, float), column, side="right"), list(branches)
+    return np.select([place == number for number in range(len(known))], known)
 
 
-def sql_number(value: object) -> str:
-    """A number with all its digits as a double-precision literal, or an expression as it is."""
-    if isinstance(value, SqlText):
-        return value.text
-    text = repr(float(value))  # type: ignore[arg-type]
-    text = text if "e" in text else f"{text}e0"  # without an exponent some engines read an exact decimal
-    return f"({text})" if text.startswith("-") else text
+def _choose_plain(value: float, edges: Iterable[float], branches: Iterable[float]) -> float:
+    return list(branches)[bisect_right(list(edges), value)]
 
 
-def _sql_clip(column: SqlText, low: float, high: float) -> SqlText:
-    return SqlText(f"LEAST(GREATEST({column.text}, {sql_number(low)}), {sql_number(high)})")
-
-
-NUMPY = Operations(np.log, np.exp, np.clip, np.abs)
-POLARS = Operations(pl.Expr.log, pl.Expr.exp, pl.Expr.clip, pl.Expr.abs)
-SQL = Operations(
-    log=lambda column: SqlText(f"LN({column.text})"),
-    exp=lambda column: SqlText(f"EXP({column.text})"),
-    clip=_sql_clip,
-    absolute=lambda column: SqlText(f"ABS({column.text})"),
-)
-
+PLAIN = Operations(math.log, math.exp, lambda value, low, high: min(max(value, low), high), abs, _choose_plain)
+NUMPY = Operations(np.log, np.exp, np.clip, np.abs, _choose)
+TREE = Operations(nodes.log, nodes.exp, nodes.clip, nodes.absolute, nodes.choose)
 
 Formula = Callable[[Column, Operations], Column]
-"""A formula of a column of scores, written once for numpy, polars and SQL."""
-
-
-def expression_of(formula: Formula, kind: str, column: str) -> pl.Expr | str:
-    """A formula of a column of scores as a polars expression or as SQL text; a missing score stays missing."""
-    check_choice(kind, "kind", ("polars", "sql"))
-    if kind == "polars":
-        found: pl.Expr = formula(pl.col(column).cast(pl.Float64), POLARS).alias("probability")
-        return found
-    quoted = '"' + column.replace('"', '""') + '"'
-    return f"CASE WHEN {quoted} IS NOT NULL THEN {formula(SqlText(quoted), SQL).text} END"
+"""A formula of scores, written once for all worlds."""

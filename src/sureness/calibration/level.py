@@ -8,8 +8,10 @@ import numpy as np
 
 from sureness._types import FloatArray
 from sureness.calibration.anchoring import combine
+from sureness.calibration.families import Column, Operations, sigmoid_of
 from sureness.numerics.logistic import logit, sigmoid
 
+_SMALLEST = 1e-300  # probability above 0
 _LARGEST_LOGIT = 30.0  # of a map's values while its correction is fitted; certain values stay certain
 
 
@@ -25,6 +27,14 @@ class Level:
         if self == UNCHANGED:
             return probability
         return np.asarray(sigmoid(self.intercept + self.slope * logit(probability)))
+
+    def of(self, probability: Column, operations: Operations) -> Column:
+        """The same as part of a formula."""
+        if self == UNCHANGED:
+            return probability
+        log_odds = operations.log(probability) - operations.log(1.0 - probability)
+        inside = sigmoid_of(log_odds * self.slope + self.intercept, operations)
+        return operations.choose(probability, [_SMALLEST, 1.0], [0.0, inside, 1.0])
 
 
 UNCHANGED = Level()

@@ -20,6 +20,7 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.calibration.expressing import Expressible
 from sureness.calibration.reach import Reach
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
@@ -161,7 +162,7 @@ class Observed:
         return Horizon.of_split(self.held_out, self.seen)
 
 
-class ProbabilityMap(Configurable, Savable):
+class ProbabilityMap(Expressible, Configurable, Savable):
     """Turns scores into probabilities, for any users and segments.
 
     Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which period.

@@ -8,6 +8,7 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray, Risk
 from sureness.calibration.base import Calibrator
+from sureness.calibration.families import Formula, Operations
 from sureness.calibration.level import UNCHANGED, Level
 from sureness.errors import SettingError
 from sureness.numerics.histogram import WeightedScores
@@ -77,6 +78,11 @@ class HistogramCalibrator(_StepCalibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[_bin_of(scores, self.edges_)])
 
+    def _formula(self) -> Formula | None:
+        low, per_score = _bin_scale(self.edges_)
+        inner = range(1, len(self.values_))
+        return lambda scores, operations: operations.choose((scores - low) * per_score, inner, self.values_)
+
 
 class IsotonicCalibrator(Calibrator):
     """The best non-decreasing map, by pooling neighbours that are out of order.
@@ -134,6 +140,24 @@ class IsotonicCalibrator(Calibrator):
             below, above = np.maximum(first - scores, 0.0) / span, np.maximum(scores - last, 0.0) / span
             inside = inside - low * below / (1 + below) + (1 - high) * above / (1 + above)
         return self.level_(inside)
+
+    def _formula(self) -> Formula | None:
+        def piecewise(scores: Any, operations: Operations) -> Any:
+            pieces = self._pieces(scores)
+            return operations.choose(scores, self.knots_, [self.level_.of(piece, operations) for piece in pieces])
+
+        return piecewise
+
+    def _pieces(self, scores: Any) -> list[Any]:
+        """The map before the first knot, between knots, and after the last one."""
+        first, last, low, high = (float(end) for end in (*self.knots_[[0, -1]], *self.values_[[0, -1]]))
+        slopes = np.diff(self.values_) / np.diff(self.knots_)
+        inner = [(scores - x) * slope + y for x, y, slope in zip(self.knots_, self.values_, slopes, strict=False)]
+        if not self.strict:
+            return [(scores - first) * 0.0 + low, *inner, (scores - last) * 0.0 + high]
+        per_span = 1.0 / (last - first)
+        below, above = (first - scores) * per_span, (scores - last) * per_span
+        return [low / (below + 1.0), *inner, 1.0 - (1.0 - high) / (above + 1.0)]
 
     def _adjust(self, level: Level) -> None:
         self.level_ = level
@@ -209,12 +233,20 @@ class BBQCalibrator(_StepCalibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[np.searchsorted(self.edges_, scores, side="right")])
 
+    def _formula(self) -> Formula | None:
+        return lambda scores, operations: operations.choose(scores, self.edges_, self.values_)
+
 
 def _bin_of(scores: FloatArray, edges: FloatArray) -> IntArray:
     """Number of the equally wide bin; the last one is closed, what lies outside belongs to the end bins."""
-    n_bins = len(edges) - 1
-    place = np.floor((scores - edges[0]) * (n_bins / (edges[-1] - edges[0])))
-    return np.asarray(np.clip(place, 0, n_bins - 1), dtype=np.int64)
+    low, per_score = _bin_scale(edges)
+    place = np.floor((scores - low) * per_score)
+    return np.asarray(np.clip(place, 0, len(edges) - 2), dtype=np.int64)
+
+
+def _bin_scale(edges: FloatArray) -> tuple[float, float]:
+    """Where equally wide bins start, and how many there are per unit of score."""
+    return float(edges[0]), float((len(edges) - 1) / (edges[-1] - edges[0]))
 
 
 def _distinct(points: WeightedScores) -> tuple[FloatArray, FloatArray, FloatArray]:

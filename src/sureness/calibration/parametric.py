@@ -19,11 +19,13 @@ from sureness.calibration.level import Level
 from sureness.calibration.reach import Reach
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
+from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
 
 _BLOCK = 8_192
+_CERTAIN = 1e-15  # probabilities closer to 0 and 1 are taken for this, whose log-odds are finite
 _CLEARLY = 1.0  # difference of log-likelihoods from which on an anchor's own range of scores is preferred
 
 
@@ -235,9 +237,26 @@ class BetaCalibrator(ParametricCalibrator):
         return _logits_of(scores) if self.scores_are == "probabilities" else scores
 
     def _formula(self) -> Formula | None:
-        if self.scores_are == "probabilities":
-            raise SettingError("a Beta map of probabilities has no expression; give it log-odds as unbounded scores")
-        return super()._formula()
+        if self.scores_are == "unbounded":
+            return super()._formula()
+
+        def of_probabilities(scores: Any, operations: Operations) -> Any:
+            inside = operations.clip(scores, _CERTAIN, 1 - _CERTAIN)
+            log_odds = operations.log(inside) - operations.log(1.0 - inside)
+            return sigmoid_of(self._logit_of(log_odds, operations), operations)
+
+        return of_probabilities
+
+    def _where_defined(
+        self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
+    ) -> Node:
+        if self.scores_are == "unbounded":
+            return super()._where_defined(score, formula, probability)
+        return Case((
+            (Is(score, "no number"), None),
+            (Compare("<", score, Number(0.0)), None),
+            (Compare("<=", score, Number(1.0)), formula(score)),
+        ))  # fmt: skip
 
 
 class GaussianCalibrator(ParametricCalibrator):
@@ -353,7 +372,7 @@ def in_blocks(scores: FloatArray, function: Callable[[FloatArray], FloatArray]) 
 
 
 def _logits_of(probabilities: ArrayLike) -> FloatArray:
-    return logit(np.clip(check_probabilities(probabilities, "scores"), 1e-15, 1 - 1e-15))
+    return logit(np.clip(check_probabilities(probabilities, "scores"), _CERTAIN, 1 - _CERTAIN))
 
 
 def explain_no_minimum(points: WeightedScores) -> str:

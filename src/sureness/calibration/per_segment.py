@@ -14,6 +14,7 @@ from sureness._types import BoolArray, FloatArray, IntArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.expressing import Conditional
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.reach import Reach
@@ -22,6 +23,8 @@ from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, IdError, SettingError
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Compare, Id, Is, Node, clip
 from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
@@ -208,6 +211,27 @@ class SegmentCalibrator(ProbabilityMap):
                 own = self.maps_[name].probability_of(scores[inside], Who(int(inside.sum())))
                 result[inside] += self.shares_[name] * (own - result[inside])
         return np.clip(result, 0.0, 1.0)
+
+    def _for_all(self, names: ColumnNames) -> Node:
+        return self.global_._for_all(names)
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        segment = names.reference_to("segment")
+        missing: list[Conditional] = [(Is(segment, "missing"), None)]
+        return missing + [(Compare("=", segment, Id(name)), self._of_segment(name, names)) for name in self.maps_]
+
+    def _of_segment(self, name: str | int, names: ColumnNames) -> Node:
+        """The map of one segment: its own, mixed with the global one by its share."""
+        own, share, number = self.maps_[name], self.shares_[name], list(self.maps_).index(name)
+
+        def mixed(score: Node) -> Node:
+            both = self.global_.formula_tree(score) * (1.0 - share) + own.formula_tree(score) * share
+            return clip(both, 0.0, 1.0)
+
+        def probability(scores: FloatArray) -> FloatArray:
+            return self.probability_of(scores, Who(len(scores), segments=np.full(len(scores), number)))
+
+        return self.global_._where_defined(names.reference_to("score"), mixed, probability)
 
     def knows(self, who: Who) -> BoolArray:
         return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0

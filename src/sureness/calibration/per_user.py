@@ -14,12 +14,16 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
+from sureness.calibration.expressing import Conditional, finite, tame
+from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.maps import Horizon, Observed, Who
 from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Case, Compare, Is, Node, Number, coalesce
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.row_logistic import Prior, fit_rows
@@ -238,8 +242,31 @@ class PerUserCalibrator(StandardisedMap):
         rows = self._rows(who)
         return (rows >= 0) & (self.n_held_out_[rows] > 0)
 
+    def _for_all(self, names: ColumnNames) -> Node:
+        """With the joined table of what was learned; users who are not in it have the global map."""
+        learned = {"location": self.location_.mean(), "scale": self.scale_.mean(), "intercept": self.overall_[0]}
+        learned |= {f"coef_{number}": value for number, value in enumerate(self.overall_[1:])}
+        known = {name: coalesce(names.learned(name), value) for name, value in learned.items()}
+        score = names.reference_to("score")
+        standardised = (tame(score) - known["location"]) / known["scale"]
+        log_odds = known["intercept"]
+        for number, column in enumerate(self.basis_.trees(standardised)):
+            log_odds = log_odds + column * known[f"coef_{number}"]
+        return finite(score, sigmoid_of(log_odds, TREE))
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        own = Compare(">", names.learned("n_held_out"), Number(0.0))
+        return [*_nobody(names), (own, self._for_all(names))]
+
+    def _tree(self, names: ColumnNames) -> Node:
+        self.check_fitted()
+        return Case(_nobody(names), self._for_all(names))  # the joined table has the global map as well
+
+    def _joined_users(self) -> Literal["text", "numbers"]:
+        return "text" if self.users_.ids.dtype == pl.String else "numbers"
+
     def table(self) -> pl.DataFrame:
-        """Everything that was learned about each user, one row per user."""
+        """Everything that was learned about each user, one row per user; what `query` joins."""
         self.check_fitted()
         learned = {name: getattr(self, attribute) for attribute, name in self.LEARNED.items() if name != "coef"}
         coefs = {f"coef_{number}": self.coef_[:, number] for number in range(self.coef_.shape[1])}
@@ -305,6 +332,11 @@ def _known(expected: FloatArray) -> FloatArray:
     """What is known of users beside their labels: how much is expected of them, on the scale of log-odds; (n, 1)."""
     logarithm = np.log(np.maximum(expected, 1e-3))
     return np.asarray(logarithm - logarithm.mean())[:, None]
+
+
+def _nobody(names: ColumnNames) -> tuple[Conditional, ...]:
+    """No probability where the user is missing."""
+    return ((Is(names.reference_to("user"), "missing"), None),)
 
 
 class PerUserPlatt(PerUserCalibrator):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,7 +9,16 @@ import numpy as np
 
 from sureness._types import FloatArray, Risk
 from sureness.calibration.base import Calibrator
-from sureness.calibration.families import NUMPY, PLATT, Formula, Operations, ScoreRange, rising_curve, sigmoid_of
+from sureness.calibration.families import (
+    NUMPY,
+    PLAIN,
+    PLATT,
+    Formula,
+    Operations,
+    ScoreRange,
+    rising_curve,
+    sigmoid_of,
+)
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum, in_blocks
 from sureness.errors import NoMinimumError
@@ -21,7 +29,6 @@ from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, lear
 
 _FOLDS = 5
 _REFINED_ON = 200_000  # cells that a shape is learned again from
-_SINGLE = Operations(math.log, math.exp, lambda x, low, high: min(max(x, low), high), abs)  # on plain numbers
 
 
 class ShapeCalibrator(Calibrator):
@@ -74,7 +81,7 @@ class ShapeCalibrator(Calibrator):
         return in_blocks(scores, lambda part: self._curve(part, NUMPY))
 
     def log_odds_of_one(self, score: float) -> float:
-        return float(self._curve(score, _SINGLE))
+        return float(self._curve(score, PLAIN))
 
     def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:
         every = slice(None, None, 1 + len(cells.weight) // _REFINED_ON)

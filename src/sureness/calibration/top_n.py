@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sureness.calibration.maps import Who
 from sureness.calibration.parametric import GaussianCalibrator
 from sureness.calibration.usable import usable_pairs
 from sureness.errors import SettingError
+from sureness.expressions.nodes import Node, Reference
 from sureness.numerics.checks import check_rate
 from sureness.numerics.grouping import top_n
 from sureness.numerics.histogram import WeightedScores
@@ -77,6 +79,11 @@ class TopNCalibrator(Calibrator):
 
     def _formula(self) -> Formula | None:
         return self.base_._formula()
+
+    def _where_defined(
+        self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
+    ) -> Node:
+        return self.base_._where_defined(score, formula, probability)
 
     def _fit_points(self, points: WeightedScores) -> None:
         raise SettingError("the top n of each user needs users, which a histogram does not keep; fit on pairs")

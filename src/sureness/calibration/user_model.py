@@ -12,7 +12,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock
-from sureness.calibration.families import NUMPY, ScoreRange
+from sureness.calibration.families import NUMPY, TREE, ScoreRange, rising_curve
 from sureness.calibration.parametric import (
     GammaCalibrator,
     GaussianCalibrator,
@@ -21,6 +21,7 @@ from sureness.calibration.parametric import (
 )
 from sureness.calibration.shape import ShapeCalibrator
 from sureness.errors import EmptyError
+from sureness.expressions.nodes import Node
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, learn_curve, refine_curve
 from sureness.numerics.row_logistic import EM_STEPS, Prior, Rows, estimate_prior, fit_rows
@@ -45,6 +46,9 @@ class Basis(Protocol):
     def columns(self, standardised: FloatArray) -> list[FloatArray]:
         """Their values."""
 
+    def trees(self, standardised: Node) -> list[Node]:
+        """The same as trees of an expression."""
+
     def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
         """One mixture as a calibrator of standardised scores."""
 
@@ -68,6 +72,10 @@ class FamilyBasis:
         """The columns of the family."""
         return _FAMILIES[self.shape].family.basis(standardised, self.fitted, NUMPY)
 
+    def trees(self, standardised: Node) -> list[Node]:
+        """The columns of the family."""
+        return _FAMILIES[self.shape].family.basis(standardised, self.fitted, TREE)
+
     def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
         """A calibrator of the family."""
         return _FAMILIES[self.shape].of_coefficients(intercept, coef, self.fitted)
@@ -86,6 +94,10 @@ class CurveBasis:
     def columns(self, standardised: FloatArray) -> list[FloatArray]:
         """The curve."""
         return [self.curve.values(standardised)]
+
+    def trees(self, standardised: Node) -> list[Node]:
+        """The curve."""
+        return [rising_curve(standardised, self.curve.knots, self.curve.slopes, TREE)]
 
     def plain_map(self, intercept: float, coef: FloatArray) -> Calibrator:
         """A calibrator with the shape of the curve."""

@@ -1,0 +1,14 @@
+"""A formula of columns as a small tree, printed in the dialect of a database or as a polars expression."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "columns": ["ColumnNames"],
+        "dialects": ["DIALECTS", "Dialect", "dialect_named"],
+        "nodes": ["Case", "Choose", "Compare", "Id", "Is", "Node", "Number", "Reference"],
+        "polars_printer": ["polars_of"],
+        "sql_printer": ["LONGEST", "sql_of"],
+    },
+)

@@ -1,0 +1,160 @@
+"""Maps of every kind, and scores that databases get wrong."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import sureness as sn
+from sureness._registry import names
+from sureness.calibration import Calibrator, PerUserCalibrator, SegmentCalibrator, TopNCalibrator, make_calibrator
+from sureness.data.ids import IdMap
+from sureness.errors import SurenessWarning
+from sureness.numerics.checks import LARGEST
+from tests.sql.engines import PLACES, Column, Kind
+
+N = 3_000
+EVERYWHERE = (-np.inf, np.inf)
+SEGMENTS = ("books", 'it\'s "new"', "back\\slash", "Books", "line\nbreak", "été")
+
+
+@cache
+def drawn(scale: float = 1.5, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    standard = rng.normal(size=N)
+    labels = rng.random(N) < 1 / (1 + np.exp(1 - standard - 0.2 * standard**2))
+    return standard * scale + shift, labels
+
+
+def _registered(name: str) -> Callable[[], Calibrator]:
+    return lambda: make_calibrator(name).fit(*drawn())
+
+
+def _with_base_rate(calibrator: Calibrator) -> Callable[[], Calibrator]:
+    return lambda: calibrator.fit(sn.CalibrationSet.from_pairs(*drawn(), base_rate=0.05))
+
+
+def _from_zero(name: str) -> Callable[[], Calibrator]:
+    """The smallest fitted score is 0, so that nothing is subtracted from a tiny score."""
+    return lambda: make_calibrator(name).fit(drawn()[0] - drawn()[0].min(), drawn()[1])
+
+
+def _of_probabilities() -> Calibrator:
+    scores, labels = drawn()
+    return sn.BetaCalibrator(scores_are="probabilities").fit(1 / (1 + np.exp(-scores)), labels)
+
+
+def _steps() -> Calibrator:
+    """Thousands of knots, which no engine compares one by one."""
+    scores = np.arange(4_000.0)
+    return sn.IsotonicCalibrator(strict=True).fit(scores, np.random.default_rng(0).random(4_000) < scores / 4_000)
+
+
+MAPS: dict[str, Callable[[], Calibrator]] = {
+    **{name: _registered(name) for name in names("calibrator")},
+    "isotonic, strict": lambda: sn.IsotonicCalibrator(strict=True).fit(*drawn()),
+    "isotonic, base rate": _with_base_rate(sn.IsotonicCalibrator()),
+    "isotonic, 4,000 scores": _steps,
+    "gaussian, base rate": _with_base_rate(sn.GaussianCalibrator()),
+    "beta of probabilities": _of_probabilities,
+    "platt, scores of 1e-6": lambda: sn.PlattCalibrator().fit(*drawn(1e-6)),
+    "gamma, scores of 1e6": lambda: sn.GammaCalibrator().fit(*drawn(1e6, 3e6)),
+    **{f"{name}, from 0": _from_zero(name) for name in ("histogram", "isotonic", "platt", "gaussian", "kanoulas")},
+    "top 5": lambda: TopNCalibrator(n=5).fit(*drawn(), users=np.arange(N) // 20),
+}
+
+
+@cache
+def fitted(name: str) -> Calibrator:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SurenessWarning)
+        return MAPS[name]()
+
+
+@cache
+def of_segments(kind: str = "text") -> SegmentCalibrator:
+    scores, labels = drawn()
+    codes = np.arange(N) % len(SEGMENTS)
+    segments = np.array(SEGMENTS)[codes] if kind == "text" else codes + 2**60
+    return SegmentCalibrator(sn.GaussianCalibrator(), strength=30.0).fit(scores, labels, segments=segments)
+
+
+@cache
+def of_users(ids: str, shape: str) -> PerUserCalibrator:
+    """Maps of sixty users; the last ten have nothing held out."""
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(60, 40))
+    relevant = rng.random((60, 40)) < 1 / (1 + np.exp(1.5 - scores))
+    relevant[50:] = False
+    users = [f"{number:02}'s \\ ü" for number in range(60)] if ids == "text" else list(range(60))
+    source = sn.MatrixSource(scores, users=IdMap.of(users))
+    rows, items = np.nonzero(relevant)
+    held_out = pl.DataFrame({"user_id": [users[row] for row in rows], "item_id": items})
+    return PerUserCalibrator(shape=shape, top=None).fit(source, sn.Interactions.from_table(held_out))
+
+
+# --- scores ----------------------------------------------------------------------------------------------------------
+
+
+def nasty(kind: Kind) -> Column:
+    """Scores of a type, the hardest first."""
+    scores = drawn()[0]
+    if kind == "integer":
+        return Column(kind, [None, 0, 1, -1, 2, -30, 2**53 + 1, -(2**62), 10**18])
+    if kind == "decimal":
+        exact = [Decimal(text) for text in ("0", "0.1", "-2.5", "1.000000000001", "-123456789012.5", "0.000000000001")]
+        return Column(kind, [None, *exact, *(Decimal(str(round(score, PLACES))) for score in scores[:20])])
+    if kind == "single":
+        return Column(kind, [None, *np.float32([0.1, -3.4e38, 3.4e38, 1e-45, 7.5, -0.25]).tolist()])
+    odd = [0.0, -0.0, 5e-324, -5e-324, 2.2e-308, 1e-200, -1e-101, 1e-99, 1e-30, 1e100, -1e100, 1e101, -1e101, 1e308]
+    odd += [-1e308, sys.float_info.max, -sys.float_info.max, 1e20, -1e20, 1e5, -1e5, 1.0, 0.5]
+    at_edges = [value for name in ("isotonic", "bbq", "histogram") for value in edges_of(fitted(name))]
+    around = np.concatenate([at_edges, np.nextafter(at_edges, -np.inf), np.nextafter(at_edges, np.inf)])
+    missing = [None, float("nan"), float("inf"), float("-inf")]
+    return Column(kind, [*missing, *odd, *np.linspace(-30, 30, 61).tolist(), *scores[:50].tolist(), *around.tolist()])
+
+
+def edges_of(calibrator: Calibrator) -> list[float]:
+    found = calibrator.knots_ if hasattr(calibrator, "knots_") else calibrator.edges_
+    return [float(value) for value in found[:40]]
+
+
+def expected(
+    probability: Callable[..., np.ndarray], scores: Column, domain: tuple[float, float] = EVERYWHERE, **whose: list[Any]
+) -> list[float | None]:
+    """What Python says: nothing where it refuses, and beyond its largest score what it says there."""
+    values = np.array([np.nan if value is None else float(value) for value in scores.values])
+    known = np.isfinite(values) & (values >= domain[0]) & (values <= domain[1])
+    for ids in whose.values():
+        known &= np.array([each is not None for each in ids])
+    there = np.flatnonzero(known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SurenessWarning)
+        who = {name: [ids[place] for place in there] for name, ids in whose.items()}
+        answers = probability(np.clip(values[known], -LARGEST, LARGEST), **who)
+    result: list[float | None] = [None] * len(values)
+    for place, answer in zip(there, answers, strict=True):
+        result[place] = float(answer)
+    return result
+
+
+def domain_of(name: str) -> tuple[float, float]:
+    return (0.0, 1.0) if name == "beta of probabilities" else EVERYWHERE
+
+
+def difference(found: list[Any], wanted: list[Any]) -> float:
+    """The largest difference; infinite where one is missing and the other is not."""
+    return max(_apart(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def _apart(found: Any, wanted: Any) -> float:
+    if found is None or wanted is None:
+        return 0.0 if found is wanted else float("inf")
+    return abs(float(found) - wanted)
