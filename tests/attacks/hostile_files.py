@@ -32,6 +32,7 @@ COMMANDS = {
 SAVED = {
     "apply": ("apply", "{}", "pairs.parquet", "-o", "out.parquet"),
     "inspect": ("inspect", "{}"),
+    "sql": ("sql", "{}", "--dialect", "duckdb"),
     "evaluate": ("evaluate", "{}"),
     "list-size": ("list-size", "--model", "{}", "-o", "out.parquet"),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 COMMANDS = (
-    "demo", "train", "distill", "evaluate", "fit", "apply", "report", "list-size", "allocate", "inspect", "data list",
-    "data fetch", "data describe", "data simulate",
+    "demo", "train", "distill", "evaluate", "fit", "apply", "report", "list-size", "allocate", "sql", "inspect",
+    "data list", "data fetch", "data describe", "data simulate",
 )  # fmt: skip
 
 

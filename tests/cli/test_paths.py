@@ -64,6 +64,8 @@ CALLS = [
     Call("distill", {"data": "log.csv", "options_teacher": "run.sureness", "options_student": "run2.sureness/source",
                      "log_folder": "data"}, {"output": "o.sureness", "options_report": "o.html"}, quick=False),
     Call("demo", {"data": "log.csv"}, {"output": "o"}, quick=False),
+    Call("sql", {"calibrator": "users.sureness"}, {"options_maps_output": "o.parquet"},
+         ("--dialect", "duckdb", "--table", "t")),
     Call("inspect", {"file": "run.sureness"}, {}),
     Call("data describe", {"data": "log.csv"}, {}),
     Call("data describe", {"data": "coat", "options_folder": "data"}, {}, quick=False),

@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "reporting": ["ReportOptions", "ReportResult", "report"],
         "shared_pages": ["DomainLists", "DomainPage", "domain_lists", "share_page"],
         "simulating": ["WorldOptions", "WorldResult", "write_world"],
+        "translating": ["SqlOptions", "SqlResult", "translate"],
         "training": ["TrainOptions", "TrainResult", "train"],
         "warming": ["WarmResult", "warm"],
     },

@@ -58,6 +58,9 @@ from sureness.workflows.simulating import write_world as write_world
 from sureness.workflows.training import TrainOptions as TrainOptions
 from sureness.workflows.training import TrainResult as TrainResult
 from sureness.workflows.training import train as train
+from sureness.workflows.translating import SqlOptions as SqlOptions
+from sureness.workflows.translating import SqlResult as SqlResult
+from sureness.workflows.translating import translate as translate
 from sureness.workflows.warming import WarmResult as WarmResult
 from sureness.workflows.warming import warm as warm
 
@@ -92,6 +95,8 @@ __all__ = [
     "ReportResult",
     "Result",
     "SplitLog",
+    "SqlOptions",
+    "SqlResult",
     "TrainOptions",
     "TrainResult",
     "Usually",
@@ -120,6 +125,7 @@ __all__ = [
     "share_page",
     "split_log",
     "train",
+    "translate",
     "usual_metrics",
     "warm",
     "write_world",
