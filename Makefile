@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
+SQL := .venv-sql
 WHEELS := build/wheels
 BASE := build/base-venv
 DEMO_OUTPUT ?= demo-output
@@ -14,7 +15,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters recbole bench attack clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql sql-table recbole bench attack clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +76,18 @@ test-adapters: $(ADAPTERS)/.installed  ## Test RecBole, LightFM and Surprise in 
 	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
 	$(ADAPTERS)/bin/python -m pytest tests/test_documents.py -k "recbole or lightfm or surprise"
 
+$(SQL)/.installed: pyproject.toml constraints.txt tools/install_databases.sh
+	bash tools/install_databases.sh
+	$(PYTHON) -m venv $(SQL)
+	$(SQL)/bin/python -m pip $(PIP) --editable '.[databases]'
+	@touch $@
+
+test-sql: $(SQL)/.installed  ## Run the SQL of every calibrator on DuckDB, SQLite, PostgreSQL and Spark
+	SURENESS_DATABASES=all $(SQL)/bin/python -m pytest tests/sql tests/expressions tests/calibration/test_expressions.py -n 0
+
+sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/how-to/sql.md
+	$(SQL)/bin/python -m tests.sql.table
+
 $(BENCH)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip $(PIP) torch==2.13.0
@@ -96,4 +109,4 @@ attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, 
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

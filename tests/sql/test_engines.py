@@ -1,0 +1,126 @@
+"""Expressions run on real databases give what Python gives, for every kind of map and the nastiest scores."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from sureness.calibration import MapChain
+from tests.sql.cases import (
+    MAPS,
+    SEGMENTS,
+    difference,
+    domain_of,
+    expected,
+    fitted,
+    nasty,
+    of_segments,
+    of_users,
+)
+from tests.sql.engines import ENGINES, Column, started, why_absent
+
+KINDS = ("double", "single", "integer", "decimal")
+TOLERANCE = 1e-12
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the drivers
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request):
+    if (reason := why_absent(request.param)) is not None:
+        pytest.fail(reason) if os.environ.get("SURENESS_DATABASES") == "all" else pytest.skip(reason)
+    with started(request.param) as running:
+        for kind in KINDS:
+            running.load(f"of_{kind}", numbered(nasty(kind)))
+        yield running
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_map(engine, name):
+    check_scores(engine, name, "double")
+
+
+@pytest.mark.parametrize("name", ["platt", "isotonic", "histogram"])
+@pytest.mark.parametrize("kind", ["single", "integer", "decimal"])
+def test_every_type_of_score(engine, name, kind):
+    check_scores(engine, name, kind)
+
+
+def test_spark_without_ansi(engine):
+    """There, text that is no number becomes one without an error, so a name must never be read as text."""
+    if engine.dialect != "spark":
+        pytest.skip("only Spark has both")
+    engine.session.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        check_scores(engine, "platt", "double")
+    finally:
+        engine.session.conf.unset("spark.sql.ansi.enabled")
+
+
+def check_scores(engine, name, kind):
+    expression = fitted(name).expression(engine.dialect, "t.score")
+    found = probabilities(engine, f"SELECT id, {expression} FROM of_{kind} AS t")
+    wanted = expected(fitted(name).probability, nasty(kind), domain_of(name))
+    assert difference(found, wanted) < TOLERANCE
+
+
+def test_the_result_is_a_double(engine):
+    found = probabilities(engine, fitted("histogram").query(engine.dialect, "of_integer"))
+    assert {type(value) for value in found if value is not None} == {float}
+
+
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_maps_of_segments(engine, kind):
+    calibrator = of_segments(kind)
+    known = SEGMENTS if kind == "text" else [number + 2**60 for number in range(len(SEGMENTS))]
+    segments, scores = crossed([*known, "unknown" if kind == "text" else 5, None])
+    table = f"segments_{kind}"
+    engine.load(table, {**numbered(scores), "segment": ids_of(segments)})
+    wanted = expected(calibrator.probability, scores, segments=segments)
+    assert difference(probabilities(engine, calibrator.query(engine.dialect, table)), wanted) < TOLERANCE
+
+
+@pytest.mark.parametrize("ids", ["text", "numbers"])
+@pytest.mark.parametrize("shape", ["learned", "line", "gaussian", "gamma"])
+def test_maps_of_users_are_a_join(engine, ids, shape):
+    users = of_users(ids, shape)
+    check_join(engine, users, users, f"{ids}_{shape}")
+
+
+def test_a_chain_asks_the_user_then_everybody(engine):
+    users = of_users("text", "line")
+    check_join(engine, MapChain.of(users, fitted("platt")), users, "chain")
+
+
+def check_join(engine, map_, personal, name):
+    ids = personal.users_.ids.to_list()
+    users, scores = crossed([*ids, "nobody" if isinstance(ids[0], str) else -7, None])
+    engine.load(f"scores_{name}", {**numbered(scores), "customer": ids_of(users)})
+    engine.load(f"maps_{name}", {each.name: learned(each) for each in personal.table()})
+    query = map_.query(engine.dialect, f"scores_{name}", user="customer", maps=f"maps_{name}")
+    assert difference(probabilities(engine, query), expected(map_.probability, scores, users=users)) < TOLERANCE
+
+
+def crossed(ids):
+    """Every id with every score."""
+    scores = [-1e308, -1.0, 0.0, 5e-324, 0.7, 1e308, None, float("nan")]
+    return [each for each in ids for _ in scores], Column("double", scores * len(ids))
+
+
+def numbered(scores):
+    return {"id": Column("integer", range(len(scores.values))), "score": scores}
+
+
+def ids_of(values):
+    return Column("text" if isinstance(values[0], str) else "integer", values)
+
+
+def learned(series):
+    """A column of what was learned about each user."""
+    return Column("double" if series.dtype.is_float() else ids_of(series.to_list()).kind, series.to_list())
+
+
+def probabilities(engine, query):
+    """The last column of a query, in the order of the first."""
+    return [row[-1] for row in sorted(engine.rows(query), key=lambda row: row[0])]

@@ -1,0 +1,41 @@
+"""sqlglot reads what is written for every dialect, also those that have no server here."""
+
+from __future__ import annotations
+
+import pytest
+
+from sureness.expressions import DIALECTS
+from tests.sql.cases import MAPS, fitted, of_segments, of_users
+
+sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed; make install has it")
+exp = sqlglot.exp
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", MAPS)
+def test_every_expression_is_read_as_one_of_the_score(name, dialect):
+    found = sqlglot.parse_one(fitted(name).expression(dialect, "my score", table="shop.t"), dialect=dialect)
+    columns = {(column.db, column.table, column.name) for column in found.find_all(exp.Column)}
+    assert columns == {("shop", "t", "my score")}
+    unknown = {function.name for function in found.find_all(exp.Anonymous)}
+    assert unknown <= {"TYPEOF"}
+    literals = {literal.this for literal in found.find_all(exp.Literal) if literal.is_string}
+    assert dialect in ("postgres", "snowflake", "sqlite") or not literals  # a quoted column would be one
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_segments_are_read_letter_by_letter(dialect):
+    found = sqlglot.parse_one(of_segments().query(dialect, "shop.scores"), dialect=dialect)
+    texts = {each.expression.name for each in found.find_all(exp.EQ)}
+    assert texts == set(of_segments().maps_)
+    assert [table.name for table in found.find_all(exp.Table)] == ["scores"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("ids", ["text", "numbers"])
+def test_users_are_joined_once(dialect, ids):
+    found = sqlglot.parse_one(of_users(ids, "learned").query(dialect, "shop.scores", maps="shop.maps"), dialect=dialect)
+    assert [(table.db, table.name) for table in found.find_all(exp.Table)] == [("shop", "scores"), ("shop", "maps")]
+    (join,) = found.find_all(exp.Join)
+    assert join.side == "LEFT"
+    assert {column.name for column in join.args["on"].find_all(exp.Column)} == {"user_id"}
