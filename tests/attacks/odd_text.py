@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -518,13 +519,33 @@ def _odd_dates(make: Maker) -> OddFile:
     return replace(made, truth=None)
 
 
+def _combined(make: Maker) -> OddFile:
+    """Several oddities at once, all of which are said."""
+    rows, scores = make.table(text_ids=True)
+    word, mark = make.pick([("semicolon", ";"), ("tab", "\t"), ("pipe", "|"), ("comma", ",")])
+    encoding = make.pick(["utf-8", "cp1252", "utf-16", "utf-8-sig"])
+    decimal = make.pick(["comma", "point"])
+    end = make.pick(["\n", "\r\n"])
+    rows = [[*row, make.pick(["", 'a "b"', "x\n# y", "# 1", "c;d,e"])] for row in rows]
+    true = [list(row) for row in rows]
+    for row, score in zip(rows, scores, strict=True):
+        row[2] = _commas(score) if decimal == "comma" else row[2]
+    how = Written(separator=mark, end=end, quote_all=make.rng.random() < 0.3, header=(*NAMES, "note"))
+    lines = how.text(rows)
+    before = ["made by hand", '"'][: int(make.rng.integers(3))]
+    comments = f'#{mark}a comment" {end}' if make.rng.random() < 0.5 else ""
+    text = "".join(line + end for line in before) + comments + lines + make.pick(["", end, f"  {end}"])
+    options = {"separator": word, "encoding": encoding, "decimal": decimal, "skip_lines": len(before), "comment": "#"}
+    return make.file("several oddities", true, scores, how, content=text.encode(encoding), options=options)
+
+
 KINDS: tuple[Callable[[Maker], OddFile], ...] = (
     _plain_text, _separated, _other_separator, _two_separators, _line_ends, _mixed_ends, _encoded, _utf16, _marked,
     _packed, _decimal_commas, _three_decimals, _thousands, _scientific, _mixed_decimals, _quoted, _long_text,
     _single_quotes, _inches, _open_quote, _behind_quote, _ragged, _merged, _split_line, _cut, _changed_separator,
     _no_header, _twice, _other_case, _spaced_names, _spaced_values, _blank_lines, _trailing, _trailing_rows, _indexed,
     _comments, _hash_ids, _preamble, _declared, _zero_bytes, _bad_bytes, _bad_number, _units, _empty_value, _words,
-    _odd_labels, _huge, _zeros, _late_text, _late_damage, _nothing, _dated, _odd_dates,
+    _odd_labels, _huge, _zeros, _late_text, _late_damage, _nothing, _dated, _odd_dates, _combined,
 )  # fmt: skip
 
 
@@ -575,21 +596,25 @@ def _key(text: str) -> tuple[int, str]:
     return (int(text), "") if text.isdecimal() else (0, text)
 
 
-def attack_text(folder: Path, n_files: int = 5_000, seed: int = 0) -> tuple[Outcome, dict[str, int]]:
-    """Give every file to the reader, first as it is, then with the options that settle it; also counts outcomes."""
+def attack_text(folder: Path, n_files: int = 5_000, seed: int = 0) -> Outcome:
+    """Give every file to the reader, first as it is, then with the options that settle it."""
     folder.mkdir(parents=True, exist_ok=True)
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     failures = []
     for number, odd in enumerate(odd_files(n_files, seed)):
         for options in ({}, odd.options) if odd.options else ({},):
             found, said = outcome_of(odd, folder, options)
-            allowed = {"refused"} if odd.truth is None else {"read", "refused"}
-            if odd.truth is not None and options == {} and not odd.silent:
-                allowed = {"refused"}
-            if odd.truth is not None and odd.settled and options == odd.options:
-                allowed = {"read"}
-            counts[found] = counts.get(found, 0) + 1
-            if found not in allowed:
+            counts[found] += 1
+            if found not in _allowed(odd, options):
                 failures.append(f"{number} {odd.kind} {options} {found}: {said}")
-    tried = sum(counts.values())
-    return Outcome.of("odd and damaged text tables", FAILURE, tried, failures), counts
+    what = f"odd and damaged text tables: {counts['read']:,} read rightly, {counts['refused']:,} refused"
+    return Outcome.of(what, FAILURE, counts.total(), failures)
+
+
+def _allowed(odd: OddFile, options: dict[str, Any]) -> set[str]:
+    """What may happen to a file with these options."""
+    if odd.truth is None:
+        return {"refused"}
+    if options == odd.options and odd.settled:
+        return {"read"}
+    return {"read", "refused"} if odd.silent else {"refused"}

@@ -15,7 +15,17 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tests.attacks import coverage, damage, hostile_data, hostile_files, kills, masked_scores, overwrites, races
+from tests.attacks import (
+    coverage,
+    damage,
+    hostile_data,
+    hostile_files,
+    kills,
+    masked_scores,
+    odd_text,
+    overwrites,
+    races,
+)
 from tests.attacks.commands import CASES
 from tests.attacks.outcome import Outcome
 
@@ -42,6 +52,7 @@ def attacks() -> dict[str, Attack]:
         "overwrites": lambda _: overwrites.overwrite_all(),
         "hostile-data": lambda _: hostile_data.attack_doors(),
         "hostile-files": hostile_files.attack_commands,
+        "odd-text": odd_text.attack_text,
         "masked-scores": lambda _: masked_scores.attack_all(),
         "coverage": lambda _: _coverage(),
         "false-wins": lambda _: _false_wins(),

@@ -53,6 +53,9 @@ _STOPPED = {
 }
 
 
+_said: set[str] = set()
+"""What the command that runs has said; the same table may be opened several times."""
+
 _typed: dict[str, str] = {}
 """How settings are typed in the command that runs, by their names in Python: "--max-size" for "max_size"."""
 
@@ -104,6 +107,7 @@ class LazyCommands(TyperGroup):
         if name in self._targets:
             command = loaded(name, self._targets[name])
             _typed.clear()
+            _said.clear()
             _typed.update(_as_typed(command.params))
         return name, command, rest
 
@@ -199,7 +203,8 @@ def _ignore_interrupts() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    if issubclass(category, SurenessWarning):
+    if issubclass(category, SurenessWarning) and str(message) not in _said:
+        _said.add(str(message))
         _say("[bold yellow]note:[/] ", str(message))
 
 

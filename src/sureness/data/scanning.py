@@ -44,15 +44,28 @@ def bad_line(path: str | PathLike[str] | HeldTable, column: str) -> str | None:
     return _first_problem(path, lambda text: text.incomplete(column))
 
 
+def text_rows(path: str | PathLike[str] | HeldTable) -> int | None:
+    """The number of rows of a text table, which was counted when it was looked at; None for other tables."""
+    texts = _texts(path)
+    return sum(text.structure.n_rows for text in texts) if texts else None
+
+
 def _first_problem(path: str | PathLike[str] | HeldTable, problem: Callable[[TextFile], str | None]) -> str | None:
+    texts = _texts(path)
+    found = ((text.place, problem(text)) for text in texts)
+    return next((why if len(texts) == 1 else f"{place.name}, {why}" for place, why in found if why), None)
+
+
+def _texts(path: str | PathLike[str] | HeldTable) -> list[TextFile]:
+    """The text files of a table, as they were looked at; none if one of them was not, or is no text."""
     if isinstance(path, HeldTable):
-        return None
+        return []
     try:
-        files = [text for file in table_files(path) if file.is_text and (text := opened(file.place)) is not None]
-        found = ((text.place, problem(text)) for text in files)
-        return next((why if len(files) == 1 else f"{place.name}, {why}" for place, why in found if why), None)
-    except (FileError, OSError):
-        return None
+        texts = [opened(file.place) for file in table_files(path)]
+    except FileError:
+        return []
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else []
 
 
 def _scan_parquet(files: Sequence[TableFile]) -> pl.LazyFrame:
@@ -70,7 +83,7 @@ def _scan_text(
     path: str | PathLike[str], files: Sequence[TableFile], columns: Columns, numbers: Sequence[str], ids: Sequence[str]
 ) -> pl.LazyFrame:
     expected = {*columns.every(), *numbers, *ids}
-    texts = [open_text(file.place, columns.text, expected) for file in files]
+    texts = [open_text(file.place, columns.text, expected, ids) for file in files]
     _check_names(texts)
     there = [name for name in ids if name in texts[0].names]
     whole = set.intersection(*(set(each.whole_ids(there)) for each in texts)) if there else set()

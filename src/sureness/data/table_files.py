@@ -56,6 +56,20 @@ def table_files(path: str | PathLike[str]) -> list[TableFile]:
     return found
 
 
+def would_hold(path: Path, file: Path) -> bool:
+    """Whether a table that a folder or a pattern stands for would hold a file, if there were one.
+
+    Examples
+    --------
+    >>> would_hold(Path("parts/*.csv"), Path("parts/new.csv")), would_hold(Path("parts/*.csv"), Path("new.csv"))
+    (True, False)
+    """
+    inner, outer = file.resolve(), path.resolve()
+    if path.is_dir():
+        return outer in inner.parents
+    return not path.exists() and _is_pattern(path) and inner.match(str(outer).replace("[", "[[]"))
+
+
 def is_text(path: str | PathLike[str]) -> bool:
     """Whether a table is of text, so that its ids came as text; a name that stands for nothing goes by its ending."""
     try:

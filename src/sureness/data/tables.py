@@ -15,7 +15,7 @@ from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
 from sureness.data.dates import in_iso_order
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
-from sureness.data.scanning import bad_line, scan_files, why_unreadable
+from sureness.data.scanning import bad_line, scan_files, text_rows, why_unreadable
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
@@ -146,9 +146,11 @@ def _how_to_name(column: str, path: str | PathLike[str] | HeldTable) -> str:
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> int:
-    """The number of rows of a table; an empty table is refused."""
-    with readable(path):
-        n_rows = int(frame.select(pl.len()).collect().item())
+    """The number of rows of a table, of which `frame` has all; an empty table is refused."""
+    n_rows = text_rows(path)
+    if n_rows is None:
+        with readable(path):
+            n_rows = int(frame.select(pl.len()).collect().item())
     if n_rows == 0:
         raise EmptyError(f"{path} has no rows; expected at least one pair")
     return n_rows

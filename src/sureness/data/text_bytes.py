@@ -15,6 +15,7 @@ COMPRESSED = (".gz", ".zst")
 HEAD_BYTES = 64 * 1024
 """How much of a file is looked at to see how it is written."""
 
+_HEAD_LINES = 1_000  # the same for compressed files
 _CHUNK = 1 << 18  # bytes; stays in the cache of a core
 _LONGEST = 1 << 26  # a longer line is taken for something else than a line
 _NO_SEPARATOR = "\x01"
@@ -77,7 +78,10 @@ def first_lines(place: Path, encoding: str = "utf-8") -> tuple[bytes, str]:
 
     A last line that may go on is left out.
     """
-    start = next(_chunks(place, encoding, HEAD_BYTES), b"")
+    lines = (
+        _decompressed(place, encoding, _HEAD_LINES) if is_compressed(place) else _chunks(place, encoding, HEAD_BYTES)
+    )
+    start = next(lines, b"")
     end = "\r" if b"\r" in start and b"\n" not in start else "\n"
     cut = len(start) >= HEAD_BYTES // 2 and end.encode() in start
     return (start.rpartition(end.encode())[0] if cut else start), end
@@ -111,13 +115,13 @@ def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
                 return
 
 
-def _decompressed(place: Path, encoding: str) -> Iterator[bytes]:
+def _decompressed(place: Path, encoding: str, n_lines: int | None = None) -> Iterator[bytes]:
     """By way of polars, which reads gzip and zstd; both have one reader then, and Python has none for zstd."""
     if not is_utf8(encoding):
         raise FileError(f"cannot read {place}: compressed files are read as UTF-8 only; decompress it first")
     lines = pl.scan_csv(
         polars_name(place), has_header=False, separator=_NO_SEPARATOR, quote_char=None, schema={"line": pl.String},
-        glob=False,
+        n_rows=n_lines, glob=False,
     )  # fmt: skip
     for batch in lines.collect_batches(chunk_size=20_000):
         yield (batch["line"].fill_null("").str.join("\n").item() + "\n").encode()

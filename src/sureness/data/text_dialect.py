@@ -20,6 +20,7 @@ USUAL = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _CANDIDATES = (",", ";", "\t", "|")
 _DECLARED = re.compile(r'"?sep=(.)"?\s*')  # how spreadsheets declare the separator, on a line before the header
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _WORDS = {character: word for word, character in SEPARATORS.items()}
 
 
@@ -38,6 +39,10 @@ class Dialect:
         """The values of a column in the first rows, without spaces around them; empty ones are left out."""
         at = self.names.index(name)
         return [row[at].strip() for row in self.rows if row[at].strip()]
+
+    def may_be_whole(self, name: str) -> bool:
+        """Whether the first values of a column are whole numbers that would be written the same way again."""
+        return all(_WHOLE.fullmatch(value) for value in self.values(name))
 
 
 def dialect_of(place: Path, wanted: TextFormat, expected: Collection[str] = ()) -> Dialect:

@@ -21,9 +21,8 @@ from sureness.data.text_structure import Structure, check_structure, whole_rows,
 from sureness.errors import FileError
 
 _MOST_OPENED = 256  # files that are remembered
-_SAFE = 10**18  # whole ids below it are read as integers
 _WHOLE = r"^\s*(0|-?[1-9][0-9]{0,17})\s*$"  # would be written the same way again: 007 is not 7
-_PART = 1 << 24  # bytes decoded at a time
+_PART = 1 << 22  # bytes decoded at a time
 
 _opened: dict[str, TextFile] = {}
 
@@ -75,20 +74,12 @@ class TextFile:
 
     def whole_ids(self, ids: Sequence[str]) -> list[str]:
         """Those of these columns in which every id is a whole number and would be written the same way again."""
-        likely = [name for name in ids if all(_is_whole(value) for value in self.dialect.values(name))]
-        if likely and not (self.structure.led or self.structure.padded):
-            try:
-                ranges = self._scan(dict.fromkeys(likely, pl.Int64)).select(
-                    pl.max_horizontal(pl.col(name).max(), -pl.col(name).min()).alias(name) for name in likely
-                )
-                largest = ranges.collect(engine="streaming").row(0)
-                return [name for name, size in zip(likely, largest, strict=True) if size is None or size < _SAFE]
-            except pl.exceptions.PolarsError:
-                pass  # some id is text; which column has it is seen below
-        if not likely:
-            return []
-        whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
-        return [name for name in likely if whole[name].item()]
+        known = {self.names[place] for place in self.structure.whole}
+        likely = [name for name in ids if name not in known and self.dialect.may_be_whole(name)]
+        if likely:  # with signs, quotes or spaces, or one of them is text
+            whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
+            known |= {name for name in likely if whole[name].item()}
+        return [name for name in ids if name in known]
 
     def wrong_number(self) -> str | None:
         """What is wrong with the first line that has something else than a number where one was asked for."""
@@ -124,8 +115,9 @@ class TextFile:
         }  # fmt: skip
         if is_utf8(self.dialect.encoding) and not self.structure.blank:
             return pl.scan_csv(
-                polars_name(self.place), skip_lines=self.dialect.header_lines, comment_prefix=layout.comment,
-                glob=False, **options,
+                polars_name(self.place), skip_lines=self.dialect.header_lines, glob=False,
+                comment_prefix=layout.comment if layout.n_fields == 1 else None,  # else there are no comments
+                **options,
             )  # fmt: skip
         return register_io_source(self._parts(options), schema=schema)
 
@@ -154,8 +146,11 @@ class TextFile:
         return whole_rows(_rows_of(self.place, self.dialect, size), self.dialect.layout)
 
 
-def open_text(place: Path, wanted: TextFormat, expected: Collection[str]) -> TextFile:
-    """Look at a text table, once for as long as it does not change; its lines must have one structure."""
+def open_text(place: Path, wanted: TextFormat, expected: Collection[str], ids: Collection[str] = ()) -> TextFile:
+    """Look at a text table, once for as long as it does not change; its lines must have one structure.
+
+    `expected` are names of columns that tell a header from a row, `ids` those of them that may hold whole numbers.
+    """
     state = os.stat(place)
     stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
     known = _opened.get(str(place))
@@ -163,8 +158,10 @@ def open_text(place: Path, wanted: TextFormat, expected: Collection[str]) -> Tex
         return known
     try:
         dialect = dialect_of(place, wanted, expected)
-        chunks = _rows_of(place, dialect)
-        structure = check_structure(chunks, dialect.layout, first_line=dialect.header_lines + 1)
+        maybe_whole = [at for at, name in enumerate(dialect.names) if name in ids and dialect.may_be_whole(name)]
+        structure = check_structure(
+            _rows_of(place, dialect), dialect.layout, first_line=dialect.header_lines + 1, maybe_whole=maybe_whole
+        )
     except FileError as error:
         if str(error).startswith("cannot read"):
             raise
@@ -194,7 +191,3 @@ def _rows_of(place: Path, dialect: Dialect, size: int = 1 << 18) -> Iterator[byt
 def _stripped(name: str, whole: bool) -> pl.Expr:
     text = pl.col(name).str.strip_chars().replace("", None)
     return text.cast(pl.Int64) if whole else text
-
-
-def _is_whole(text: str) -> bool:
-    return text == "0" or (text.removeprefix("-").isdecimal() and text.isascii() and text.lstrip("-")[0] != "0")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from sureness._types import AnyArray, BoolArray, IntArray
 from sureness.errors import FileError
 
 _LONGEST = 1 << 26  # bytes; a longer value in quotes is taken for a quote that was never closed
-_RETURN, _SPACE, _HASH, _PLUS, _MINUS, _POINT, _ZERO, _NINE = b"\r #+-.09"
+_RETURN, _SPACE, _HASH, _ZERO = b"\r #0"
+_MOST_DIGITS = 18  # that surely fit into 64 bits
 _BLANK = re.compile(rb"[ \t\r]*")
 
 
@@ -44,7 +45,7 @@ class Structure:
     n_lines: int = 0
     blank: bool = False  # there are lines without anything
     padded: bool = False  # there are fields with spaces around them
-    led: bool = False  # there may be fields that start with a needless zero or sign, or with a quote
+    whole: set[int] = field(default_factory=set)  # columns of whole numbers, among those that were asked about
     n_hashes: int = 0  # rows that start with #
     first_hash: int = 0  # the line of the first
 
@@ -56,8 +57,13 @@ class BrokenLineError(FileError):
         super().__init__(f"line {line:,} {why}")
 
 
-def check_structure(lines: Iterable[bytes], layout: Layout, *, first_line: int = 1) -> Structure:
+def check_structure(
+    lines: Iterable[bytes], layout: Layout, *, first_line: int = 1, maybe_whole: Iterable[int] = ()
+) -> Structure:
     r"""Check chunks of whole lines, from the first row on; refuse the first line that breaks the structure.
+
+    `maybe_whole` are places of columns. Those that have nothing but digits, without needless zeros, are reported; a
+    column that is not may still hold whole numbers with signs or in quotes.
 
     Examples
     --------
@@ -67,7 +73,7 @@ def check_structure(lines: Iterable[bytes], layout: Layout, *, first_line: int =
     Traceback (most recent call last):
     sureness.data.text_structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or say ...
     """
-    found = Structure(n_lines=first_line - 1)
+    found = Structure(n_lines=first_line - 1, whole=set(maybe_whole))
     for chunk in whole_rows(lines, layout):
         _look(chunk, layout, found)
     if 0 < found.n_hashes < found.n_rows:
@@ -79,20 +85,27 @@ def check_structure(lines: Iterable[bytes], layout: Layout, *, first_line: int =
 def whole_rows(lines: Iterable[bytes], layout: Layout) -> Iterator[bytes]:
     """Join chunks of whole lines until no quotes are open; lines of comments become empty."""
     kept = b""
-    comment = None if layout.comment is None else _comments(layout.comment, layout.end)
-    quote = None if layout.quote is None else layout.quote.encode()
+    quote = b"" if layout.quote is None else layout.quote.encode()
     for chunk in lines:
-        kept += chunk if comment is None else comment.sub(b"", chunk)
-        if quote is None or quote not in kept or kept.count(quote) % 2 == 0 or len(kept) > _LONGEST:
+        kept += chunk if layout.comment is None else _without_comments(chunk, layout, inside=bool(kept))
+        if not quote or quote not in kept or kept.count(quote) % 2 == 0 or len(kept) > _LONGEST:
             yield kept
             kept = b""
     if kept:
         yield kept
 
 
-def _comments(start: str, end: str) -> re.Pattern[bytes]:
-    last = re.escape(end.encode())
-    return re.compile(rb"(?:(?<=" + last + rb")|\A)" + re.escape(start.encode()) + rb"[^" + last + rb"]*")
+def _without_comments(chunk: bytes, layout: Layout, *, inside: bool) -> bytes:
+    """Empty the lines of comments; what looks like one inside of quotes stays."""
+    comment, end = (layout.comment or "").encode(), layout.end.encode()
+    quote = b"" if layout.quote is None else layout.quote.encode()
+    lines = chunk.split(end)
+    for number, line in enumerate(lines):
+        if not inside and line.startswith(comment):
+            lines[number] = b""
+        elif quote and line.count(quote) % 2:
+            inside = not inside
+    return end.join(lines)
 
 
 def without_blank_lines(chunk: bytes, layout: Layout) -> bytes:
@@ -123,7 +136,8 @@ def _look(chunk: bytes, layout: Layout, found: Structure) -> None:
     _count_hashes(letters, rows.starts, found, lines)
     found.blank = found.blank or n_blank > 0
     found.padded = found.padded or (b" " in chunk and _is_padded(letters, rows.marks, layout))
-    found.led = found.led or rows.quoted or _is_led(letters, rows.marks)
+    if found.whole:
+        found.whole &= _whole_columns(letters, rows.marks, layout.n_fields, found.whole) if rows.plain else set()
     found.n_rows += len(rows.starts) - n_blank
     found.n_lines += int(np.count_nonzero(lines.ends))
 
@@ -141,6 +155,11 @@ class _Rows:
     @property
     def regular(self) -> bool:
         return self.n_fields is None
+
+    @property
+    def plain(self) -> bool:
+        """Each row has as many fields as the header, none of them in quotes."""
+        return self.regular and not self.quoted
 
 
 def _rows(letters: AnyArray, lines: _Lines, layout: Layout) -> _Rows:
@@ -248,11 +267,15 @@ def _is_padded(letters: AnyArray, places: IntArray, layout: Layout) -> bool:
     )  # fmt: skip
 
 
-def _is_led(letters: AnyArray, places: IntArray) -> bool:
-    """Whether some field starts with a zero before a digit, with a plus, or is zero with a minus."""
-    starts = np.concatenate([[0], places[:-1] + 1])
-    first, second = letters[starts], letters[np.minimum(starts + 1, len(letters) - 1)]
-    if ((first == _PLUS) | ((first == _ZERO) & (second >= _ZERO) & (second <= _NINE))).any():
-        return True
-    minus = starts[(first == _MINUS) & (second == _ZERO)]
-    return bool((letters[minus + 2] != _POINT).any())
+def _whole_columns(letters: AnyArray, marks: IntArray, width: int, columns: Iterable[int]) -> set[int]:
+    """Those of the columns whose fields have digits only, not too many, and no needless zero before others."""
+    starts = np.concatenate([[0], marks[:-1] + 1])
+    is_other = (letters - np.uint8(_ZERO) > 9).view(np.uint8)  # unsigned, so what is below a zero is large
+    n_others = np.add.reduceat(is_other, starts, dtype=np.uint8)  # the mark behind each field is one
+    found = set()
+    for column in columns:
+        first, length = starts[column::width], marks[column::width] - starts[column::width]
+        digits = (n_others[column::width] == 1) & (length > 0) & (length <= _MOST_DIGITS)
+        if digits.all() and not ((letters[first] == _ZERO) & (length > 1)).any():
+            found.add(column)
+    return found

@@ -11,6 +11,7 @@ from typing import Literal
 
 from sureness.artefacts.files import why_unnameable, writable_file
 from sureness.artefacts.saving import ENDINGS, split_path
+from sureness.data.table_files import would_hold
 from sureness.errors import OutputError
 
 AnyPath = str | PathLike[str]
@@ -91,6 +92,8 @@ def _check_folder(path: Path, kind: Kind) -> None:
 def _refuse_input(path: Path, kind: Kind, read: Path) -> None:
     if _overlap(path, kind, read):
         raise OutputError(f"cannot write {path}: that would replace the input {read}; give another name")
+    if kind == "table" and would_hold(read, path):
+        raise OutputError(f"cannot write {path}: the input {read} would hold it from then on; give another folder")
     if kind == "folder" and _lies_in(path, read):
         raise OutputError(f"cannot write {path}: it lies in the input {read}; give another folder")
 
