@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
+from os import PathLike
+from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -94,6 +96,7 @@ def _of_field(kind: type, name: str, value: Any) -> Any:
 def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.Parameter:
     """A keyword of the command, as typer reads it."""
     type_, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    type_ = _in_a_file(type_)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     name = how.named.get(each.name) or f"--{each.name.replace('_', '-')}"
     if each.name in how.parsers:
@@ -113,6 +116,15 @@ def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.
     return inspect.Parameter(
         f"{owner}_{each.name}", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, option]
     )
+
+
+def _in_a_file(type_: Any) -> Any:
+    """Tables are files on the command line."""
+    if get_origin(type_) is tuple:
+        return tuple[_in_a_file(get_args(type_)[0]), ...]  # type: ignore[misc]  # made for typer, not for mypy
+    if PathLike[str] not in get_args(type_):
+        return type_
+    return Path | None if NoneType in get_args(type_) else Path
 
 
 def _of_type(values: Sequence[Any], type_: type[T]) -> T | None:

@@ -22,7 +22,12 @@ def _rate(text: str | float) -> float | None:
 @spread
 def fit_calibrator(
     *,
-    data: Annotated[Path, typer.Argument(help="Table with score and label (.parquet, .csv, .tsv), or a saved run.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with score and label (.parquet, .csv, .tsv); without labels, beside --held-out; or a saved run."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where the calibrator goes.", show_default="calibrator.json"),
@@ -34,8 +39,10 @@ def fit_calibrator(
     """Learn calibrated probabilities from scores and labels.
 
     The table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on
-    users it was not fitted on. With --segment-column, each of its values gets a map of its own; with a run and
-    --method per-user, each of its users.
+    users it was not fitted on. With --segment-column, each of its values gets a map of its own.
+
+    A table of each user's best items (user_id, item_id, score) needs no labels: with --held-out clicks.parquet, a pair
+    is labelled 1 if it was clicked later. From such a table, or from a run, --method per-user fits a map for each user.
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")

@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from sureness._types import FloatArray
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import refuse_mixed
 from sureness.numerics.conversion import is_missing
@@ -31,7 +30,7 @@ Table: TypeAlias = str | PathLike[str] | Frame
 
 @dataclass(frozen=True, eq=False)
 class HeldTable:
-    """A table in memory, where a file could be too; written out, it is what messages call it."""
+    """A table in memory, where a file could be too; `str` gives what messages call it."""
 
     given: Any  # as it came
     frame: pl.LazyFrame
@@ -39,12 +38,30 @@ class HeldTable:
     def __str__(self) -> str:
         return f"the {type(self.given).__name__}"
 
+    def collected(self) -> HeldTable:
+        """The same table with its rows in memory, so that they are in one order however often they are read."""
+        return HeldTable(self.given, self.frame.collect().lazy())
+
+    def with_column(self, column: pl.Series) -> Any:
+        """The table as it came with one more column; all it had stays, such as an index of pandas."""
+        import narwhals as nw  # only for tables of other libraries
+
+        theirs = nw.from_native(self.given, pass_through=True)
+        if not isinstance(theirs, nw.DataFrame):  # it may give its rows only once, or in another order next time
+            return in_kind_of(self.given, self.frame.collect().with_columns(column))
+        added = nw.new_series(column.name, column.to_numpy(), nw.Float64(), backend=theirs.implementation)
+        return theirs.with_columns(added).to_native()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Its rows: a held table is a table too."""
+        return self.frame.collect().__arrow_c_stream__(requested_schema)
+
 
 Place: TypeAlias = Path | HeldTable
 """Where a table is: in a file or in memory."""
 
 
-def place_of(table: Table | HeldTable) -> Place:
+def place_of(table: Table) -> Place:
     """Where a table is; one in memory is read, and refused if it is none.
 
     Examples
@@ -55,6 +72,17 @@ def place_of(table: Table | HeldTable) -> Place:
     if isinstance(table, HeldTable):
         return table
     return Path(table) if isinstance(table, str | PathLike) else HeldTable(table, as_lazy(table))
+
+
+def name_of(table: Table, in_memory: str = "the table") -> str:
+    """What messages call a table: the name of its file, or the given one.
+
+    Examples
+    --------
+    >>> name_of("clicks.csv", "held_out"), name_of(pl.DataFrame(), "held_out")
+    ('clicks.csv', 'held_out')
+    """
+    return str(table) if isinstance(table, str | PathLike) else in_memory
 
 
 def as_lazy(table: object) -> pl.LazyFrame:
@@ -116,19 +144,6 @@ def in_kind_of(given: object, frame: pl.DataFrame) -> Any:
     if isinstance(theirs, nw.LazyFrame) and theirs.implementation.is_duckdb():
         return nw.from_native(frame).lazy(theirs.implementation).to_native()
     return frame
-
-
-def with_column(given: object, name: str, values: FloatArray) -> Any:
-    """The table that was given with one more column, in its own library and with all it had, such as an index."""
-    if isinstance(given, pl.LazyFrame):
-        raise TypeError("the rows of a query are known when it is run; give its result")
-    import narwhals as nw
-
-    theirs = nw.from_native(given, pass_through=True)
-    if not isinstance(theirs, nw.DataFrame):
-        return in_kind_of(given, as_frame(given).with_columns(pl.Series(name, values)))
-    column = nw.new_series(name, values, nw.Float64(), backend=theirs.implementation)
-    return theirs.with_columns(column).to_native()
 
 
 def _of_other_library(table: Any) -> pl.DataFrame | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sureness.artefacts.files import why_unnameable
+from sureness.data.frames import HeldTable
 from sureness.data.text_bytes import is_compressed
 from sureness.data.text_dialect import USUAL
 from sureness.errors import FileError
@@ -70,8 +71,10 @@ def would_hold(path: Path, file: Path) -> bool:
     return not path.exists() and _is_pattern(path) and inner.match(str(outer).replace("[", "[[]"))
 
 
-def is_text(path: str | PathLike[str]) -> bool:
+def is_text(path: str | PathLike[str] | HeldTable) -> bool:
     """Whether a table is of text, so that its ids came as text; a name that stands for nothing goes by its ending."""
+    if isinstance(path, HeldTable):
+        return False
     try:
         return table_files(path)[0].is_text
     except FileError:

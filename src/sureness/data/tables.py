@@ -14,7 +14,7 @@ from sureness._types import FloatArray
 from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
 from sureness.data.dates import in_iso_order
-from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
+from sureness.data.frames import Frame, HeldTable, Table, as_frame, as_lazy, place_of
 from sureness.data.scanning import bad_line, scan_files, text_rows, why_unreadable
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
@@ -32,7 +32,7 @@ _NUMBERS = ("score", "label", "weight", "propensity", "probability")
 
 
 def scan_table(
-    path: Table | HeldTable,
+    path: Table,
     columns: Columns | None = None,
     *,
     numbers: Sequence[str] = _NUMBERS,
@@ -80,7 +80,7 @@ def _scan_file(place: Path, columns: Columns, numbers: Sequence[str], segment: s
 
 
 def read_table(
-    table: Table | HeldTable,
+    table: Table,
     columns: Columns | None,
     needed: Sequence[str],
     optional: Sequence[str] = (),
@@ -103,7 +103,7 @@ def read_table(
         return frame.select(name for name in (*needed, *optional) if name in there).collect()
 
 
-def column_names(path: Table | HeldTable, columns: Columns | None = None) -> list[str]:
+def column_names(path: Table, columns: Columns | None = None) -> list[str]:
     """The columns of a table as they are called there."""
     place = place_of(path)
     with readable(place):
@@ -197,9 +197,7 @@ def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
     )  # fmt: skip
 
 
-def write_table(
-    table: pl.DataFrame | pl.LazyFrame, path: str | PathLike[str], *, source: str | PathLike[str] | None = None
-) -> None:
+def write_table(table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | None = None) -> None:
     """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
 
     A lazy table is read while it is written; `source` names its file for error messages.
@@ -208,7 +206,7 @@ def write_table(
     place = Path(path)
     named = place if source is None else f"{place} from {source}"
     with replacing(_named_table(place)) as temporary, readable(named, doing="write"):
-        _sink(table.lazy(), temporary, place.suffix.lower())
+        _sink(as_lazy(table), temporary, place.suffix.lower())
 
 
 def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
+from sureness.data.frames import Frame
 from sureness.errors import IdError
 from sureness.plots.degrees import correlation, is_skewed, log_axis, sample_of_users, written_correlation
 from sureness.plots.style import BLUE, ORANGE, drawing
-from sureness.plots.tables import require_columns, with_ids_of
+from sureness.plots.tables import given_table, with_ids_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,14 +36,14 @@ class ConfidenceByDegree:
 
 
 def prepare_confidence_by_degree(
-    candidates: pl.DataFrame, user_degree: pl.DataFrame, *, n: int = 10, seed: int = 0
+    candidates: Frame, user_degree: Frame, *, n: int = 10, seed: int = 0
 ) -> ConfidenceByDegree:
     """Mean top-n probability of every user, and its correlation with the user's degree.
 
     Parameters
     ----------
-    candidates : DataFrame with user_id, score, probability
-    user_degree : DataFrame with user_id, degree
+    candidates : table of any kind with user_id, score, probability
+    user_degree : table of any kind with user_id, degree
         Users that are missing from either table are left out.
     n : int
     seed : int
@@ -55,12 +56,12 @@ def prepare_confidence_by_degree(
     >>> found.confidence, round(found.correlation, 6)
     (array([0.4, 0.3]), 1.0)
     """
-    require_columns(candidates, ("user_id", "score", "probability"), "the candidates")
-    require_columns(user_degree, ("user_id", "degree"), "the degree table")
-    if user_degree["user_id"].is_duplicated().any():
+    scored = given_table(candidates, ("user_id", "score", "probability"), "the candidates")
+    degrees = given_table(user_degree, ("user_id", "degree"), "the degree table")
+    if degrees["user_id"].is_duplicated().any():
         raise IdError("the degree table must have one row per user, got users with several; sum them first")
-    degrees = with_ids_of(user_degree, candidates, ["user_id"], "the degree table")
-    users = _mean_top(candidates, n).join(degrees, on="user_id", how="inner").sort("user_id")
+    degrees = with_ids_of(degrees, scored, ["user_id"], "the degree table")
+    users = _mean_top(scored, n).join(degrees, on="user_id", how="inner").sort("user_id")
     if users.is_empty():
         raise IdError("no user of the degree table is among the candidates; check that both use the same user_id")
     degree, confidence = users["degree"].cast(pl.Float64).to_numpy(), users["confidence"].to_numpy()

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
+from sureness.data.frames import Frame
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics.intervals import Interval
@@ -29,7 +30,7 @@ from sureness.plots.style import (
     require_matplotlib,
     short_name,
 )
-from sureness.plots.tables import require_columns
+from sureness.plots.tables import given_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,12 +150,12 @@ class TrainingCurves:
     metric: str
 
 
-def prepare_training_curves(history: pl.DataFrame, *, warm_up: int = 0, metric: str = "metric") -> TrainingCurves:
+def prepare_training_curves(history: Frame, *, warm_up: int = 0, metric: str = "metric") -> TrainingCurves:
     """Select the judged epochs of `BidirectionalDistillation.history_`.
 
     Parameters
     ----------
-    history : DataFrame with epoch, model and metric
+    history : table of any kind with epoch, model and metric
         Epochs that were not judged have no metric.
     warm_up : int
         Epochs in which the models were trained alone.
@@ -167,8 +168,8 @@ def prepare_training_curves(history: pl.DataFrame, *, warm_up: int = 0, metric: 
     >>> prepare_training_curves(history).values
     {'student': array([0.1, 0.2])}
     """
-    require_columns(history, ("epoch", "model", "metric"), "history")
-    judged = history.filter(pl.col("metric").is_not_null()).sort("epoch")
+    epochs = given_table(history, ("epoch", "model", "metric"), "history")
+    judged = epochs.filter(pl.col("metric").is_not_null()).sort("epoch")
     if not judged.height:
         raise EmptyError("no epoch of this history was judged; fit with a validation set to see how models learn")
     parts = {str(name): judged.filter(model=name) for name in judged["model"].unique(maintain_order=True)}

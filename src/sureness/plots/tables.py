@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from sureness.data.frames import Frame, as_frame
+from sureness.data.id_values import id_series
 from sureness.errors import ColumnError, IdError
+
+
+def given_table(table: Frame, needed: Sequence[str], name: str) -> pl.DataFrame:
+    """A table of any library with the columns that are needed, its ids as whole numbers or text.
+
+    Examples
+    --------
+    >>> named = pl.DataFrame({"user_id": ["ann"], "degree": [3]}, schema_overrides={"user_id": pl.Categorical})
+    >>> given_table(named, ["user_id", "degree"], "the degree table").schema["user_id"]
+    String
+    """
+    frame = as_frame(table)
+    require_columns(frame, needed, name)
+    return frame.with_columns(id_series(frame[key]) for key in ("user_id", "item_id") if key in needed)
 
 
 def require_columns(table: pl.DataFrame, needed: Iterable[str], name: str) -> None:

@@ -9,8 +9,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness.calibration.maps import ProbabilityMap
+from sureness.data.frames import Frame
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.plots.tables import require_columns, with_ids_of
+from sureness.plots.tables import given_table, with_ids_of
 from sureness.report.methods import TOP_N
 
 CARD_ITEMS = 5
@@ -53,7 +54,7 @@ def top_candidates(
     pairs: ScoredPairs,
     main: ProbabilityMap,
     *,
-    candidates: pl.DataFrame | None = None,
+    candidates: Frame | None = None,
     segments: ArrayLike | None = None,
 ) -> pl.DataFrame | None:
     """Each user's top items with probability and, if known, label; None if users or items are unknown."""
@@ -61,14 +62,13 @@ def top_candidates(
     if candidates is None:
         if pairs.users is None or pairs.items is None:
             return None
-        candidates = _table(pairs).drop("label")
-        if segments is not None:
-            candidates = candidates.with_columns(segment=pl.Series(np.asarray(segments)))
+        own = _table(pairs).drop("label")
+        candidates = own if segments is None else own.with_columns(segment=pl.Series(np.asarray(segments)))
     if segments is not None:
         columns.append("segment")
-    require_columns(candidates, columns, "the candidates")
+    scored = given_table(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
-    top = candidates.select(columns).with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
+    top = scored.select(columns).with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
     probability = main.probability(
         top["score"].to_numpy(), users=top["user_id"].to_numpy(),
         segments=None if segments is None else top["segment"].to_numpy(),
@@ -76,7 +76,7 @@ def top_candidates(
     return _with_labels(top.with_columns(probability=pl.Series(probability)), pairs).sort("user_id", "rank")
 
 
-def choose_cases(top: pl.DataFrame, items: pl.DataFrame | None = None) -> tuple[Case, ...]:
+def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[Case, ...]:
     """A sure user, a mixed one, and users to ask first; no user twice."""
     head = top.filter(pl.col("rank") <= CARD_ITEMS)
     users = (
@@ -121,14 +121,15 @@ def _with_labels(top: pl.DataFrame, pairs: ScoredPairs) -> pl.DataFrame:
     return top.join(with_ids_of(known, top, keys, "the judged pairs"), on=keys, how="left")
 
 
-def with_names(head: pl.DataFrame, items: pl.DataFrame | None) -> pl.DataFrame:
+def with_names(head: pl.DataFrame, items: Frame | None) -> pl.DataFrame:
     """The table with the domain and the name of each item: its title, or its id if it has none."""
     own = pl.col("item_id").cast(pl.String)
     if items is None:
         return head.with_columns(name=own, domain=pl.lit(None, dtype=pl.String))
-    require_columns(items, ("item_id", "title"), "the item table")
-    domain = pl.col("domain").cast(pl.String) if "domain" in items.columns else pl.lit(None, dtype=pl.String)
-    names = items.select("item_id", name=pl.col("title").cast(pl.String), domain=domain).unique("item_id", keep="first")
+    titled = given_table(items, ("item_id", "title"), "the item table")
+    domain = pl.col("domain").cast(pl.String) if "domain" in titled.columns else pl.lit(None, dtype=pl.String)
+    names = titled.select("item_id", name=pl.col("title").cast(pl.String), domain=domain)
+    names = names.unique("item_id", keep="first")
     named = head.join(with_ids_of(names, head, ["item_id"], "the item table"), on="item_id", how="left")
     return named.with_columns(name=pl.coalesce("name", own))
 

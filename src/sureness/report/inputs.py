@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness.errors import ColumnError
+from sureness.data.frames import Frame, as_frame
+from sureness.errors import ColumnError, DataError
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.list_sizes import ListSizes
@@ -22,19 +22,17 @@ class ExtraTable(NamedTuple):
 
     title: str
     caption: str
-    rows: pl.DataFrame
+    rows: Frame
 
     def checked(self) -> ExtraTable:
         """The table as the page shows it: cut if it is too long."""
-        if not isinstance(self.rows, pl.DataFrame):
-            raise ColumnError(
-                f"an extra table holds a polars DataFrame, got a {type(self.rows).__name__} in {self.title!r}; convert "
-                "it with polars.DataFrame"
-            )
-        caption = self.caption
-        if self.rows.height > MOST_ROWS:
-            caption = f"{caption} The first {MOST_ROWS} of {self.rows.height:,} rows.".strip()
-        return ExtraTable(self.title, caption, self.rows.head(MOST_ROWS))
+        try:
+            rows, caption = as_frame(self.rows), self.caption
+        except DataError as error:
+            raise ColumnError(f"extra table {self.title!r}: {error}") from error
+        if rows.height > MOST_ROWS:
+            caption = f"{caption} The first {MOST_ROWS} of {rows.height:,} rows.".strip()
+        return ExtraTable(self.title, caption, rows.head(MOST_ROWS))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,22 +50,22 @@ class Background:
 
     Parameters
     ----------
-    items : DataFrame with item_id, title and, if known, domain
-    user_degree : DataFrame with user_id and degree
+    items : table of any kind with item_id, title and, if known, domain
+    user_degree : table of any kind with user_id and degree
         Number of training interactions of each user.
     groups : array-like of shape (n_pairs,)
         A group for every pair, such as its domain; the main calibrator is judged on each.
     segments : array-like of shape (n_pairs,)
         The segment of every pair; needed by maps that differ between segments.
-    candidates : DataFrame with user_id, item_id, score and, with segments, segment
+    candidates : table of any kind with user_id, item_id, score and, with segments, segment
         Where the users' top items are taken from; by default the judged pairs.
     """
 
-    items: pl.DataFrame | None = None
-    user_degree: pl.DataFrame | None = None
+    items: Frame | None = None
+    user_degree: Frame | None = None
     groups: ArrayLike | None = None
     segments: ArrayLike | None = None
-    candidates: pl.DataFrame | None = None
+    candidates: Frame | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

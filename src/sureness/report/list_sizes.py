@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.frames import Frame, as_frame
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.list_size.comparing import PolicyComparison, compare_policies
@@ -86,7 +86,7 @@ def gather_list_sizes(
     *,
     test: Interactions | None = None,
     compared: PolicyComparison | None = None,
-    items: pl.DataFrame | None = None,
+    items: Frame | None = None,
     n_resamples: int = 200,
 ) -> ListSizes:
     """Describe the lists of a fitted recommender, and judge them if labels are known.
@@ -99,7 +99,7 @@ def gather_list_sizes(
     compared : PolicyComparison, optional
         The recommender's policy, which must come first, and others, judged on the same test; by default only the
         oracle is compared.
-    items : DataFrame with item_id, title and, if known, domain, optional
+    items : table of any kind with item_id, title and, if known, domain, optional
     n_resamples : int
         Draws of noise for the intervals.
 
@@ -115,6 +115,7 @@ def gather_list_sizes(
     >>> [row.name for row in found.policies], [group.name for group in found.groups]
     (['PerK', 'Oracle'], ['few', 'some', 'many'])
     """
+    titles = None if items is None else as_frame(items)
     policy = recommender.policy_
     utility = named_utility(policy.utility)
     lists = recommender.lists(labels=test)
@@ -136,7 +137,7 @@ def gather_list_sizes(
         degree=prepare_size_by_degree(sizes, degree),
         groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
         promise=None if test is None else kept_promise(recommender, test, lists),
-        cases=list_cases(recommender, lists, sizes, expected, items=items, utility=title),
+        cases=list_cases(recommender, lists, sizes, expected, items=titles, utility=title),
     )  # fmt: skip
 
 

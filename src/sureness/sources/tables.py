@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.data.frames import Frame, as_frame, in_kind_of
 from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, is_partial, named
 
 
-def score_pairs(source: ScoreSource, table: pl.DataFrame) -> pl.DataFrame:
+def score_pairs(source: ScoreSource, table: Frame) -> Any:
     """Add the score of each pair to a table; null where a partial source does not know it.
 
-    user_id and item_id are ids of the source, or its row and column numbers if it has none.
+    user_id and item_id are ids of the source, or its row and column numbers if it has none. The table may be of any
+    kind, and comes back in the same.
     """
-    users, items = (_rows(source, table[f"{side}_id"], f"{side}s") for side in ("user", "item"))
+    given = as_frame(table)
+    users, items = (_rows(source, given[f"{side}_id"], f"{side}s") for side in ("user", "item"))
     scores = pl.Series(scores_of(source, users, items))
     if is_partial(source):
         known = pl.Series(known_pairs(source, users, items))
         scores = pl.select(pl.when(known).then(scores)).to_series()
-    return table.with_columns(score=scores)
+    return in_kind_of(table, given.with_columns(score=scores))
 
 
 def scores_of(source: ScoreSource, users: IntArray, items: IntArray, block: int | None = None) -> FloatArray:

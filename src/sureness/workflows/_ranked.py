@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.columns import Columns
+from sureness.data.frames import Place
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError
 from sureness.list_size.ragged import Ragged, row_starts
@@ -32,7 +32,7 @@ class Ranked:
     @property
     def labels(self) -> BoolArray | None:
         """Which candidates turned out to be relevant, where the table says so."""
-        return check_labels(self.table["label"].to_numpy()) if "label" in self.table.columns else None
+        return check_labels(self.table["label"]) if "label" in self.table.columns else None
 
     @property
     def ranks(self) -> IntArray:
@@ -64,7 +64,7 @@ class Ranked:
 class RankedTable:
     """A table of candidates that is read in blocks of whole users, as often as it takes."""
 
-    path: Path
+    path: Place
     frame: pl.LazyFrame
     found: Survey
     domains: pl.DataFrame | None  # all there are, where every domain of a user is a list
@@ -80,7 +80,7 @@ class RankedTable:
             yield _ranked(block, self.domains)
 
 
-def open_ranked(path: Path, columns: Columns, *, by_domain: bool) -> RankedTable:
+def open_ranked(path: Place, columns: Columns, *, by_domain: bool) -> RankedTable:
     """Look at a table of candidates, without reading its probabilities yet."""
     columns.refuse_shared(*_NAMES)
     frame = scan_table(path, columns.only(*_NAMES), numbers=("probability", "label", "cost"))
@@ -112,11 +112,11 @@ def _ranked(table: pl.DataFrame, domains: pl.DataFrame | None) -> Ranked:
     return Ranked(table, keys, n_users, counted["len"].fill_null(0).to_numpy().astype(np.int64))
 
 
-def _check(table: pl.DataFrame, path: Path) -> None:
+def _check(table: pl.DataFrame, path: Place) -> None:
     for name in table.columns:
         if n_empty := table[name].null_count():
             raise ColumnError(f"{path}: column {name} has {n_empty:,} empty values; fill or drop those rows")
-    check_probabilities(table["probability"].to_numpy())
+    check_probabilities(table["probability"])
     names = [name for name in ("user_id", "domain", "item_id") if name in table.columns]
     if n_twice := table.height - table.select(names).n_unique():
         raise ColumnError(f"{path}: every {' and '.join(names)} must occur once, got {n_twice:,} rows again; drop them")

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from sureness.data.frames import HeldTable, Place
 from sureness.data.table_files import is_text
 from sureness.data.tables import BATCH_ROWS, readable, write_table
 from sureness.errors import ColumnError, EmptyError
@@ -27,7 +28,7 @@ class Survey:
     at_longest: int  # users with as many rows as that
 
 
-def survey(frame: pl.LazyFrame, path: Path) -> Survey:
+def survey(frame: pl.LazyFrame, path: Place) -> Survey:
     """Look at the users of a table, in batches as long as they are sorted."""
     counts: dict[int, int] = {}
     last, n_last = None, 0
@@ -51,7 +52,7 @@ def survey(frame: pl.LazyFrame, path: Path) -> Survey:
     return _surveyed(counts, by_user=True)
 
 
-def looks_cut(frame: pl.LazyFrame, found: Survey, path: Path) -> bool:
+def looks_cut(frame: pl.LazyFrame, found: Survey, path: Place) -> bool:
     """Whether a table has only the best items of each user: nearly all have equally many rows, fewer than items."""
     if found.n_users < 2 or found.at_longest < _MOSTLY * found.n_users:
         return False
@@ -60,7 +61,7 @@ def looks_cut(frame: pl.LazyFrame, found: Survey, path: Path) -> bool:
     return int(n_items) > found.longest
 
 
-def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterator[pl.DataFrame]:
+def blocks_of_users(frame: pl.LazyFrame, path: Place, *, by_user: bool) -> Iterator[pl.DataFrame]:
     """The table in parts that hold whole users; one that is not sorted by user is sorted in memory."""
     kept: pl.DataFrame | None = None
     with readable(path):
@@ -78,9 +79,9 @@ def blocks_of_users(frame: pl.LazyFrame, path: Path, *, by_user: bool) -> Iterat
             yield kept
 
 
-def _batches(frame: pl.LazyFrame, path: Path) -> Iterator[pl.DataFrame]:
+def _batches(frame: pl.LazyFrame, path: Place) -> Iterator[pl.DataFrame]:
     """The rows in order; a Parquet file is read slice by slice, because batches are read far ahead of their use."""
-    if is_text(path):
+    if isinstance(path, HeldTable) or is_text(path):
         yield from frame.collect_batches(chunk_size=BATCH_ROWS)
         return
     n_rows = int(frame.select(pl.len()).collect().item())
@@ -88,8 +89,13 @@ def _batches(frame: pl.LazyFrame, path: Path) -> Iterator[pl.DataFrame]:
         yield frame.slice(start, BATCH_ROWS).collect()
 
 
-def write_blocks(blocks: Iterator[pl.DataFrame], path: Path) -> None:
-    """Write tables one after the other into one file, holding one at a time; whole or not at all."""
+def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFrame | None:
+    """Write tables one after the other into one file, holding one at a time; whole or not at all.
+
+    Without a path, they are put together in memory and given back.
+    """
+    if path is None:
+        return pl.concat(blocks)
     first = next(blocks)
 
     def source(*_: object) -> Iterator[pl.DataFrame]:
@@ -97,6 +103,7 @@ def write_blocks(blocks: Iterator[pl.DataFrame], path: Path) -> None:
         yield from blocks
 
     write_table(register_io_source(source, schema=first.schema), path)
+    return None
 
 
 def _is_named(frame: pl.LazyFrame) -> bool:

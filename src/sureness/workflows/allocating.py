@@ -10,11 +10,13 @@ from typing import Annotated, Any
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table, place_of
 from sureness.errors import SettingError
 from sureness.metrics.utility import named_utility
 from sureness.workflows._ranked import open_ranked
 from sureness.workflows._sharing import Sharing, Totals, share_budget, share_pages
 from sureness.workflows._user_blocks import write_blocks
+from sureness.workflows.inputs import as_given
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
@@ -54,8 +56,8 @@ class AllocateOptions:
 class AllocateResult:
     """What was shared out, beside equal shares."""
 
-    table: Path
-    output: Path
+    table: Place
+    output: Path | None
     n_users: int
     n_pairs: int
     utility: str
@@ -64,6 +66,7 @@ class AllocateResult:
     expected_utility: float  # mean over users
     expected_utility_of_equal_shares: float
     held_out: dict[str, float] | None  # paired comparison by labels of a later period, if there are any
+    frame: Any = None  # without an output: the sizes or items, of the library of the given table
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -75,8 +78,8 @@ class AllocateResult:
 
 
 def allocate(
-    table: str | PathLike[str],
-    output: str | PathLike[str],
+    table: Table,
+    output: str | PathLike[str] | None,
     options: AllocateOptions,
     *,
     columns: Columns | None = None,
@@ -84,19 +87,20 @@ def allocate(
 ) -> AllocateResult:
     """Choose list sizes that share the slots of a page, or a budget over all users.
 
-    With a column of labels, from a later period, the result is also compared with equal shares. A table whose rows are
+    With a column of labels, from a later period, the result is also compared with equal shares. A file whose rows are
     sorted by user may be larger than memory; a budget needs the worth of every list size of all users.
 
     Parameters
     ----------
-    table : path
+    table : table of any kind, or path
         With user_id, item_id and probability of all candidates; with domain for slots.
-    output : path
+    output : path or None
+        None: the sizes, or the items, are ``frame`` of the result, in the kind of `table`.
     options : AllocateOptions
     columns : Columns, optional
     progress : Progress
     """
-    path, target = Path(table), Path(output)
+    path, target = place_of(table), None if output is None else Path(output)
     options.check()
     check_outputs([(target, "table")], [path])
     named_utility(options.utility)
@@ -111,10 +115,11 @@ def allocate(
         blocks = share_pages(sharing, options.slots or 0, totals, items=options.items)
     else:
         blocks = share_budget(sharing, options.budget, totals, about, items=options.items)
-    write_blocks(blocks, target)
+    frame = write_blocks(blocks, target)
     n_users = lists.found.n_users
     return AllocateResult(
         table=path, output=target, n_users=n_users, n_pairs=lists.found.n_rows, utility=options.utility,
         n_shown=totals.n_shown, shared=about, expected_utility=totals.expected / n_users,
         expected_utility_of_equal_shares=totals.expected_of_equal / n_users, held_out=totals.held_out(),
+        frame=as_given(path, frame),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,12 @@ from sureness.artefacts.saving import load
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Who, unknown_sentence
 from sureness.calibration.reach import Reach
 from sureness.data.columns import Columns
+from sureness.data.frames import HeldTable, Place, Table, place_of
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import union
 from sureness.data.table_files import is_text
-from sureness.data.tables import add_column, count_rows, require_columns, scan_table, write_table
+from sureness.data.tables import add_column, count_rows, readable, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError, warn
 from sureness.evaluation.ranking import list_blocks
 from sureness.numerics.checks import check_scores
@@ -48,9 +49,9 @@ class ApplyOptions:
     """What is listed of a run; a table has its own pairs."""
 
     top: Annotated[int, "For a run: how many items each user gets."] = 50
-    seen: Annotated[tuple[Path, ...], "For a run: log of items not to show, in place of its own; may repeat."] = ()
+    seen: Annotated[tuple[Table, ...], "For a run: log of items not to show, in place of its own; may repeat."] = ()
     segments: Annotated[
-        Path | None, "For a run: table with user_id, item_id or both, and the segment column of segment maps."
+        Table | None, "For a run: table with user_id, item_id or both, and the segment column of segment maps."
     ] = None
 
 
@@ -58,11 +59,12 @@ class ApplyOptions:
 class ApplyResult:
     """Where the probabilities are, and what they are of."""
 
-    data: Path
-    output: Path
+    data: Place
+    output: Path | None
     n_pairs: int
     estimand: Estimand
     meaning: str  # the same in words
+    frame: Any = None  # without an output: the table with probabilities, of the library of the given one
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -72,9 +74,9 @@ class ApplyResult:
 
 
 def apply(
-    calibrator: str | PathLike[str],
-    data: str | PathLike[str],
-    output: str | PathLike[str],
+    calibrator: str | PathLike[str] | ProbabilityMap,
+    data: Table,
+    output: str | PathLike[str] | None = None,
     options: ApplyOptions | None = None,
     *,
     columns: Columns | None = None,
@@ -82,37 +84,43 @@ def apply(
 ) -> ApplyResult:
     """Add a column of probabilities to a table, or list the best unseen items of every user of a run.
 
-    A table is read in batches, so it may be larger than memory. Maps of users read the user column, maps of segments
+    A file is read in batches, so it may be larger than memory. Maps of users read the user column, maps of segments
     the segment column; users and segments that they do not know get the map for all.
 
     Parameters
     ----------
-    calibrator : path
-        Any saved calibrator: for all pairs, per segment or per user.
-    data : path
-        A table with scores (.parquet, .csv or .tsv), or a saved run, model or source.
-    output : path
-        Where the table with probabilities goes.
+    calibrator : path or ProbabilityMap
+        Any calibrator: for all pairs, per segment or per user.
+    data : table of any kind, or path
+        A table with scores: of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream, or a file
+        (.parquet, .csv or .tsv). Or a saved run, model or source.
+    output : path, optional
+        Where the table with probabilities goes. Without it, it is ``frame`` of the result, in the kind of `data`.
     options : ApplyOptions, optional
     columns : Columns, optional
         ``columns.probability`` names the new column.
     progress : Progress
     """
-    place, target = Path(data), Path(output)
+    place, target = place_of(data), None if output is None else Path(output)
     options, columns = options or ApplyOptions(), columns or Columns()
-    check_outputs([(target, "table")], [place, calibrator, options.segments, *options.seen])
-    fitted = load(calibrator, ProbabilityMap)
+    saved = None if isinstance(calibrator, ProbabilityMap) else calibrator
+    check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
+    fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     asked = _Asked.of(fitted, place)
     if asked.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
     if columns.segment is not None and asked.segments is None:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
-    work = _list_run if is_saved(place) else _add_to_table
-    n_pairs = work(asked, place, target, options, columns, progress)
+    if isinstance(place, Path) and is_saved(place):
+        n_pairs, frame = _list_run(asked, place, target, options, columns, progress)
+    else:
+        n_pairs, frame = _add_to_table(asked, place, target, options, columns, progress)
     asked.say_unknown(n_pairs)
     if asked.reach is not None:
         asked.reach.say()
-    return ApplyResult(data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning)
+    return ApplyResult(
+        data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning, frame=frame
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +135,7 @@ class _Asked:
     unknown: list[pl.DataFrame] = field(default_factory=list)  # segments it does not know and their pairs, by batch
 
     @classmethod
-    def of(cls, fitted: ProbabilityMap, data: Path) -> _Asked:
+    def of(cls, fitted: ProbabilityMap, data: Place) -> _Asked:
         """See whose maps it has, also those of a chain."""
         links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
         whose = {link.answers_for for link in links}
@@ -173,11 +181,14 @@ class _Asked:
 
 
 def _add_to_table(
-    asked: _Asked, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
-) -> int:
+    asked: _Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+) -> tuple[int, Any]:
+    """Write the table with its probabilities, or give it back; also returns the number of rows."""
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
     inputs = [columns.score, *([columns.user_id] if asked.users else [])]
     inputs += [str(columns.segment)] if asked.segments is not None else []
+    if isinstance(path, HeldTable) and output is None:
+        path = path.collected()
     frame = scan_table(path, columns.only(), numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     if columns.probability in frame.collect_schema().names():
@@ -189,24 +200,33 @@ def _add_to_table(
     count = counter(progress, "applying", n_rows)
     result, problems = add_column(frame, columns.probability, inputs, asked.probability, count)
     try:
-        write_table(result, output, source=path)
+        return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
         if problems and isinstance(problems[0], DataError):
             raise type(problems[0])(f"{path}: {problems[0]}") from None
         raise
-    return n_rows
+
+
+def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability: str) -> Any:
+    if output is not None:
+        write_table(result, output, source=str(path))
+        return None
+    with readable(path):
+        if isinstance(path, HeldTable):
+            return path.with_column(result.select(probability).collect()[probability])
+        return result.collect()
 
 
 def _list_run(
-    asked: _Asked, path: Path, output: Path, options: ApplyOptions, columns: Columns, progress: Progress
-) -> int:
-    """Write the best unseen items of every user with their probabilities; returns the number of rows."""
+    asked: _Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+) -> tuple[int, pl.DataFrame | None]:
+    """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
     if options.top < 1:
         raise SettingError(f"top must be a whole number of at least 1, got {options.top}")
     if columns.probability in _LISTED:
         raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
     run = open_run(path)
-    seen = union([warned_log(run, log, columns) for log in options.seen]) if options.seen else run.seen()
+    seen = union([warned_log(run, log, columns, "seen") for log in options.seen]) if options.seen else run.seen()
     segments = None if options.segments is None else _segments(options.segments, columns, run.source)
     if asked.segments is not None and segments is None:
         raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
@@ -226,12 +246,13 @@ def _list_run(
             count(n_block)
             yield table.with_columns(pl.Series(columns.probability, found), answered)
 
-    write_blocks(blocks(), output)
-    return n_rows
+    frame = write_blocks(blocks(), output)
+    return n_rows, frame
 
 
-def _segments(path: Path, columns: Columns, source: ScoreSource) -> pl.DataFrame:
+def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:
     """The segment of each user, item or pair that the source knows, by its ids."""
+    path = place_of(given)
     table = read_columns(path, columns, ["segment"])
     sides = zip(("user_id", "item_id"), id_maps(source), strict=True)
     keys = {name: ids for name, ids in sides if name in table.columns}

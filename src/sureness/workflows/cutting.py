@@ -15,6 +15,7 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table, place_of
 from sureness.data.tables import column_names, names_aside, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, SettingError, SurenessWarning, warn
 from sureness.list_size.comparing import PolicyComparison
@@ -24,7 +25,7 @@ from sureness.pipeline.promises import KeptPromise
 from sureness.report.page import require_report
 from sureness.workflows._deciding import Tally, decide_block
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
-from sureness.workflows.inputs import counter, read_columns
+from sureness.workflows.inputs import as_given, counter, read_columns
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
@@ -41,15 +42,15 @@ class PageOptions:
     save: Annotated[Path | None, "Save the fitted recommender (.sureness), for later lists."] = None
     report: Annotated[Path | None, "Page about the lists (.html)."] = None
     figures: Annotated[Path | None, "Folder for the page's figures as PNG and SVG."] = None
-    items: Annotated[Path | None, "Table with item_id and title, for the page."] = None
+    items: Annotated[Table | None, "Table with item_id and title, for the page."] = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CutResult:
     """How long the lists are, and what they are worth."""
 
-    input: Path
-    output: Path
+    input: Place
+    output: Path | None
     utility: str
     n_users: int
     n_rows: int
@@ -66,6 +67,7 @@ class CutResult:
     report: Path | None = None
     headline: str | None = None  # of the report
     saved: Path | None = None  # the recommender
+    frame: Any = None  # of a table, without an output: the lists, of the library of the given one
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -90,8 +92,8 @@ class CutResult:
 
 
 def cut_table(
-    table: str | PathLike[str],
-    output: str | PathLike[str],
+    table: Table,
+    output: str | PathLike[str] | None = None,
     options: ListOptions | None = None,
     *,
     sizes_only: bool = False,
@@ -100,20 +102,21 @@ def cut_table(
 ) -> CutResult:
     """Keep as many of each user's rows as are worth showing, with rank, list_size and expected_utility.
 
-    A table whose rows are sorted by user may be larger than memory.
+    A file whose rows are sorted by user may be larger than memory.
 
     Parameters
     ----------
-    table : path
+    table : table of any kind, or path
         With user_id, item_id and probability, and optionally expected_relevant.
-    output : path
+    output : path, optional
+        Without it, the lists are ``frame`` of the result, in the kind of `table`.
     options : ListOptions, optional
     sizes_only : bool
         Write one row per user instead of the lists.
     columns : Columns, optional
     progress : Progress
     """
-    path, target = Path(table), Path(output)
+    path, target = place_of(table), None if output is None else Path(output)
     options, columns = options or ListOptions(), columns or Columns()
     policy, total = options.policy(), options.expected_relevant
     check_outputs([(target, "table")], [path])
@@ -140,18 +143,21 @@ def cut_table(
             count(block.height)
             yield cut.rename(names, strict=False)
 
-    write_blocks(blocks(), target)
+    lists = write_blocks(blocks(), target)
     if tally.unsorted:
         warnings.warn(
             f"the rows of {tally.unsorted:,} users were not in the order of their probabilities; they were sorted",
             SurenessWarning, stacklevel=2,
         )  # fmt: skip
     name = named_utility(policy.utility).name
-    return CutResult(input=path, output=target, utility=name, in_batches=found.by_user, **tally.summary())
+    return CutResult(
+        input=path, output=target, utility=name, in_batches=found.by_user, frame=as_given(path, lists),
+        **tally.summary(),
+    )  # fmt: skip
 
 
 def _own_columns_aside(
-    frame: pl.LazyFrame, path: Path, columns: Columns, *, sizes_only: bool
+    frame: pl.LazyFrame, path: Place, columns: Columns, *, sizes_only: bool
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """The table with its own columns out of the way of the new ones, and the names in the file to go back to."""
     back, header = columns.renamed(), column_names(path, columns)
@@ -169,7 +175,7 @@ def _own_columns_aside(
     return frame.rename(aside), back
 
 
-def _warn_cut(path: Path, policy: ExpectedUtility, frame: pl.LazyFrame, longest: int) -> None:
+def _warn_cut(path: Place, policy: ExpectedUtility, frame: pl.LazyFrame, longest: int) -> None:
     """Utilities that are normalised by the number of relevant items need to know how many there are in all."""
     if named_utility(policy.utility).normaliser == "none" or "expected_relevant" in frame.collect_schema().names():
         return

@@ -13,6 +13,7 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
+from sureness.data.frames import Table, name_of
 from sureness.data.recipes.base import Dataset, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
 from sureness.data.recipes.loading import copy_dataset, fetch_dataset, pinned_checksums, whereabouts
@@ -130,14 +131,14 @@ def fetch(
 
 
 def describe(
-    data: str, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
+    data: Table, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
 ) -> Description:
     """Statistics of a data set or a log, the sizes of its split, and what was dropped."""
     options = options or LogOptions()
     dataset, known = read_log(data, options, columns=columns, progress=progress)
     split, notes = _split(dataset, options)
     return Description(
-        name=data, recipe=known, statistics=dataset.interactions.statistics(),
+        name=name_of(data), recipe=known, statistics=dataset.interactions.statistics(),
         parts={name: part.statistics() for name, part in dataset.parts.items()},
         protocol=options.protocol or (known.protocol if known else "ratio"), seed=options.seed,
         split=None if split is None else split.summary(), notes=tuple(dict.fromkeys((*dataset.notes, *notes))),

@@ -16,6 +16,7 @@ from sureness._registry import names
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import split_path
 from sureness.data.columns import Columns
+from sureness.data.frames import Table
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import common_pairs
 from sureness.distillation.aligned import AlignedSource
@@ -115,7 +116,7 @@ class DistillResult:
 
 
 def distill(
-    data: str,
+    data: Table,
     output: str | PathLike[str],
     options: DistillOptions,
     *,
@@ -130,8 +131,8 @@ def distill(
 
     Parameters
     ----------
-    data : str
-        The name of a data set, or a file: .parquet, .csv or .tsv.
+    data : str, or table of any kind
+        The name of a data set, a file (.parquet, .csv or .tsv), or a table in memory.
     output : path
         One file (.sureness) for both runs: its parts are ``teacher`` and ``student``.
     options : DistillOptions

@@ -24,14 +24,23 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.columns import Columns
-from sureness.data.interactions import Interactions
+from sureness.data.frames import Place, Table, place_of
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table, stream_pairs
+from sureness.data.tables import (
+    OF_PAIRS,
+    count_rows,
+    pairs_of_table,
+    read_table,
+    readable,
+    require_columns,
+    scan_table,
+    stream_pairs,
+)
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics.intervals import Interval
-from sureness.pipeline.runs import Run, open_run
 from sureness.propensity.models import PopularityPropensity
-from sureness.workflows.inputs import counter, is_saved, refuse_given, warned_log
+from sureness.workflows._labelling import labelled_run, n_candidates
+from sureness.workflows.inputs import counter, is_saved, not_usual, refuse_given
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
@@ -39,9 +48,8 @@ from sureness.workflows.results import plain
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
-_OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
-_OF_TABLES = ("sampling_rate", "relative_propensity")
-_OF_RUNS = ("held_out", "train", "popularity_propensity")
+_OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
+_OF_LOGS = ("train", "popularity_propensity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +71,16 @@ class FitOptions:
         1.0  # None: unknown
     )
     base_rate: Annotated[float | None, "Known mean probability over all pairs."] = None
-    anchor: Annotated[Path | None, "Table with uniformly exposed pairs: score and label."] = None
+    anchor: Annotated[Table | None, "Table with uniformly exposed pairs: score and label."] = None
     relative_propensity: Annotated[bool, "Propensities are known up to a factor, as popularity is."] = False
-    held_out: Annotated[Path | None, "For a run: log of held-out pairs, in place of its validation part."] = None
-    train: Annotated[Path | None, "For a run: log the model was trained on, in place of its own."] = None
-    popularity_propensity: Annotated[bool, "For a run: estimate propensities from popularity."] = False
+    held_out: Annotated[
+        Table | None,
+        "Log of held-out pairs, such as clicks: labels a top-N table, or a run in place of its validation part.",
+    ] = None
+    train: Annotated[
+        Table | None, "Log the model was trained on, whose pairs are no candidates; a run has its own."
+    ] = None
+    popularity_propensity: Annotated[bool, "With a training log: estimate propensities from popularity."] = False
     top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
     by: Annotated[str, "What auto compares: nll, brier, ece, adaptive_ece or ece@N."] = "nll"
 
@@ -81,7 +94,7 @@ class FitOptions:
 class FitResult:
     """A fitted calibrator, and how well it does on users it was not fitted on."""
 
-    data: Path
+    data: Place
     output: Path | None
     calibrator: ProbabilityMap
     n_pairs: int
@@ -133,7 +146,7 @@ class _Pairs:
 
 
 def fit(
-    data: str | PathLike[str],
+    data: Table,
     options: FitOptions | None = None,
     *,
     columns: Columns | None = None,
@@ -142,13 +155,15 @@ def fit(
 ) -> FitResult:
     r"""Fit a calibrator to a table of scores and labels, or to all candidates of a run.
 
-    A table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
+    A file is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
     it was not fitted on.
 
     Parameters
     ----------
-    data : path
-        A table (.parquet, .csv or .tsv), or a saved run, model or source.
+    data : table of any kind, or path
+        A table with score and label: of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream, or a file
+        (.parquet, .csv or .tsv). Without labels, a table of the best items of each user (user_id, item_id, score)
+        beside ``options.held_out``, a log of what happened later. Or a saved run, model or source.
     options : FitOptions, optional
     columns : Columns, optional
         With a segment column, one map is fitted for each of its values.
@@ -163,7 +178,7 @@ def fit(
     >>> fit(table, FitOptions(method="platt")).n_pairs
     80
     """
-    place, target = Path(data), None if output is None else Path(output)
+    place, target = place_of(data), None if output is None else Path(output)
     options, columns = options or FitOptions(), columns or Columns()
     if columns.segment is not None and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
@@ -171,7 +186,8 @@ def fit(
     check_outputs([(target, form)], [place, options.anchor, options.held_out, options.train])
     if options.method in PER_USER:
         return _fit_users(place, options, columns, target, progress)
-    pairs = (_pairs_of_run if is_saved(place) else _pairs_of_table)(place, options, columns, progress)
+    by_log = is_saved(place) or options.held_out is not None
+    pairs = (_pairs_of_run if by_log else _pairs_of_table)(place, options, columns, progress)
     chosen_because = comparison = None
     calibrator: ProbabilityMap
     judged = None
@@ -193,35 +209,30 @@ def fit(
     )  # fmt: skip
 
 
-def _fit_users(path: Path, options: FitOptions, columns: Columns, output: Path | None, progress: Progress) -> FitResult:
-    """One map per user of a run, fitted to its best candidates."""
-    if not is_saved(path):
-        raise SettingError(f"{options.method} is fitted to a run, got the table {path}; give a run, or another method")
+def _fit_users(
+    path: Place, options: FitOptions, columns: Columns, output: Path | None, progress: Progress
+) -> FitResult:
+    """One map per user of a run or of a top-N table, fitted to the best candidates."""
+    if not is_saved(path) and options.held_out is None:
+        raise SettingError(
+            f"{options.method} is fitted to a run, or to a table beside a log of held-out pairs, got the table {path} "
+            "alone; give held_out, or another method"
+        )
     usual = FitOptions(method=options.method, held_out=options.held_out, train=options.train)
-    given = [name for name, value in vars(options).items() if value != getattr(usual, name)]
-    if given:
+    if given := not_usual(options, usual):
         raise SettingError(f"{given[0]} has no meaning for {options.method}; leave it out")
-    run, held_out, train = _labelled_run(path, options, columns)
+    run, held_out, train = labelled_run(path, options.held_out, options.train, columns)
     fitted: ProbabilityMap = find("map", options.method)()
     fitted.fit_source(run.source, held_out, seen=train, progress=progress)
     if output is not None:
         fitted.save(output)
-    n_pairs = run.source.n_users * run.source.n_items - (0 if train is None else len(train))
+    n_pairs = n_candidates(run.source, train)
     return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=None)
 
 
-def _labelled_run(path: Path, options: FitOptions, columns: Columns) -> tuple[Run, Interactions, Interactions | None]:
-    """A run, the held-out pairs that label its candidates, and the log it was trained on."""
-    run = open_run(path)
-    held_out = run.validation if options.held_out is None else warned_log(run, options.held_out, columns)
-    if held_out is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
-    return run, held_out, run.train if options.train is None else warned_log(run, options.train, columns)
-
-
-def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
-    refuse_given(options, _OF_RUNS, f"belongs to a run, got the table {path}")
-    frame = scan_table(path, columns.only(*_OF_PAIRS), segment=columns.segment)
+def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
+    frame = scan_table(path, columns.only(*OF_PAIRS), segment=columns.segment)
     segment = [] if columns.segment is None else [columns.segment]
     require_columns(frame, ["score", "label", *segment], path)
     n_rows = count_rows(frame, path)
@@ -242,12 +253,12 @@ def _pairs_of_table(path: Path, options: FitOptions, columns: Columns, progress:
     return _Pairs(data, n_rows, segments)
 
 
-def _pairs_of_run(path: Path, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
-    """All candidates of a run, labelled by its held-out log."""
-    refuse_given(options, _OF_TABLES, f"belongs to a table, got the run {path}")
+def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    """All candidates of a run or of a top-N table, labelled by a held-out log."""
+    refuse_given(options, _OF_LABELLED, f"belongs to a table with labels, got {path}")
     if columns.segment is not None:
-        raise SettingError("segments are a column of a table; write one with `sureness apply` first")
-    run, held_out, train = _labelled_run(path, options, columns)
+        raise SettingError("segments are a column of a table with labels; write one with `sureness apply` first")
+    run, held_out, train = labelled_run(path, options.held_out, options.train, columns)
     propensity = None
     if options.popularity_propensity:
         if train is None:
@@ -259,7 +270,7 @@ def _pairs_of_run(path: Path, options: FitOptions, columns: Columns, progress: P
         base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
         relative_propensity=propensity is not None,
     )  # fmt: skip
-    n_pairs = run.source.n_users * run.source.n_items - (0 if train is None else len(train))
+    n_pairs = n_candidates(run.source, train)
     return _Pairs(_counted(data, n_pairs, progress), n_pairs)
 
 
@@ -275,13 +286,10 @@ def _counted(data: CalibrationSet, n_pairs: int, progress: Progress) -> Calibrat
     return replace(data, chunks=chunks)
 
 
-def _anchor(path: Path | None, columns: Columns) -> ScoredPairs | None:
-    if path is None:
+def _anchor(table: Table | None, columns: Columns) -> ScoredPairs | None:
+    if table is None:
         return None
-    frame = scan_table(path, columns.only("score", "label"))
-    require_columns(frame, ["score", "label"], path)
-    with readable(path):
-        return pairs_of_table(frame.select("score", "label").collect())
+    return pairs_of_table(read_table(table, columns.only("score", "label"), ["score", "label"]))
 
 
 def _out_of_fold(calibrator: Calibrator, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from os import PathLike
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from sureness._progress import Progress
 from sureness.artefacts.saving import ENDINGS
 from sureness.data.columns import Columns
+from sureness.data.frames import HeldTable, Place, Table, in_kind_of, name_of, place_of
 from sureness.data.interactions import Interactions
 from sureness.data.table_files import is_text
 from sureness.data.tables import readable, require_columns, scan_table
@@ -22,13 +23,22 @@ from sureness.sources.base import id_maps
 OF_PAIRS = ("user_id", "item_id", "domain")
 
 
-def is_saved(path: Path) -> bool:
+def is_saved(path: Place) -> bool:
     """Whether a path leads to something saved rather than to a table: a .sureness file, or a part inside one.
 
     So is a folder of version 0.1, which had a manifest; other folders are tables of several files.
     """
+    if isinstance(path, HeldTable):
+        return False
     named = any(each.suffix.lower() == ENDINGS["file"] for each in (path, *path.parents))
     return named or (path / "manifest.json").exists()
+
+
+def as_given(place: Place, frame: pl.DataFrame | None) -> Any:
+    """A result in the library of the table it was made from; None: it was written to a file."""
+    if frame is None:
+        return None
+    return in_kind_of(place.given if isinstance(place, HeldTable) else place, frame)
 
 
 def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
@@ -43,8 +53,9 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
     return add
 
 
-def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
+def read_columns(table: Table, columns: Columns, needed: Iterable[str]) -> pl.DataFrame:
     """A table with the agreed names of the columns it has; those that are needed must be there."""
+    path = place_of(table)
     names = scan_table(path, columns.only()).collect_schema().names()
     there = columns.only(*(ours for ours, theirs in columns.renamed().items() if theirs in names))
     frame = scan_table(path, there, segment=columns.segment)
@@ -53,23 +64,38 @@ def read_columns(path: Path, columns: Columns, needed: Iterable[str]) -> pl.Data
         return frame.collect(engine="streaming")
 
 
-def known_log(run: Run, path: str | PathLike[str], columns: Columns) -> Interactions:
+def known_log(run: Run, table: Table, columns: Columns) -> Interactions:
     """A log with the rows of the run's source; pairs that the source does not know are dropped and noted."""
-    log = Interactions.read(path, columns.only(*OF_PAIRS))
-    return log.aligned(*id_maps(run.source), of_text=is_text(path))
+    place = place_of(table)
+    log = Interactions.from_table(place, columns=columns.only(*OF_PAIRS))
+    return log.aligned(*id_maps(run.source), of_text=is_text(place))
 
 
-def warned_log(run: Run, path: str | PathLike[str], columns: Columns) -> Interactions:
-    """`known_log`, with a warning about the pairs that were dropped."""
-    log = known_log(run, path, columns)
-    for note in log.notes:
-        warnings.warn(f"{path}: {note}", SurenessWarning, stacklevel=2)
+def warned_log(run: Run, table: Table, columns: Columns, name: str = "log") -> Interactions:
+    """`known_log`, with a warning about the pairs that were dropped; `name` is what a table in memory is called."""
+    log = known_log(run, table, columns)
+    warn_notes(name_of(table, name), log.notes)
     return log
+
+
+def warn_notes(table: object, notes: Iterable[str]) -> None:
+    """Say what was dropped of a table."""
+    for note in notes:
+        warnings.warn(f"{table}: {note}", SurenessWarning, stacklevel=3)
 
 
 def refuse_given(options: object, names: Iterable[str], why: str) -> None:
     """Refuse options that were given where they have no meaning."""
-    usual = type(options)()
+    given = not_usual(options, type(options)())
     for name in names:
-        if getattr(options, name) != getattr(usual, name):
+        if name in given:
             raise SettingError(f"{name} {why}; leave it out")
+
+
+def not_usual(options: object, usual: object) -> list[str]:
+    """The options that differ from the usual ones; a table in memory does, whatever its rows are."""
+
+    def same(found: object, value: object) -> bool:
+        return found is value or (isinstance(found, str | int | float | tuple | PathLike) and found == value)
+
+    return [name for name, value in vars(usual).items() if not same(getattr(options, name), value)]

@@ -14,6 +14,7 @@ from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.data.columns import Columns
 from sureness.data.filtering import rated_above
+from sureness.data.frames import Table, name_of
 from sureness.data.interactions import union
 from sureness.data.tables import write_table
 from sureness.errors import EmptyError, SettingError
@@ -33,8 +34,8 @@ LEAVE_ONE_OUT = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
 class EvaluateOptions:
     """What a run is judged by."""
 
-    test: Annotated[Path | None, "Log to judge by, in place of the run's own test."] = None
-    seen: Annotated[tuple[Path, ...], "Log of items not shown again, in place of the run's; may repeat."] = ()
+    test: Annotated[Table | None, "Log to judge by, in place of the run's own test."] = None
+    seen: Annotated[tuple[Table, ...], "Log of items not shown again, in place of the run's; may repeat."] = ()
     metric: Annotated[tuple[str, ...], "Such as ndcg@20, hit@10, recall@50; may repeat."] = ()
     per_user: Annotated[Path | None, "Write the metrics of every user to this table."] = None
 
@@ -125,7 +126,8 @@ def evaluate(
             raise SettingError(f"{run} is judged within the shown items, so seen has no meaning; leave it out")
         logs = [known_log(opened, path, columns) for path in options.seen]
         opened = replace(opened, train=union(logs), validation=None)
-        notes += [f"{path}: {note}" for path, log in zip(options.seen, logs, strict=True) for note in log.notes]
+        names = [name_of(log, "seen") for log in options.seen]
+        notes += [f"{name}: {note}" for name, log in zip(names, logs, strict=True) for note in log.notes]
     quality = judge(opened, options.metric, progress=progress)
     if options.per_user is not None:
         write_table(quality.per_user, options.per_user)

@@ -16,6 +16,7 @@ from sureness.artefacts.saving import load
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
+from sureness.data.frames import Table
 from sureness.errors import EmptyError, SettingError, SurenessWarning, warn
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
@@ -64,12 +65,12 @@ class CalibrationOptions:
 
     calibrator: Annotated[Path | None, "Calibrator that is fitted already: a file of `sureness fit`."] = None
     calibrate: Annotated[str | None, f"Calibrator to fit: {', '.join(CALIBRATIONS)}.", Usually(USUAL)] = None
-    held_out: Annotated[Path | None, "Log to calibrate on, in place of the run's validation part."] = None
-    train: Annotated[Path | None, "Log the model was trained on, in place of the run's."] = None
-    test: Annotated[Path | None, "Log to judge the lists by, in place of the run's test part."] = None
+    held_out: Annotated[Table | None, "Log to calibrate on, in place of the run's validation part."] = None
+    train: Annotated[Table | None, "Log the model was trained on, in place of the run's."] = None
+    test: Annotated[Table | None, "Log to judge the lists by, in place of the run's test part."] = None
 
     @property
-    def logs(self) -> dict[str, Path]:
+    def logs(self) -> dict[str, Table]:
         """The given logs by the part of the run that they replace."""
         given = {"train": self.train, "validation": self.held_out, "test": self.test}
         return {part: path for part, path in given.items() if path is not None}
@@ -131,7 +132,7 @@ def open_listing(
         _refuse_any(path, {**vars(options), **vars(calibration)})
         return Listing(load(path, ConfidentRecommender), None)
     run = open_run(path)
-    given: dict[str, Any] = {part: warned_log(run, log, columns) for part, log in calibration.logs.items()}
+    given: dict[str, Any] = {part: warned_log(run, log, columns, part) for part, log in calibration.logs.items()}
     run = replace(run, **given, about={} if "test" in given else run.about)
     if run.validation is None:
         raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 from sureness._progress import Progress, silent
 from sureness.data.columns import Columns
+from sureness.data.frames import Table, name_of
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, Protocol, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
@@ -72,33 +74,42 @@ class SplitLog:
 
 
 def read_log(
-    data: str, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
+    data: Table, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
 ) -> tuple[Dataset, Recipe | None]:
-    """Read a data set by its name, or the interactions of a file.
+    """Read a data set by its name, or the interactions of a table.
 
     Parameters
     ----------
-    data : str
-        The name of a data set, or a file: .parquet, .csv or .tsv.
+    data : str, or table of any kind
+        The name of a data set, a file (.parquet, .csv or .tsv), or a table in memory.
     options : LogOptions, optional
     columns : Columns, optional
-        Of a file.
+        Of a file or a table.
     progress : Progress
     """
     options, columns = options or LogOptions(), columns or Columns()
-    if data not in RECIPES and (data.lower().endswith(_FILES) or "*" in data or Path(data).exists()):
+    name = name_of(data)
+    if _is_table(data):
         if options.option or options.folder is not None:
-            raise SettingError(f"option and folder belong to a data set that is read by name, got the file {data}")
-        log = Interactions.read(data, columns.only(*_OF_LOGS))
-        return Dataset(data, log, notes=log.notes), None
-    known = recipe(data)
-    return load_dataset(data, options.folder, progress=progress, **_recipe_options(known, options.option)), known
+            raise SettingError(f"option and folder belong to a data set that is read by name, got {name}")
+        log = Interactions.from_table(data, columns=columns.only(*_OF_LOGS))
+        return Dataset(name, log, notes=log.notes), None
+    known = recipe(name)
+    return load_dataset(name, options.folder, progress=progress, **_recipe_options(known, options.option)), known
+
+
+def _is_table(data: Table) -> bool:
+    """Whether it is a file or a table in memory rather than the name of a data set."""
+    if not isinstance(data, str | PathLike):
+        return True
+    name = str(data)
+    return name not in RECIPES and (name.lower().endswith(_FILES) or "*" in name or Path(name).exists())
 
 
 def split_log(
-    data: str, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
+    data: Table, options: LogOptions | None = None, *, columns: Columns | None = None, progress: Progress = silent
 ) -> SplitLog:
-    """Read a data set or a file, and split it by the protocol of the data set or the one that is given.
+    """Read a data set or a table, and split it by the protocol of the data set or the one that is given.
 
     Examples
     --------
@@ -118,9 +129,8 @@ def split_log(
         cuts=options.cuts,
     )  # fmt: skip
     about = {
-        "data": data, "protocol": options.protocol or (known.protocol if known else "ratio"), "seed": options.seed,
-        "positive_above": threshold, "options": list(options.option),
-        **options.cuts,
+        "data": name_of(data), "protocol": options.protocol or (known.protocol if known else "ratio"),
+        "seed": options.seed, "positive_above": threshold, "options": list(options.option), **options.cuts,
     }  # fmt: skip
     notes = tuple(dict.fromkeys((*dataset.notes, *split.notes, *untrained(split, ["test"]))))
     return SplitLog(split=split, recipe=known, about=about, notes=notes)

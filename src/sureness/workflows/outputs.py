@@ -11,6 +11,7 @@ from typing import Literal
 
 from sureness.artefacts.files import why_unnameable, writable_file
 from sureness.artefacts.saving import ENDINGS, split_path
+from sureness.data.frames import Table
 from sureness.data.table_files import would_hold
 from sureness.errors import OutputError
 
@@ -30,7 +31,7 @@ _ENDINGS: dict[Kind, tuple[str, ...]] = {
 _FIGURES = (".png", ".svg")
 
 
-def check_outputs(outputs: Iterable[tuple[AnyPath | None, Kind]], inputs: Iterable[AnyPath | None] = ()) -> None:
+def check_outputs(outputs: Iterable[tuple[AnyPath | None, Kind]], inputs: Iterable[Table | None] = ()) -> None:
     """Refuse, before any work, outputs that would replace an input or each other, or that cannot be written.
 
     Two names are the same place if they lead to one file: through symbolic links, hard links, relative paths or
@@ -40,8 +41,9 @@ def check_outputs(outputs: Iterable[tuple[AnyPath | None, Kind]], inputs: Iterab
     ----------
     outputs : iterable of (path, kind)
         What the job is going to write; None where an output was not asked for.
-    inputs : iterable of paths
+    inputs : iterable of paths, or tables in memory
         What the job reads: files, parts of files such as ``run.sureness/student``, folders; None where there is none.
+        Tables in memory are not replaced.
 
     Examples
     --------
@@ -51,7 +53,8 @@ def check_outputs(outputs: Iterable[tuple[AnyPath | None, Kind]], inputs: Iterab
     sureness.errors.OutputError: cannot write lists.csv: that would replace the input lists.csv; give another name
     """
     written = [(Path(path), kind) for path, kind in outputs if path is not None]
-    read = [split_path(Path(path))[0] for path in inputs if path is not None and not why_unnameable(path)]
+    named = [path for path in inputs if isinstance(path, str | PathLike)]
+    read = [split_path(Path(path))[0] for path in named if not why_unnameable(path)]
     for number, (path, kind) in enumerate(written):
         _check_name(path, kind)
         _check_folder(path, kind)

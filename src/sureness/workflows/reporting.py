@@ -16,6 +16,7 @@ from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table, place_of
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import ColumnError, SettingError
 from sureness.report.inputs import Additions, Background
@@ -35,9 +36,9 @@ class ReportOptions:
     """What the page shows besides the calibrators."""
 
     figures: Annotated[Path | None, "Folder for the figures as PNG and SVG."] = None
-    items: Annotated[Path | None, "Table with item_id and title."] = None
-    train: Annotated[Path | None, "Training log, to count each user's interactions."] = None
-    candidates: Annotated[Path | None, "Table with user_id, item_id, score for top lists."] = None
+    items: Annotated[Table | None, "Table with item_id and title."] = None
+    train: Annotated[Table | None, "Training log, to count each user's interactions."] = None
+    candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
     lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
     utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
     group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
@@ -63,7 +64,7 @@ class ReportResult:
 
 
 def report(
-    table: str | PathLike[str],
+    table: Table,
     calibrators: Sequence[str | PathLike[str]],
     output: str | PathLike[str],
     options: ReportOptions | None = None,
@@ -75,7 +76,7 @@ def report(
 
     Parameters
     ----------
-    table : path
+    table : table of any kind, or path
         Pairs with score and label that no calibrator was fitted on.
     calibrators : sequence of paths
         Saved maps: for all pairs, per segment (name the segment column) or per user; the first is the main one.
@@ -94,7 +95,7 @@ def report(
     segmented = [] if columns.segment is None else ["segment"]
     group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
     extra = [*segmented, *([] if group_column is None else [group_column])]
-    rows, notes = _judged_rows(Path(table), columns, options.most_rows, extra)
+    rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
     log = _optional(options.train, columns, ["user_id"])
@@ -122,7 +123,7 @@ def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
     return fitted
 
 
-def _judged_rows(table: Path, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
+def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
     """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
     frame = scan_table(table, columns.only(*_NAMES), segment=columns.segment)
     wanted = ["score", "label", *extra]
@@ -145,8 +146,8 @@ def _judged_rows(table: Path, columns: Columns, most_rows: int, extra: list[str]
         return frame.collect(engine="streaming"), notes
 
 
-def _optional(path: Path | None, columns: Columns, needed: list[str]) -> pl.DataFrame | None:
-    return None if path is None else read_columns(path, columns, needed)
+def _optional(table: Table | None, columns: Columns, needed: list[str]) -> pl.DataFrame | None:
+    return None if table is None else read_columns(table, columns, needed)
 
 
 def _list_sizes(options: ReportOptions, titles: pl.DataFrame | None, progress: Progress) -> ListSizes | None:

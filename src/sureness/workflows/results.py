@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from sureness.artefacts.packed import JSON
+from sureness.data.frames import HeldTable
 
 
 class Result(Protocol):
@@ -36,6 +37,8 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, PurePath | HeldTable):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, pl.DataFrame):
@@ -44,4 +47,4 @@ def plain(value: Any) -> Any:
         return [plain(part) for part in value]
     if is_dataclass(value):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    return str(value) if isinstance(value, PurePath) else repr(value)
+    return repr(value)

@@ -13,6 +13,7 @@ import polars as pl
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
+from sureness.data.frames import Table
 from sureness.errors import SettingError
 from sureness.evaluation.ranking import RankingQuality
 from sureness.models.base import Recommender
@@ -79,7 +80,7 @@ class TrainResult:
 
 
 def train(
-    data: str,
+    data: Table,
     output: str | PathLike[str],
     options: TrainOptions | None = None,
     *,
@@ -91,8 +92,9 @@ def train(
 
     Parameters
     ----------
-    data : str
-        The name of a data set, or a file: .parquet, .csv or .tsv. Named data sets start from the best settings known.
+    data : str, or table of any kind
+        The name of a data set, a file (.parquet, .csv or .tsv), or a table in memory. Named data sets start
+        from the best settings known.
     output : path
         Where the run goes (.sureness): the model with its split, whole or not at all.
     options : TrainOptions, optional

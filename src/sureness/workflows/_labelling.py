@@ -1,0 +1,64 @@
+"""The candidates of a run or of a top-N table, labelled by a log of what happened later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table
+from sureness.data.interactions import Interactions
+from sureness.data.tables import column_names
+from sureness.errors import EmptyError, SettingError, warn
+from sureness.pipeline.runs import Run, open_run
+from sureness.sources.base import ScoreSource, is_partial, user_blocks
+from sureness.sources.candidates import CandidateSource
+from sureness.sources.tables import known_pairs
+from sureness.workflows.inputs import is_saved, warn_notes, warned_log
+
+
+def labelled_run(
+    path: Place, held_out: Table | None, train: Table | None, columns: Columns
+) -> tuple[Run, Interactions, Interactions | None]:
+    """A run, the held-out pairs that label its candidates, and the log it was trained on.
+
+    The logs replace those of the run; a table has none of its own.
+    """
+    run = open_run(path) if isinstance(path, Path) and is_saved(path) else Run(_top_n_table(path, columns))
+    later = run.validation if held_out is None else warned_log(run, held_out, columns, "held_out")
+    if later is None:
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+    seen = run.train if train is None else warned_log(run, train, columns, "train")
+    _say_outside(run.source, later, path)
+    return run, later, seen
+
+
+def _top_n_table(path: Place, columns: Columns) -> CandidateSource:
+    """The candidates of a table without labels, which a log beside it labels."""
+    if columns.label in column_names(path, columns):
+        raise SettingError(
+            f"{path} has labels in its column {columns.label!r}, so held_out has no meaning; leave it out, or drop the "
+            "column"
+        )
+    source = CandidateSource.from_table(path, columns=columns.only("user_id", "item_id", "score"))
+    warn_notes(path, source.notes)
+    return source
+
+
+def _say_outside(source: ScoreSource, held_out: Interactions, path: Place) -> None:
+    """Say how many held-out pairs a source has no score for, which no fit to its candidates can count."""
+    if not is_partial(source):
+        return
+    n_outside = len(held_out) - int(known_pairs(source, held_out.user_rows, held_out.item_rows).sum())
+    if n_outside:
+        warn(
+            f"{n_outside:,} of the {len(held_out):,} held-out pairs of known users and items are not in {path}; they "
+            "label nothing, and the probability is that of a pair with this score in such a table"
+        )
+
+
+def n_candidates(source: ScoreSource, seen: Interactions | None) -> int:
+    """How many pairs have a score and were not seen."""
+    if not is_partial(source):
+        return source.n_users * source.n_items - (0 if seen is None else len(seen))
+    n_known = sum(len(source.known_block(users).scores) for users in user_blocks(source))
+    return n_known - (0 if seen is None else int(known_pairs(source, seen.user_rows, seen.item_rows).sum()))
