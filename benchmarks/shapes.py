@@ -21,7 +21,7 @@ from sureness.models import BPR
 from sureness.pipeline import ConfidentRecommender, Run, Target, open_run
 from sureness.sources import ScoreSource, from_implicit
 
-DEVELOPMENT = ("ml-100k", "citeulike-t", "foursquare-tky-filtered")
+DEVELOPMENT = ("ml-100k", "citeulike-t", "foursquare-tky-filtered", "citeulike-a")
 """Logs on which decisions were made; the others were looked at afterwards."""
 
 MODELS = ("als", "implicit-bpr", "bpr")

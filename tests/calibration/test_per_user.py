@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import polars as pl
 import pytest
@@ -723,9 +725,66 @@ class TestManners:
         fitted = fit(sn.PerUserGaussian(top=25), *small)
         table = fitted.table()
         assert table.columns == ["user_id", "location", "scale", "intercept", "n_positive", "n_held_out",
-                                 "expected_relevant", "expected_beyond", "coef_0", "coef_1"]  # fmt: skip
+                                 "expected_relevant", "expected_beyond", "last", "coef_0", "coef_1"]  # fmt: skip
         assert_array_equal(table["coef_1"].to_numpy(), fitted.coef_[:, 1])
         assert_array_equal(table["expected_beyond"].to_numpy(), fitted.beyond_)
+
+
+def sparse_world(seed, n_users=400, n_items=1_500, *, unlabelled=True):
+    """Scores, held-out items and those to come: few for each user, and ever fewer behind the first hundred."""
+    rng = np.random.default_rng(seed)
+    scores = -np.sort(-rng.gumbel(size=(n_users, n_items)), axis=1) * rng.lognormal(0.0, 0.3, size=(n_users, 1))
+    rank = np.arange(n_items)
+    falling = np.interp(rank, [0, 100, 300, n_items], [0.0, -1.5, -4.0, -5.0])
+    chance = expit(-1.8 + rng.normal(0.0, 0.5, size=(n_users, 1)) + rng.normal(1.0, 0.2, size=(n_users, 1)) * falling)
+    held_out = rng.random(chance.shape) < (chance / (1 + chance) if unlabelled else chance)
+    coming = (rng.random(chance.shape) < chance) & ~held_out
+    return scores, held_out, coming
+
+
+class TestPromises:
+    """What was promised to users comes, although their levels and slopes are uncertain."""
+
+    def test_at_the_top_and_behind_it(self):
+        promised, came = np.zeros(3), np.zeros(3)
+        for seed in range(3):
+            scores, held_out, coming = sparse_world(seed)
+            p = np.where(held_out, 0.0, probabilities(fit(sn.PerUserCalibrator(top=100), scores, held_out), scores))
+            for part, ranks in enumerate((slice(0, 10), slice(100, 400), slice(400, None))):
+                promised[part] += p[:, ranks].sum()
+                came[part] += coming[:, ranks].sum()
+        assert_allclose(came / promised, 1.0, atol=0.1)
+
+    def test_without_another_curve_too_much_was_promised_behind(self):
+        scores, held_out, coming = sparse_world(0)
+        fitted = fit(sn.PerUserCalibrator(top=100), scores, held_out)
+        straight = copy.copy(fitted)
+        straight.behind_ = None
+        assert coming[:, 100:].sum() < 0.8 * np.where(held_out, 0, probabilities(straight, scores))[:, 100:].sum()
+        assert_array_equal(probabilities(straight, scores)[:, :50], probabilities(fitted, scores)[:, :50])
+
+    def test_more_is_promised_than_by_the_most_likely_level_and_slope(self):
+        scores, held_out, _ = sparse_world(0)
+        expected = fit(sn.PerUserPlatt(top=100), scores, held_out)
+        width = float(np.sqrt(np.linalg.eigvalsh(expected.prior_.covariance).max()))
+        likely = fit(sn.PerUserPlatt(top=100, prior_width=width), scores, held_out)
+        assert probabilities(expected, scores)[:, :10].sum() > 1.01 * probabilities(likely, scores)[:, :10].sum()
+
+    def test_users_whose_scores_are_further_apart_have_steeper_maps(self):
+        rng = np.random.default_rng(0)
+        spread = rng.lognormal(0.0, 0.6, size=(400, 1))
+        scores = rng.normal(size=(400, 120)) * spread
+        held_out = rng.random(scores.shape) < expit(-3.0 + scores)
+        fitted = fit(sn.PerUserPlatt(top=None, unlabelled_positives=False), scores, held_out)
+        few = held_out.sum(axis=1) <= np.median(held_out.sum(axis=1))  # whose own labels tell little
+        steepness = np.log(np.maximum(fitted.coef_[:, 0] / fitted.basis_.fitted.width, 1e-3))
+        assert np.corrcoef(steepness[few], np.log(spread[few, 0]))[0, 1] > 0.7
+
+    def test_order_is_kept_across_the_last_fitted_candidate(self):
+        scores, held_out, _ = sparse_world(1)
+        fitted = fit(sn.PerUserCalibrator(top=100), scores, held_out)
+        assert fitted.behind_ is not None
+        assert np.all(np.diff(fitted.log_odds_of(scores, everyone(len(scores))), axis=1) <= 1e-12)
 
 
 class TestSaving:

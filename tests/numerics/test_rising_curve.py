@@ -9,7 +9,15 @@ from scipy.optimize import minimize
 
 from sureness.calibration.families import NUMPY, rising_curve
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.rising_curve import Labelled, RisingCurve, curve_basis, knots_of, learn_curve, lowest_point
+from sureness.numerics.rising_curve import (
+    Labelled,
+    RisingCurve,
+    curve_basis,
+    curve_below,
+    knots_of,
+    learn_curve,
+    lowest_point,
+)
 
 LINE = (-2.0, 1.0)
 
@@ -107,3 +115,30 @@ def test_knots_follow_the_positives():
     assert np.mean(scores < knots[0]) < 0.01
     assert 0 < np.mean(scores > knots[-1]) < 0.01
     assert len(knots_of(np.array([1.0, 1.0, 2.0]), np.ones(3))) <= 2
+
+
+class TestBelow:
+    @staticmethod
+    def labelled(n, *, seed=0):
+        rng = np.random.default_rng(seed)
+        scores, level = -rng.exponential(2.0, size=n), rng.normal(-2.0, 0.5, size=n)
+        chance = sigmoid(level - 1.5 * np.sqrt(-scores))
+        positive = rng.random(n) < chance
+        ones, fold = np.ones(n), np.zeros(n, dtype=np.int64)
+        data = Labelled(scores, ones, fold, scores[positive], ones[positive], fold[positive])
+        return data, level, level[positive], chance
+
+    def test_it_is_found_and_ends_at_0(self):
+        data, level, positive_level, chance = self.labelled(60_000)
+        curve = curve_below(data, level, positive_level, 1.0)
+        assert curve.intercept + curve.values(np.zeros(1))[0] == pytest.approx(0.0, abs=1e-12)
+        assert np.all(curve.slopes > 0)
+        found = sigmoid(level + curve.intercept + curve.values(data.scores))
+        for low, high in ((-0.5, 0.0), (-2.0, -0.5), (-5.0, -2.0)):
+            there = (data.scores >= low) & (data.scores < high)
+            assert found[there].sum() == pytest.approx(chance[there].sum(), rel=0.1)
+
+    def test_few_labels_leave_the_first_curve_alone(self):
+        data, level, positive_level, _ = self.labelled(150)
+        assert data.positives.sum() < 20
+        assert curve_below(data, level, positive_level, 1.0) is None

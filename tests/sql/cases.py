@@ -97,7 +97,8 @@ def of_users(ids: str, shape: str) -> PerUserCalibrator:
     source = sn.MatrixSource(scores, users=IdMap.of(users))
     rows, items = np.nonzero(relevant)
     held_out = pl.DataFrame({"user_id": [users[row] for row in rows], "item_id": items})
-    return PerUserCalibrator(shape=shape, top=None).fit(source, sn.Interactions.from_table(held_out))
+    top = 12 if shape == "learned" else None  # with another curve for what lies behind
+    return PerUserCalibrator(shape=shape, top=top).fit(source, sn.Interactions.from_table(held_out))
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from sureness.sources.base import ScoreSource, is_partial
 _BLOCK_POINTS = 1_000_000  # points of a block of users, each with its features
 _POINTS_PER_BIN = 8  # fewer on average, and bins would save nothing
 _UNGROUPED = 128  # up to this many candidates of a user are points of their own
+_BINS_BEHIND = 64  # of what lies behind a user's best candidates
 _SINGLE, _GROWTH = 32, 1.1  # of more: ranks that are, and how much wider each group of later ranks is
 
 
@@ -31,6 +32,7 @@ class CandidateBlock:
     weight: FloatArray  # (n, points) 0 where there is no candidate
     positive_rows: IntArray  # place in `users` of each positive, ascending
     positive_scores: FloatArray
+    best: CandidateBlock | None = None  # the users' best candidates, by which all are measured
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -39,12 +41,12 @@ class CandidateBlock:
     @property
     def location(self) -> FloatArray:
         """The mean score of each user; shape (n,)."""
-        return self._moments[0]
+        return self._moments[0] if self.best is None else self.best.location
 
     @property
     def scale(self) -> FloatArray:
         """The standard deviation of each user's scores, 1 where all are the same; shape (n,)."""
-        return self._moments[1]
+        return self._moments[1] if self.best is None else self.best.scale
 
     @cached_property
     def standardised(self) -> FloatArray:
@@ -55,6 +57,12 @@ class CandidateBlock:
     def standardised_positives(self) -> FloatArray:
         """The same of the positives."""
         return (self.positive_scores - self.location[self.positive_rows]) / self.scale[self.positive_rows]
+
+    @property
+    def last(self) -> FloatArray:
+        """The lowest standardised score of each user, 0 without a candidate; shape (n,)."""
+        lowest = np.where(self.weight > 0, self.standardised, np.inf).min(axis=1)
+        return np.where(np.isfinite(lowest), lowest, 0.0)
 
     @property
     def positive_starts(self) -> IntArray:
@@ -169,6 +177,11 @@ class Candidates:
         n_seen = 0 if self.seen is None else self.seen.user_degree
         return np.asarray(source.n_items - n_seen - self.masked.per_user > (np.inf if self.top is None else self.top))
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are candidates behind the best ones."""
+        return self.top is not None and self.top < self.source.n_items
+
     def blocks(self, users: IntArray) -> Iterator[CandidateBlock]:
         """The best candidates of users, or all of them in bins."""
         n_items = self.source.n_items
@@ -186,27 +199,46 @@ class Candidates:
         others[known.users] = False
         yield from self.blocks(np.flatnonzero(others))
 
+    def behind(self, users: IntArray) -> CandidateBlock:
+        """What lies behind the best candidates of users, in bins."""
+        if self.top is None:
+            raise ValueError("all candidates are fitted, so that none lie behind them")
+        blocks = []
+        for block, every, items, _ in self._tops(users, self.top):
+            rows, places = np.nonzero(items >= 0)
+            every[rows, items[rows, places]] = -np.inf
+            blocks.append(self._in_bins(block, every, _BINS_BEHIND))
+        return joined(blocks)
+
     def ranked(self, users: IntArray, top: int) -> Iterator[RankedBlock]:
         """The best candidates of users, one by one."""
+        for block, _, items, scores in self._tops(users, top):
+            there = items >= 0
+            hits = members(items, block, self.held_out.row_starts, self.held_out.item_rows) & there
+            yield RankedBlock(block, items, np.where(there, scores, 0.0).astype(np.float64), hits)
+
+    def _tops(self, users: IntArray, top: int) -> Iterator[tuple[IntArray, FloatArray, IntArray, FloatArray]]:
+        """Blocks of users with all scores, -inf for what is no candidate, and the best candidates with theirs."""
         starts, excluded = self._excluded()
         for block, every in block_scores(self.source, users, most=_BLOCK_POINTS // top):
             items, scores = top_k(every, top, rows=block, starts=starts, seen=excluded)
             if self.masked.hide(block, every, scores, self.seen):
                 items, scores = top_k(every, top)
-            there = items >= 0
-            hits = members(items, block, self.held_out.row_starts, self.held_out.item_rows) & there
-            yield RankedBlock(block, items, np.where(there, scores, 0.0).astype(np.float64), hits)
+            yield block, every, items, scores
 
     def _binned(self, users: IntArray) -> Iterator[CandidateBlock]:
-        starts, excluded = self._excluded()
         for block, scores in block_scores(self.source, users, most=_BLOCK_POINTS // self.n_bins):
             self.masked.hide(block, scores, np.array([scores.min(), scores.max()]), self.seen)
-            means, counts = bin_scores(scores, self.n_bins, rows=block, starts=starts, seen=excluded)
-            place = np.repeat(np.arange(len(block)), self.held_out.user_degree[block])
-            items = np.concatenate([self.held_out.items_of(user) for user in block] or [excluded])
-            positives = scores[place, items].astype(np.float64)
-            there = np.isfinite(positives)  # seen ones are not
-            yield CandidateBlock(block, means, counts, place[there], positives[there])
+            yield self._in_bins(block, scores, self.n_bins)
+
+    def _in_bins(self, block: IntArray, scores: FloatArray, n_bins: int) -> CandidateBlock:
+        starts, excluded = self._excluded()
+        means, counts = bin_scores(scores, n_bins, rows=block, starts=starts, seen=excluded)
+        place = np.repeat(np.arange(len(block)), self.held_out.user_degree[block])
+        items = np.concatenate([self.held_out.items_of(user) for user in block] or [excluded])
+        positives = scores[place, items].astype(np.float64)
+        there = np.isfinite(positives)  # seen ones are not
+        return CandidateBlock(block, means, counts, place[there], positives[there])
 
     def _excluded(self) -> tuple[IntArray, IntArray]:
         """What is no candidate because it was seen, as sparse rows: starts and items."""

@@ -15,7 +15,7 @@ from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.expressing import Conditional, finite, tame
-from sureness.calibration.families import TREE, sigmoid_of
+from sureness.calibration.families import TREE, rising_curve, sigmoid_of
 from sureness.calibration.maps import Horizon, Observed, Who
 from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
@@ -26,7 +26,8 @@ from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, coalesce
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.row_logistic import Prior, fit_rows
+from sureness.numerics.rising_curve import RisingCurve
+from sureness.numerics.row_logistic import Prior
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.matching import fitted_to, unseen
@@ -35,12 +36,15 @@ from sureness.sources.matching import fitted_to, unseen
 class PerUserCalibrator(StandardisedMap):
     """A map for each user: a level and a slope on a shape that all users share, ``p = sigmoid(a_u + b_u g(z))``.
 
-    The shape g is learned from all users together. Levels and slopes are shrunk to what is usual: to the level of users
-    with as many held-out items, as far as the user's own labels leave open.
+    The shape g is learned from all users together. Levels and slopes are shrunk to what is usual for users with as many
+    held-out items and scores as far apart, as far as the user's own labels leave open.
 
     A map fitted over all candidates is dominated by the thousands that are never shown. By default it is therefore
-    fitted where lists are made, on each user's best candidates, and what lies behind them enters as a number: how many
-    relevant items are expected there.
+    fitted where lists are made, on each user's best candidates. What lies behind them enters as a number, how many
+    relevant items are expected there, and with a learned shape also in bins, by which the shape goes on below.
+
+    The labels of one user leave level and slope uncertain. The map gives the probability to expect then, which is above
+    that of the most likely level and slope where it is small.
 
     Scores are compared within a user: they enter in standard deviations from the mean of the user's fitted ones.
 
@@ -83,6 +87,10 @@ class PerUserCalibrator(StandardisedMap):
         How many relevant items a period like the held-out one has.
     beyond_ : array of shape (n_users,)
         How many of them are expected behind the fitted candidates.
+    last_ : array of shape (n_users,)
+        The standardised score of the last fitted candidate.
+    behind_ : RisingCurve or None
+        How log-odds fall below it, for all users alike; None: as the shape does.
     """
 
     answers_for: Literal["all", "segment", "user"] = "user"
@@ -93,7 +101,7 @@ class PerUserCalibrator(StandardisedMap):
     LEARNED: ClassVar[dict[str, str]] = {
         "location_": "location", "scale_": "scale", "intercept_": "intercept", "coef_": "coef",
         "n_positive_": "n_positive", "n_held_out_": "n_held_out", "expected_relevant_": "expected_relevant",
-        "beyond_": "expected_beyond",
+        "beyond_": "expected_beyond", "last_": "last",
     }  # fmt: skip
     """What is learned about each user, and what it is called in files and tables."""
 
@@ -158,7 +166,7 @@ class PerUserCalibrator(StandardisedMap):
         learner.n_held_out_ = np.asarray(known.user_degree)
         learner.expected_relevant_ = shrunk_counts(known.user_degree)
         sample = learner._sample(candidates)
-        model = learner._learn_model(sample)
+        model = learner._learn_model(sample, candidates)
         learner._learn_users(candidates.every_block(sample), model, progress)
         learner.beyond_[~candidates.reach_beyond()] = 0.0
         horizon = Horizon.of_split(known, before)
@@ -184,25 +192,27 @@ class PerUserCalibrator(StandardisedMap):
             )
         return sample
 
-    def _learn_model(self, sample: CandidateBlock) -> UserModel:
-        known, shape = _known(self.expected_relevant_)[sample.users], self.shape or self.usual_shape
-        return Learner(sample, known, shape, self.prior_width, self.unlabelled_positives, self.seed).model()
+    def _learn_model(self, sample: CandidateBlock, candidates: Candidates) -> UserModel:
+        """What users have in common."""
+        return Learner(
+            sample, self.expected_relevant_[sample.users], candidates.behind if candidates.has_more else None,
+            self.shape or self.usual_shape, self.prior_width, self.unlabelled_positives, self.seed,
+        ).model()  # fmt: skip
 
     def _learn_users(self, blocks: Iterable[CandidateBlock], model: UserModel, progress: Progress) -> None:
         """The map of every user, block by block, and how many relevant items there are behind the fitted ones."""
         n_users, own = len(self.n_held_out_), self.n_held_out_ > 0
         theta = np.repeat(model.overall[None], n_users, axis=0)
         self.location_, self.scale_ = np.zeros(n_users), np.ones(n_users)
-        self.n_positive_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users)
-        known = _known(self.expected_relevant_)
+        self.n_positive_, self.last_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users), np.zeros(n_users)
         done = 0
         for block in blocks:
             users, rows = block.users, model.rows(block)
             if self.prior_width != 0 and own[users].any():
-                fitted, _ = fit_rows(rows, model.prior, model.bounded, known[users])
-                theta[users[own[users]]] = fitted[own[users]]
+                known = model.traits.values(self.expected_relevant_[users], block.scale)
+                theta[users[own[users]]] = model.fitted(rows, known)[own[users]]
             self.location_[users], self.scale_[users] = block.location, block.scale
-            self.n_positive_[users] = np.diff(rows.starts)
+            self.n_positive_[users], self.last_[users] = np.diff(rows.starts), block.last
             within[users] = model.within(rows, theta[users])
             done += len(users)
             progress("fitting a map for each user", done, n_users)
@@ -230,9 +240,19 @@ class PerUserCalibrator(StandardisedMap):
         standardised = self._standardised(np.where(known, block, 0.0), who)
         result = np.empty(block.shape)
         result[:] = at_rows(self.intercept_, rows, self.overall_[0])[:, None]
-        for number, column in enumerate(self.basis_.columns(standardised)):
+        below = self._below(standardised, rows)
+        for number, column in enumerate(self.basis_.columns(standardised if below is None else standardised - below)):
             result += at_rows(self.coef_[:, number], rows, self.overall_[1 + number])[:, None] * column
+        if self.behind_ is not None and below is not None:
+            result += self.behind_.intercept + self.behind_.values(below)
         return np.where(known, result, -np.inf).reshape(scores.shape)
+
+    def _below(self, standardised: FloatArray, rows: IntArray) -> FloatArray | None:
+        """How far scores are below those of the fitted candidates, where another curve goes on; None: nowhere."""
+        if self.behind_ is None:
+            return None
+        last = at_rows(self.last_, rows, float(self.last_.mean()))[:, None]
+        return None if np.all(standardised >= last) else np.minimum(standardised - last, 0.0)
 
     def _n_fitted(self) -> int:
         return self.global_.n_pairs_
@@ -245,12 +265,18 @@ class PerUserCalibrator(StandardisedMap):
     def _for_all(self, names: ColumnNames) -> Node:
         """With the joined table of what was learned; users who are not in it have the global map."""
         learned = {"location": self.location_.mean(), "scale": self.scale_.mean(), "intercept": self.overall_[0]}
-        learned |= {f"coef_{number}": value for number, value in enumerate(self.overall_[1:])}
+        learned |= {"last": self.last_.mean()} | {f"coef_{n}": value for n, value in enumerate(self.overall_[1:])}
         known = {name: coalesce(names.learned(name), value) for name, value in learned.items()}
         score = names.reference_to("score")
         standardised = (tame(score) - known["location"]) / known["scale"]
         log_odds = known["intercept"]
-        for number, column in enumerate(self.basis_.trees(standardised)):
+        inside = standardised
+        if self.behind_ is not None:
+            above, curve = standardised - known["last"], self.behind_
+            below = (above - TREE.absolute(above)) * 0.5
+            inside = standardised - below
+            log_odds = log_odds + rising_curve(below, curve.knots, curve.slopes, TREE) + curve.intercept
+        for number, column in enumerate(self.basis_.trees(inside)):
             log_odds = log_odds + column * known[f"coef_{number}"]
         return finite(score, sigmoid_of(log_odds, TREE))
 
@@ -282,7 +308,11 @@ class PerUserCalibrator(StandardisedMap):
         return Packed(
             kind=kind,
             settings=settings,
-            state={"basis": self.basis_.plain(), "overall": self.overall_.tolist()},
+            state={
+                "basis": self.basis_.plain(),
+                "overall": self.overall_.tolist(),
+                "behind": None if self.behind_ is None else self.behind_.plain(),
+            },
             arrays={name: getattr(self, attribute) for attribute, name in self.LEARNED.items()},
             parts={"global": self.global_.pack(), "users": self.users_.pack()},
             about={**about, "users": len(self.users_), "pairs": self.global_.n_pairs_},
@@ -295,6 +325,8 @@ class PerUserCalibrator(StandardisedMap):
             return calibrator
         calibrator.basis_ = basis_of(cast(dict[str, JSON], packed.state["basis"]))
         calibrator.overall_ = np.array(packed.state["overall"], dtype=np.float64)
+        behind = cast(dict[str, JSON] | None, packed.state["behind"])
+        calibrator.behind_ = None if behind is None else RisingCurve.of(behind)
         for attribute, name in cls.LEARNED.items():
             setattr(calibrator, attribute, packed.arrays[name])
         calibrator.global_ = parts.opened("global", Calibrator)
@@ -307,7 +339,7 @@ class PerUserCalibrator(StandardisedMap):
 
     def _take_over(self, model: UserModel, horizon: Horizon) -> None:
         """Keep what serving needs of the model."""
-        self.basis_, self.prior_ = model.basis, model.prior
+        self.basis_, self.prior_, self.behind_ = model.basis, model.prior, model.behind
         intercept, coef = model.natural(model.overall[None])
         self.overall_ = np.array([intercept[0], *coef[0]])
         self.estimand_, self.horizon_ = "interaction", horizon
@@ -326,12 +358,6 @@ class PerUserCalibrator(StandardisedMap):
         width = self.prior_width
         if width != "auto" and (isinstance(width, str) or not width >= 0):
             raise SettingError(f"prior_width must be 0 or more, or 'auto', got {width!r}")
-
-
-def _known(expected: FloatArray) -> FloatArray:
-    """What is known of users beside their labels: how much is expected of them, on the scale of log-odds; (n, 1)."""
-    logarithm = np.log(np.maximum(expected, 1e-3))
-    return np.asarray(logarithm - logarithm.mean())[:, None]
 
 
 def _nobody(names: ColumnNames) -> tuple[Conditional, ...]:

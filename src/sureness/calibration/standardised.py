@@ -11,7 +11,7 @@ from sureness.calibration.reach import Reach
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, SettingError
 
-_MOST_DEVIATIONS = 15.0  # from the mean of 200 numbers: none of them can be further away
+_MOST_DEVIATIONS = 20.0  # between two of 200 numbers: none of them can be further apart
 
 
 def at_rows(values: FloatArray, rows: IntArray, otherwise: float) -> FloatArray:

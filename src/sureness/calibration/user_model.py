@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Protocol, get_args
@@ -23,7 +24,8 @@ from sureness.calibration.shape import ShapeCalibrator
 from sureness.errors import EmptyError
 from sureness.expressions.nodes import Node
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, learn_curve, refine_curve
+from sureness.numerics.predictive import predictive_rows
+from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, curve_below, learn_curve, refine_curve
 from sureness.numerics.row_logistic import EM_STEPS, Prior, Rows, estimate_prior, fit_rows
 
 Shape = Literal["learned", "line", "gaussian", "gamma"]
@@ -118,6 +120,33 @@ def basis_of(plain: dict[str, JSON]) -> Basis:
 
 
 @dataclass(frozen=True, eq=False)
+class Traits:
+    """What is known of users beside their labels: how much to expect of them, and how far their scores are spread.
+
+    A recommender that tells a user's items well apart spreads their scores; standardised scores no longer show it.
+    """
+
+    mean: FloatArray  # (2,) over the sample
+    low: FloatArray  # (2,) no user is taken to lie beyond all but one in a hundred of the sample
+    high: FloatArray
+
+    @classmethod
+    def of(cls, expected: FloatArray, spread: FloatArray) -> Traits:
+        """Out of a sample of users."""
+        values = _logarithms(expected, spread)
+        low, high = np.quantile(values, [0.01, 0.99], axis=0)
+        return cls(np.clip(values, low, high).mean(axis=0), low, high)
+
+    def values(self, expected: FloatArray, spread: FloatArray) -> FloatArray:
+        """On the scale of log-odds, from the mean of the sample; shape (n, 2)."""
+        return np.asarray(np.clip(_logarithms(expected, spread), self.low, self.high) - self.mean)
+
+
+def _logarithms(expected: FloatArray, spread: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.maximum(np.stack([expected, spread], axis=1), [1e-3, 1e-300])))
+
+
+@dataclass(frozen=True, eq=False)
 class UserModel:
     """A basis in standard units, the parameters of all users pooled, and the prior of each user's."""
 
@@ -126,9 +155,12 @@ class UserModel:
     units: FloatArray  # (d,) and its standard deviation
     overall: FloatArray  # (1 + d,)
     prior: Prior
+    prior_width: float | Literal["auto"]
+    traits: Traits
     unlabelled_positives: bool
     score_range: tuple[float, float]  # of the standardised scores
     n_pairs: int
+    behind: RisingCurve | None = None  # of scores below a user's last candidate, measured from there
 
     @property
     def bounded(self) -> BoolArray:
@@ -155,6 +187,22 @@ class UserModel:
         coef = np.maximum(theta[:, 1:], 0.0) / self.units
         return theta[:, 0] - coef @ self.centre, coef
 
+    def likely(self, rows: Rows, known: FloatArray) -> FloatArray:
+        """The parameters of each user that are most likely under the prior; shape (n, 1 + d)."""
+        return fit_rows(rows, self.prior, self.bounded, known)[0]
+
+    def fitted(self, rows: Rows, known: FloatArray) -> FloatArray:
+        """The parameters whose probabilities are those to expect, given how unsure the most likely ones are.
+
+        With a prior that was given these are the most likely ones themselves; with one map for all, those of all.
+        """
+        if self.prior_width == 0:
+            return np.repeat(self.overall[None], len(rows.weight), axis=0)
+        theta, curvature = fit_rows(rows, self.prior, self.bounded, known)
+        if self.prior_width != "auto":
+            return theta
+        return predictive_rows(rows, theta, curvature, self.bounded)
+
     def within(self, rows: Rows, theta: FloatArray) -> FloatArray:
         """How many held-out items each user is expected to have among the points."""
         chance = sigmoid(np.einsum("npd,nd->np", rows.features, theta))
@@ -167,7 +215,8 @@ class Learner:
     """Learns what users have in common from a sample of them."""
 
     sample: CandidateBlock  # only users with held-out items
-    known: FloatArray  # (n, m) what else is known of each of them
+    expected: FloatArray  # (n,) how many items to expect of each of them
+    behind: Callable[[IntArray], CandidateBlock] | None  # what lies behind the candidates of users, if anything
     shape: Shape
     prior_width: float | Literal["auto"]
     unlabelled_positives: bool
@@ -182,14 +231,25 @@ class Learner:
             return self._with_prior(FamilyBasis.of(self.shape, low, high))
         curve = self._pooled_curve()
         if np.isfinite(curve.strength) and self.prior_width != 0:
-            curve = self._refined(curve)
-        return self._with_prior(CurveBasis(curve))
+            curve = self._of_some()._refined(curve)
+        model = self._with_prior(CurveBasis(curve))
+        return model if self.behind is None else self._of_some()._continued(model, curve, self.behind)
 
     @cached_property
     def score_range(self) -> tuple[float, float]:
         """Of the standardised scores."""
         there = self.sample.standardised[self.sample.weight > 0]
         return float(there.min()), float(there.max())
+
+    @cached_property
+    def traits(self) -> Traits:
+        """What is known of users, in the units of the sample."""
+        return Traits.of(self.expected, self.sample.scale)
+
+    @cached_property
+    def known(self) -> FloatArray:
+        """The traits of the sample; shape (n, 2)."""
+        return self.traits.values(self.expected, self.sample.scale)
 
     def _pooled(self, basis: Basis) -> UserModel:
         """All users as one, with a prior that only keeps the map finite."""
@@ -201,8 +261,9 @@ class Learner:
         d = 1 + len(columns)
         weak = Prior(np.zeros(d), _WEAK**2 * np.eye(d))
         model = UserModel(
-            basis, centre, units, np.zeros(d), weak, self.unlabelled_positives, self.score_range, int(total)
-        )
+            basis, centre, units, np.zeros(d), weak, self.prior_width, self.traits, self.unlabelled_positives,
+            self.score_range, int(total),
+        )  # fmt: skip
         return replace(model, overall=fit_rows(model.rows(self.sample).pooled(), model.prior, model.bounded)[0][0])
 
     def _with_prior(self, basis: Basis, steps: int = EM_STEPS) -> UserModel:
@@ -222,35 +283,64 @@ class Learner:
         intercept, coef = pooled.natural(pooled.overall[None])
         slope = float(coef[0, 0]) / (high - low)
         fold = np.random.default_rng(self.seed).integers(0, _FOLDS, len(self.sample.users))
-        return learn_curve(self._labelled(fold), (float(intercept[0]) - slope * low, slope))
+        return learn_curve(
+            _labelled(self.sample, self.unlabelled_positives, fold), (float(intercept[0]) - slope * low, slope)
+        )
 
     def _refined(self, curve: RisingCurve) -> RisingCurve:
         """The shape that remains once users have levels and slopes of their own.
 
         Pooled users blur the shape: where many are shown little, only those with a high level have high scores.
         """
-        if len(self.sample.users) > _REFINING_USERS:
-            return self._of_some(_REFINING_USERS)._refined(curve)
-        labelled = self._labelled(np.zeros(len(self.sample.users), dtype=np.int64))
-        points, positives = np.nonzero(self.sample.weight > 0)[0], self.sample.positive_rows
+        labelled = _labelled(self.sample, self.unlabelled_positives)
         for _ in range(_REFINING_ROUNDS):
             model = self._with_prior(CurveBasis(curve), _REFINING_STEPS)
-            theta, _ = fit_rows(model.rows(self.sample), model.prior, model.bounded, self.known)
-            level, stretch = model.natural(theta)
-            personal = Personal(level[points], stretch[points, 0], level[positives], stretch[positives, 0])
-            curve = refine_curve(labelled, curve, personal)
+            theta = model.likely(model.rows(self.sample), self.known)
+            curve = refine_curve(labelled, curve, _personal(model, theta, self.sample))
         return curve
 
-    def _of_some(self, n: int) -> Learner:
-        """The same with fewer users."""
-        places = np.linspace(0, len(self.sample.users) - 1, n).round().astype(np.int64)
-        return replace(self, sample=self.sample.take(places), known=self.known[places])
+    def _continued(
+        self, model: UserModel, curve: RisingCurve, behind: Callable[[IntArray], CandidateBlock]
+    ) -> UserModel:
+        """The model with a curve for what lies behind the candidates; all else stays.
 
-    def _labelled(self, fold: IntArray) -> Labelled:
-        """The points and positives of all users, in folds of users."""
-        sample = self.sample
-        rows, places = np.nonzero(sample.weight > 0)
-        return Labelled(
-            sample.standardised[rows, places], sample.weight[rows, places], fold[rows], sample.standardised_positives,
-            np.ones(len(sample.positive_rows)), fold[sample.positive_rows], self.unlabelled_positives,
-        )  # fmt: skip
+        How steep the first curve is differs between users; how soon positives become rare behind hardly does.
+        """
+        rest, last = replace(behind(self.sample.users), best=self.sample), self.sample.last
+        theta = model.fitted(model.rows(self.sample), model.traits.values(self.expected, self.sample.scale))
+        level, stretch = model.natural(theta)
+        begin = level + stretch[:, 0] * curve.values(last)
+        labelled = _labelled(rest, self.unlabelled_positives)
+        points, positives = np.nonzero(rest.weight > 0)[0], rest.positive_rows
+        measured = replace(
+            labelled,
+            scores=labelled.scores - last[points],
+            positive_scores=labelled.positive_scores - last[positives],
+        )
+        slope = curve.rise / float(curve.knots[-1] - curve.knots[0])
+        return replace(model, behind=curve_below(measured, begin[points], begin[positives], slope))
+
+    def _of_some(self) -> Learner:
+        """The same with as many users as the shape takes into account."""
+        n = len(self.sample.users)
+        if n <= _REFINING_USERS:
+            return self
+        places = np.linspace(0, n - 1, _REFINING_USERS).round().astype(np.int64)
+        return replace(self, sample=self.sample.take(places), expected=self.expected[places])
+
+
+def _personal(model: UserModel, theta: FloatArray, block: CandidateBlock) -> Personal:
+    """How each point of a block follows the curve of the model, given the parameters of its users."""
+    level, stretch = model.natural(theta)
+    points, positives = np.nonzero(block.weight > 0)[0], block.positive_rows
+    return Personal(level[points], stretch[points, 0], level[positives], stretch[positives, 0])
+
+
+def _labelled(block: CandidateBlock, unlabelled_positives: bool, fold: IntArray | None = None) -> Labelled:
+    """The points and positives of all users, in folds of users."""
+    rows, places = np.nonzero(block.weight > 0)
+    folds = np.zeros(len(block.users), dtype=np.int64) if fold is None else fold
+    return Labelled(
+        block.standardised[rows, places], block.weight[rows, places], folds[rows], block.standardised_positives,
+        np.ones(len(block.positive_rows)), folds[block.positive_rows], unlabelled_positives,
+    )  # fmt: skip

@@ -27,6 +27,7 @@ _FEWEST = 4  # knots without which there is only a line: three different scores 
 _APART = 0.01  # knots closer than this share of their range are joined
 _LEAST = 20.0  # positives without which there is only a line
 _FLATTEST = 0.02  # of the slope of the line: what keeps the order of all scores
+_BELOW = 0.1  # strength of the pull where positives are rare
 _CELLS = 400  # groups of neighbouring scores in which strengths are compared
 _STEPS, _DONE = 100, 1e-12
 _WEAK = 1e-6  # precision of the prior that keeps slopes finite
@@ -185,6 +186,36 @@ def refine_curve(data: Labelled, curve: RisingCurve, personal: Personal) -> Risi
     problem = _Problem.of(data, curve.knots, personal)
     theta = problem.solved(curve.strength, line, np.asarray([0.0, *curve.slopes]))
     return RisingCurve(float(theta[0]), curve.knots, theta[1:], curve.strength)
+
+
+def curve_below(data: Labelled, level: FloatArray, positive_level: FloatArray, slope: float) -> RisingCurve | None:
+    """A curve for scores below 0 that ends there at 0, and is added to known levels; None if labels are too few.
+
+    Parameters
+    ----------
+    data : Labelled
+    level, positive_level : arrays of shape (n,) and (m,)
+        The log-odds of each point and positive at 0.
+    slope : float
+        What slopes are usual.
+    """
+    there, positives = data.scores < 0, data.positive_scores < 0
+    below = data.take(there, positives)
+    if below.positives.sum() < _LEAST:
+        return None
+    found = knots_of(below.positive_scores, below.positives)
+    knots = np.append(found[found < _APART * found[0]], 0.0)
+    features, positive_features = (
+        np.c_[np.zeros(len(scores)), curve_basis(scores, knots) - curve_basis(np.zeros(1), knots)]
+        for scores in (below.scores, below.positive_scores)
+    )
+    problem = _Problem(
+        features, below.weight, positive_features, below.positives, knots, below.unlabelled_positives, level[there],
+        positive_level[positives],
+    )  # fmt: skip
+    theta = problem.solved(_BELOW, (-slope * float(knots[0]), slope))
+    curve = RisingCurve(0.0, knots, theta[1:], _BELOW)
+    return replace(curve, intercept=-curve.rise)
 
 
 def _straight(data: Labelled, line: tuple[float, float]) -> RisingCurve:
