@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sureness.data.table_files import is_text, table_files
-from sureness.data.tables import scan_table, write_table
+from sureness.data.tables import readable, scan_table, write_table
 from sureness.errors import FileError
 
 
@@ -68,8 +68,6 @@ def test_folders_that_are_no_table_are_refused(tmp_path, files, word):
         (tmp_path / "table" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "table" / name).write_text(text)
     (tmp_path / "table").mkdir(exist_ok=True)
-    from sureness.data.tables import readable
-
     with pytest.raises(FileError, match=word), readable(tmp_path / "table"):
         scan_table(tmp_path / "table").collect()
 

@@ -11,7 +11,7 @@ import pytest
 from sureness.data import text_files
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
-from sureness.data.tables import count_rows, scan_table, stream_pairs, write_table
+from sureness.data.tables import count_rows, require_columns, scan_table, stream_pairs, write_table
 from sureness.data.text_bytes import line_chunks
 from sureness.data.text_format import TextFormat
 from sureness.errors import ColumnError, FileError, SettingError, SurenessWarning
@@ -106,6 +106,12 @@ def test_days_above_twelve_leave_no_choice():
     assert any("day first" in note for note in log.notes)
     with pytest.raises(ColumnError, match="month"):
         Interactions.of([1, 2], [1, 2], times=["31/05/2024", "05/31/2024"])
+
+
+def test_a_row_in_place_of_a_header_is_recognised_where_columns_are_missing(tmp_path):
+    path = text_file(tmp_path, "ann,1,0.5\nbob,2,0.25\n")
+    with pytest.raises(ColumnError, match="--header"):
+        require_columns(scan_table(path), ["score"], path)
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------

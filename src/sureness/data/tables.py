@@ -17,6 +17,8 @@ from sureness.data.dates import in_iso_order
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, as_lazy, place_of
 from sureness.data.scanning import bad_line, scan_files, text_rows, why_unreadable
 from sureness.data.scored_pairs import ScoredPairs
+from sureness.data.table_files import is_text
+from sureness.data.text_numbers import is_number
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
@@ -133,7 +135,7 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
     if missing:
         raise ColumnError(
             f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}"
-            f"{_how_to_name(missing[0], path)}"
+            f"{_how_to_name(missing[0], path)}{_how_to_head(there, path)}"
         )
 
 
@@ -143,6 +145,12 @@ def _how_to_name(column: str, path: str | PathLike[str] | HeldTable) -> str:
     if isinstance(path, HeldTable):
         return f"; rename one, or name it with columns=Columns({column}=...)"
     return f"; name it with --{column.removesuffix('_id')}-column"
+
+
+def _how_to_head(names: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
+    """What to do if the names look like a row."""
+    is_row = not isinstance(path, HeldTable) and is_text(path) and any(map(is_number, names))
+    return ", or say --header if the first line is no header" if is_row else ""
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> int:
