@@ -289,8 +289,8 @@ def _served() -> list[Door]:
         *_vectors("ConfidentRecommender.sizes", recommender().sizes, {"users": asked[:12]}),
         *_vectors("ConfidentRecommender.decide", recommender().decide,
                   {"user_ids": np.sort(asked), "item_ids": items, "scores": SCORES}),
-        *_vectors("evaluate_ranking", lambda users: sn.evaluate_ranking(world().source, world().test, users=users),
-                  {"users": np.arange(12)}),
+        *_vectors("evaluate_ranking", lambda users: sn.evaluate_ranking(world().source, world().test, users=users,
+                                                                        seen="nothing"), {"users": np.arange(12)}),
     ]  # fmt: skip
 
 

@@ -245,7 +245,10 @@ def built_in_every_way():
     pairs = CalibrationSet.from_pairs(scores, labels, users=np.arange(500) % 9)
     yield "pairs", pairs
     yield "source", CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=world)
-    yield "sampled", CalibrationSet.from_sampled_negatives(source, world.held_out, negatives_per_positive=3)
+    yield (
+        "sampled",
+        CalibrationSet.from_sampled_negatives(source, world.held_out, seen="nothing", negatives_per_positive=3),
+    )
     yield "replaced", pairs.with_pairs(pairs.gather())
     yield "mapped", pairs.map_scores(np.abs)
 

@@ -109,7 +109,7 @@ def test_from_the_simulator_to_a_page(tmp_path):
     succeed(*fit, "--method", "platt", "--risk", "naive", "-o", "naive.json", cwd=tmp_path)
     found = json.loads(
         succeed(
-            "report", "world/test.csv", "platt.json", "naive.json", "--items", "world/items.csv", "--train",
+            "report", "world/test.csv", "platt.json", "naive.json", "--items", "world/items.csv", "--seen",
             "world/train.csv", "--candidates", "world/candidates.csv", "--group-column", "domain", "--figures",
             "figures",
             "-o", "page.html", "--json", cwd=tmp_path,

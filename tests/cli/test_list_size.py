@@ -346,10 +346,10 @@ def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
 def test_users_without_candidates_get_no_list(runs, split, tmp_path):
     seen = pl.concat([split.train.table(), split.test.table()]).unique(["user_id", "item_id"])
     seen.write_parquet(tmp_path / "seen.parquet")
-    result = told("--model", runs / "run.sureness", "--train", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
+    result = told("--model", runs / "run.sureness", "--seen", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
     assert result["without_list"] >= 1
     assert 7 not in pl.read_parquet(tmp_path / "lists.parquet")["user_id"].to_list()
-    told("--model", runs / "run.sureness", "--train", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    told("--model", runs / "run.sureness", "--seen", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     lost = pl.read_csv(tmp_path / "sizes.csv").filter(user_id=7)
     assert lost.select("list_size", "unsure").row(0) == (0, True)
 
@@ -432,7 +432,7 @@ def test_auto_says_why(runs, tmp_path):
 def test_a_source_alone_takes_its_logs_from_files(runs, split, tmp_path):
     for name, part in split.parts.items():
         part.table().write_csv(tmp_path / f"{name}.csv")
-    logs = ("--train", "train.csv", "--held-out", "validation.csv")
+    logs = ("--seen", "train.csv", "--held-out", "validation.csv")
     alone = told("--model", runs / "alone.sureness", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
     whole = told("--model", runs / "run.sureness", "-o", "b.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))

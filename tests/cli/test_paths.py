@@ -41,7 +41,7 @@ class Call:
 
 CALLS = [
     Call("fit", {"data": "t.parquet", "options_anchor": "u.parquet"}, {"output": "o.json"}),
-    Call("fit", {"data": "run.sureness", "options_held_out": "log.csv", "options_train": "log2.csv"},
+    Call("fit", {"data": "run.sureness", "options_held_out": "log.csv", "options_seen": "log2.csv"},
          {"output": "o.json"}),
     Call("apply", {"calibrator": "map.json", "data": "t.parquet"}, {"output": "o.parquet"},
          ("--probability-column", "chance")),
@@ -50,11 +50,11 @@ CALLS = [
     Call("apply", {"calibrator": "segments.json", "data": "run.sureness", "options_segments": "segments.csv"},
          {"output": "o.parquet"}, ("--segment-column", "kind")),
     Call("report", {"table": "t.parquet", "calibrators": "map.json", "options_items": "items.csv",
-                    "options_train": "log.csv", "options_candidates": "u.parquet", "options_lists": "run.sureness"},
+                    "options_seen": "log.csv", "options_candidates": "u.parquet", "options_lists": "run.sureness"},
          {"output": "o.html", "options_figures": "figures"}, quick=False),
     Call("list-size", {"table": "t.parquet"}, {"output": "o.parquet"}),
     Call("list-size", {"model": "run.sureness", "calibration_calibrator": "map.json", "calibration_held_out": "log.csv",
-                       "calibration_train": "log2.csv", "calibration_test": "log3.csv", "page_items": "items.csv"},
+                       "calibration_seen": "log2.csv", "calibration_test": "log3.csv", "page_items": "items.csv"},
          {"output": "o.parquet", "page_save": "o.sureness", "page_report": "o.html", "page_figures": "figures"},
          quick=False),
     Call("allocate", {"table": "t.parquet"}, {"output": "o.parquet"}, ("--budget", "100")),

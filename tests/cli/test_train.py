@@ -137,7 +137,7 @@ def test_a_saved_source_is_judged_and_calibrated(trained):
         parts["validation"], "--metric", "ndcg@10", cwd=trained,
     )  # fmt: skip
     assert given["ndcg@10"] == own["ndcg@10"]
-    logs = ("--held-out", parts["validation"], "--train", parts["train"])
+    logs = ("--held-out", parts["validation"], "--seen", parts["train"])
     from_run = told("fit", "run.sureness", "-o", "a.json", cwd=trained)
     from_source = told("fit", "source.sureness", *logs, "-o", "b.json", cwd=trained)
     assert from_run["parameters"] == from_source["parameters"]
@@ -177,7 +177,7 @@ def test_preference_is_estimated_with_popularity_and_a_base_rate(trained):
         (["evaluate", "run.sureness/source"], EmptyError, "test"),
         (["fit", "run.sureness/source"], EmptyError, "held_out"),
         (["fit", "run.sureness", "--segment-column", "x"], SettingError, "segments"),
-        (["fit", "log.csv", "--train", "log.csv"], SettingError, "train"),
+        (["fit", "log.csv", "--seen", "log.csv"], SettingError, "seen"),
         (["fit", "run.sureness", "--sampling-rate", "0.1"], SettingError, "sampling_rate"),
     ],
 )

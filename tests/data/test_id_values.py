@@ -57,6 +57,8 @@ ACCEPTED = {
     "floats": ([7.0, 3.0], [7, 3]),
     "floats below 2^53": ([2.0**53 - 1], [2**53 - 1]),
     "missing floats": ([7.0, np.nan], [7, None]),
+    "a list of text with a missing value": (["a", float("nan"), None], ["a", None, None]),
+    "a tuple of numbers with a missing value": ((7, float("nan")), [7, None]),
     "whole numbers and floats": ([1, 2.0], [1, 2]),
     "text with a missing value": (np.array(["a", np.nan, None], dtype=object), ["a", None, None]),
     "objects that are numbers": (np.array([1, None], dtype=object), [1, None]),

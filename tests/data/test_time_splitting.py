@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta, timezone
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sureness as sn
-from sureness.calibration.maps import Horizon
+from sureness.calibration.horizon import Horizon
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes import prepare
 from sureness.data.splitting import by_ratio, hold_out, leave_one_out
@@ -151,7 +152,9 @@ def test_only_the_order_of_each_user_counts(timed, seed):
 
 
 def test_ties_within_a_user_are_broken_at_random():
-    log = Interactions.of(np.repeat(np.arange(2_000), 5), np.tile(np.arange(5), 2_000), times=np.zeros(10_000))
+    log = Interactions.of(
+        np.repeat(np.arange(2_000), 5), np.tile(np.arange(5), 2_000), times=np.arange(10_000) // 9_999
+    )
     shares = by_time(log, share_of="user", seed=1).test.item_degree / 2_000
     assert np.abs(shares - 0.2).max() < 0.04
 
@@ -194,10 +197,36 @@ def test_a_log_without_times_is_refused():
         by_time(Interactions.of([1, 2], [1, 2]))
 
 
+@pytest.mark.parametrize("share_of", ["period", "user"])
 @pytest.mark.parametrize("times", [[3, 3], [np.nan, np.nan], [np.nan, 3.0]])
-def test_one_time_cannot_be_cut(times):
+def test_one_time_cannot_be_cut(times, share_of):
     with pytest.raises(DataError, match="times"):
-        by_time(Interactions.of([1, 2], [1, 2], times=times))
+        by_time(Interactions.of([1, 2], [1, 2], times=times), share_of=share_of)
+
+
+def test_pairs_at_the_very_time_are_in_the_later_part():
+    log = Interactions.of([1] * 6, range(6), times=[0, 10, 10, 20, 20, 20])
+    assert [len(part) for part in by_time(log, validation_from=10, test_from=20).parts.values()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("times", [["2024-01-05", "soon"], ["05.01.2024", "06.01.2024"]])
+def test_text_that_is_no_time_is_refused(times):
+    with pytest.raises(ColumnError):
+        Interactions.of([1, 2], [1, 2], times=times)
+
+
+def test_a_date_for_a_log_in_seconds_is_refused_with_the_number_to_give():
+    log = Interactions.of([1] * 3, range(3), times=[1_700_000_000, 1_705_000_000, 1_710_000_000])
+    with pytest.raises(SettingError) as refused:
+        by_time(log, test_from="2024-01-01")
+    number = int(str(refused.value).rpartition("give ")[2])
+    assert [len(part) for part in by_time(log, test_from=number).parts.values()] == [1, 0, 2]
+
+
+def test_a_date_outside_is_refused_with_the_dates_of_the_log():
+    log = Interactions.of([1, 1], [1, 2], times=["2024-01-05", "2024-02-05"])
+    with pytest.raises(SettingError, match=r"2024-01-05 .*2024-02-05 .*2034-02-05 "):
+        by_time(log, test_from="2034-02-05")
 
 
 # --- the period of what is held out -------------------------------------------------------------------------------
@@ -226,7 +255,8 @@ def test_a_map_knows_the_length_of_its_period(tmp_path):
     share = len(split.validation) / (len(split.validation) + len(split.train))
     for unfitted in (sn.PlattCalibrator(), sn.PerUserPlatt(), sn.MapChain([sn.PerUserPlatt(), sn.PlattCalibrator()])):
         fitted = unfitted.fit_source(opened.source, opened.validation, seen=opened.train)
-        assert fitted.horizon_ == Horizon(pytest.approx(share), 200.0)
+        expected = Horizon(pytest.approx(share), 200.0, split.validation.part.share, "unseen")
+        assert replace(fitted.horizon_, which="labelled") == expected
     data = sn.CalibrationSet.from_source(opened.source, opened.validation, seen=opened.train)
     assert sn.PlattCalibrator().fit(data).horizon_.period == 200
     at_random = by_ratio(many())

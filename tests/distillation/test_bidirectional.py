@@ -115,7 +115,7 @@ def test_results_can_be_saved_used_and_distilled_again(tmp_path):
     both = joined(model(), model(n_factors=2)).fit(*parts())
     both.student_.save(tmp_path / "student.sureness")
     assert_array_equal(everyone(load(tmp_path / "student.sureness")), everyone(both.student_))
-    assert both.student_.recommend([0, 1], 3).height == 6
+    assert both.student_.recommend([0, 1], 3, seen=parts()[0]).height == 6
     again = joined(both.teacher_, both.student_).fit(*parts())
     assert again.warm_up_ == 0
 

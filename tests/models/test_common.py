@@ -525,7 +525,7 @@ def test_ids_of_any_text_survive_saving(tmp_path):
     model = quick("bpr").fit(train)
     model.save(tmp_path / "model.sureness")
     loaded = load(tmp_path / "model.sureness", Recommender)
-    assert loaded.recommend(["李", "zoë"], 3).equals(model.recommend(["李", "zoë"], 3))
+    assert loaded.recommend(["李", "zoë"], 3, seen="nothing").equals(model.recommend(["李", "zoë"], 3, seen="nothing"))
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])

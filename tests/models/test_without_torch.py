@@ -83,7 +83,7 @@ scores = {}
 for name in sys.argv[3:]:
     model = load(f"{sys.argv[1]}/{name}.sureness")
     scores[name] = model.score_block(np.arange(model.n_users))
-    model.recommend([5, 2], 4).write_parquet(f"{sys.argv[2]}/{name}.parquet")
+    model.recommend([5, 2], 4, seen="nothing").write_parquet(f"{sys.argv[2]}/{name}.parquet")
     model.save(f"{sys.argv[2]}/{name}.sureness")
     scores[f"{name} parameters"] = model.n_parameters
 np.savez(f"{sys.argv[2]}/scores.npz", **scores)
@@ -97,7 +97,7 @@ np.savez(f"{sys.argv[2]}/scores.npz", **scores)
             model = fitted(name)
             assert_array_equal(scores[name], everyone(model), err_msg=name)
             assert scores[f"{name} parameters"] == model.n_parameters
-            assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(model.recommend([5, 2], 4))
+            assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(model.recommend([5, 2], 4, seen="nothing"))
             assert (tmp_path / f"{name}.sureness").read_bytes() == (saved / f"{name}.sureness").read_bytes()
             assert load(tmp_path / f"{name}.sureness", Recommender).network_ is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,6 +139,34 @@ class TestCandidates:
         with pytest.raises(IdError):
             one.decide(users[0], items[np.r_[free, free]], [2.0, 1.0])
 
+    def test_a_new_candidate_that_is_named_twice_is_refused(self, one):
+        users, _ = ids_of(one)
+        with pytest.raises(IdError):
+            one.decide(users[:2], [["new", "newer"], ["new", "new"]], [[2.0, 1.0], [2.0, 1.0]])
+        assert one.decide(users[:2], ["new", "newer"], [[2.0, 1.0], [2.0, 1.0]]).places.shape == (2, 2)
+
+    @pytest.mark.parametrize("item_ids", [None, [], np.empty((1, 0), dtype=str)], ids=["no ids", "list", "array"])
+    def test_no_candidate_at_all_is_an_empty_list(self, one, item_ids):
+        users, _ = ids_of(one)
+        found = one.decide(users[0], item_ids, [])
+        assert (found.sizes.tolist(), found.unsure.tolist(), found.places.tolist()) == ([0], [True], [[-1]])
+
+    def test_columns_of_polars_and_arrays_that_cannot_be_written_to(self, one):
+        users, items = ids_of(one)
+        live = one.source.score_block(np.array([0]))[0]
+        kept = live.copy()
+        live.flags.writeable = False
+        for column in (live, pl.Series(live), pl.Series(live).cast(pl.Float64)):
+            assert_same(one.decide(users[0], pl.Series(items), column), one.decide(users[0], items, live.copy()), items)
+        assert_array_equal(live, kept)
+
+    def test_more_candidates_than_were_fitted(self, one):
+        users, items = ids_of(one)
+        live = one.source.score_block(np.array([0]))[0]
+        more = np.concatenate([items, [f"new {n}" for n in range(500)]])
+        found = one.decide(users[0], more, np.concatenate([live, np.full(500, live.min() - 1)]))
+        assert_same(found, one.decide([users[0]]), items)
+
 
 class TestUsers:
     def test_an_unknown_user_is_refused_or_gets_the_global_map(self, one):
@@ -171,6 +200,23 @@ class TestUsers:
         _, items = ids_of(recommender)
         found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)), unknown="all")
         assert found.sizes.tolist() == [recommender.policy_.size_]
+
+    def test_all_users_are_asked_for(self, one):
+        _, items = ids_of(one)
+        every = one.source.score_block(np.arange(one.source.n_users))
+        assert_same(one.decide(None, items, every), one.decide(None), items)
+
+    @pytest.mark.parametrize("unknown", ["refuse", "all"])
+    def test_an_id_of_another_kind_is_refused(self, one, unknown):
+        _, items = ids_of(one)
+        with pytest.raises(IdError):
+            one.decide(3, items, np.zeros(len(items)), unknown=unknown)
+
+    def test_a_missing_id_is_an_unknown_user(self, one):
+        _, items = ids_of(one)
+        with pytest.raises(IdError, match="None"):
+            one.decide([None], items, np.zeros(len(items)))
+        assert one.decide([None], items, np.zeros(len(items)), unknown="all").users.tolist() == [-1]
 
     def test_nobody_is_asked_for(self, one):
         _, items = ids_of(one)

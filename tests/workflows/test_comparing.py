@@ -17,7 +17,7 @@ def world():
 
 def compared(world, policy):
     recommender = sn.ConfidentRecommender(world.source, policy=policy).fit(world.train, world.validation)
-    return compare_with_baselines(recommender, train=world.train, validation=world.validation, test=world.test)
+    return compare_with_baselines(recommender, seen=world.train, validation=world.validation, test=world.test)
 
 
 def test_fixed_sizes_longer_than_the_longest_list_are_not_compared(world):

@@ -56,7 +56,7 @@ def test_pairs_of_the_training_log_are_no_candidates(shop):
     table, clicks, train = shop
     by_hand = fit(joined(table, clicks, train), FitOptions(method="platt"))
     with pytest.warns(SurenessWarning):
-        found = fit(table, FitOptions(method="platt", held_out=clicks, train=train))
+        found = fit(table, FitOptions(method="platt", held_out=clicks, seen=(train,)))
     assert found.n_pairs == by_hand.n_pairs < table.height
     assert found.parameters == pytest.approx(by_hand.parameters, rel=1e-5)
 
@@ -67,7 +67,7 @@ def test_what_is_left_out_is_counted_and_said(shop):
     known = inside(clicks, table)
     outside = clicks.join(table, on=["user_id", "item_id"], how="anti").head(30)
     log = pl.concat([known, known.head(7), outside, stranger])
-    options = FitOptions(method="platt", held_out=log, train=train)
+    options = FitOptions(method="platt", held_out=log, seen=(train,))
     with pytest.warns(SurenessWarning) as said:
         fit(pl.concat([table, table.head(3)]), options)
     sentences = [str(each.message).replace(",", "") for each in said]
@@ -84,7 +84,7 @@ def test_what_is_left_out_is_counted_and_said(shop):
 
 def test_maps_of_users_are_fitted_to_a_table_too(shop, tmp_path):
     table, clicks, train = shop
-    options = FitOptions(method="per-user", held_out=inside(clicks, table), train=train)
+    options = FitOptions(method="per-user", held_out=inside(clicks, table), seen=(train,))
     with pytest.warns(SurenessWarning, match="training"):
         found = fit(table, options, output=tmp_path / "maps.sureness")
     assert found.n_pairs == table.join(train, on=["user_id", "item_id"], how="anti").height
@@ -93,7 +93,7 @@ def test_maps_of_users_are_fitted_to_a_table_too(shop, tmp_path):
 
 def test_popularity_is_counted_in_the_training_log(shop):
     table, clicks, train = shop
-    options = FitOptions(held_out=inside(clicks, table), train=train, popularity_propensity=True, base_rate=0.2)
+    options = FitOptions(held_out=inside(clicks, table), seen=(train,), popularity_propensity=True, base_rate=0.2)
     with pytest.warns(SurenessWarning):
         assert fit(table, options).calibrator.estimand_ == "preference"
 
@@ -102,7 +102,7 @@ def test_popularity_is_counted_in_the_training_log(shop):
     ("options", "error", "word"),
     [
         ({}, sn.errors.ColumnError, "label"),
-        ({"train": "log"}, SettingError, "held_out"),
+        ({"seen": ("log",)}, SettingError, "held_out"),
         ({"popularity_propensity": True}, SettingError, "held_out"),
         ({"held_out": "log", "popularity_propensity": True}, EmptyError, "training log"),
         ({"held_out": "log", "sampling_rate": 0.1}, SettingError, "labels"),
@@ -140,7 +140,7 @@ def test_on_the_command_line(shop, tmp_path, ending):
     columns = ["--user-column", "customer", "--item-column", "article"]
     files = [f"{name}.{ending}" for name in ("top20", "clicks", "log")]
     result = run(
-        "fit", files[0], "--held-out", files[1], "--train", files[2], "--method", "platt", *columns, "--json",
+        "fit", files[0], "--held-out", files[1], "--seen", files[2], "--method", "platt", *columns, "--json",
         cwd=tmp_path,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

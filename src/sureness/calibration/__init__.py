@@ -12,7 +12,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "choosing": ["Choice", "choose_calibrator"],
         "cross_fitting": ["cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
-        "maps": ["ANSWERS", "Horizon", "Observed", "ProbabilityMap", "Segments", "Who"],
+        "horizon": ["Horizon"],
+        "maps": ["ANSWERS", "Observed", "ProbabilityMap", "Segments", "Who"],
         "multi_segment": ["MultiSegmentCalibrator"],
         "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
         "parametric": [

@@ -10,8 +10,8 @@ from sureness.calibration.cross_fitting import cross_validate as cross_validate
 from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
+from sureness.calibration.horizon import Horizon as Horizon
 from sureness.calibration.maps import ANSWERS as ANSWERS
-from sureness.calibration.maps import Horizon as Horizon
 from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments

@@ -16,8 +16,9 @@ from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import guarded
 from sureness.calibration.families import TREE, Formula
+from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
-from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Who
+from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs

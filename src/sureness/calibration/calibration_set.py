@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
-from sureness.calibration.maps import Horizon, Observed, period_of
+from sureness.calibration.horizon import Horizon, Population, period_of, share_of_log
+from sureness.calibration.maps import Observed
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
@@ -25,9 +26,12 @@ from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import ScoreSource
 from sureness.sources.labelled import LabelledSource
+from sureness.sources.matching import settled
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from sureness.sources.matching import Log
 
 ESTIMANDS: tuple[Estimand, ...] = ("interaction", "preference")
 RISKS: tuple[Risk, ...] = ("naive", "unbiased", "weighted")
@@ -42,6 +46,8 @@ class SourceSettings(TypedDict, total=False):
     anchor: ScoredPairs | None
     relative_propensity: bool
     period: float | None
+    log_share: float | None
+    population: Population | None
 
 
 class SetSettings(SourceSettings, total=False):
@@ -81,6 +87,10 @@ class CalibrationSet:
         factor, drops out. Without either the propensities are taken at their word, with a warning.
     period : float, optional
         How long the held-out period is, in the unit of the log's times; known of a log that was split by time.
+    log_share : float, optional
+        Which share of a log was held out; known of a log that one of our splits cut.
+    population : {"unseen", "all"}, optional
+        Which pairs these are, as far as it is known: those that nobody has seen yet, or all.
 
     Examples
     --------
@@ -100,6 +110,8 @@ class CalibrationSet:
     anchor: ScoredPairs | None = None
     relative_propensity: bool = False
     period: float | None = None
+    log_share: float | None = None
+    population: Population | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -228,7 +240,7 @@ class CalibrationSet:
         source: ScoreSource,
         held_out: Interactions | csr_matrix,
         *,
-        seen: Interactions | csr_matrix | None = None,
+        seen: Log | Literal["nothing"] | None = None,
         propensity: PropensityModel | None = None,
         sampling_rate: float = 1.0,
         seed: Seed = 0,
@@ -246,8 +258,8 @@ class CalibrationSet:
         held_out : Interactions, or sparse matrix of shape (n_users, n_items)
             The held-out positives. Interactions are found by the ids of the source, and pairs that it does not know are
             left out with a warning; a matrix is not zero where a pair is a positive.
-        seen : Interactions, or sparse matrix of shape (n_users, n_items), optional
-            Pairs of the training log, which are no candidates.
+        seen : Interactions, sparse matrix of shape (n_users, n_items), or "nothing", optional
+            Pairs of the training log, which are no candidates; "nothing": every pair is one.
         propensity : PropensityModel, optional
             Asked for the held-out positives only: where nothing was observed, the propensity does not enter. It is
             asked by user_id and item_id where `held_out` is Interactions, by row and column otherwise.
@@ -256,14 +268,14 @@ class CalibrationSet:
         seed : int or Generator
         """
         labelled = LabelledSource.of(source, held_out, seen)
-        settings.setdefault("period", period_of(held_out))
+        _know_horizon(settings, held_out)
         return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
 
     @classmethod
     def of_observed(cls, observed: Observed, *, sampling_rate: float = 1.0) -> Self:
         """The candidates of a recommender, labelled by what was held out; see `from_source`."""
         return cls.from_source(
-            observed.source, observed.held_out, seen=observed.seen, sampling_rate=sampling_rate,
+            observed.source, observed.held_out, seen=settled(observed.seen), sampling_rate=sampling_rate,
             held_out_share=observed.horizon.held_out_share or 1.0,
         )  # fmt: skip
 
@@ -284,6 +296,7 @@ class CalibrationSet:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
         settings.setdefault("training_pairs", "kept" if labelled.seen is None else "left_out")
+        settings.setdefault("population", "all" if labelled.seen is None else "unseen")
         return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)
 
     @classmethod
@@ -293,7 +306,7 @@ class CalibrationSet:
         held_out: Interactions | csr_matrix,
         *,
         negatives_per_positive: int,
-        seen: Interactions | csr_matrix | None = None,
+        seen: Log | Literal["nothing"] | None = None,
         propensity: PropensityModel | None = None,
         as_population: bool = False,
         seed: Seed = 0,
@@ -309,7 +322,7 @@ class CalibrationSet:
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
         labelled = LabelledSource.of(source, held_out, seen)
-        settings.setdefault("period", period_of(held_out))
+        _know_horizon(settings, held_out)
         n_positive, n_negative = labelled.counts()
         rate = min(1.0, negatives_per_positive * max(n_positive, 1) / max(n_negative, 1))
         built = cls._from_labelled(labelled, propensity, rate, seed, None, settings)
@@ -335,8 +348,10 @@ class CalibrationSet:
 
     @property
     def horizon(self) -> Horizon:
-        """Which period an interaction is about; preference has none."""
-        return Horizon(self.held_out_share, self.period) if self.estimand == "interaction" else Horizon()
+        """Which period and pairs an interaction is about; preference has no period."""
+        if self.estimand == "preference":
+            return Horizon(population=self.population)
+        return Horizon(self.held_out_share, self.period, self.log_share, self.population)
 
     def resolve_risk(self, risk: Risk | None) -> Risk:
         """The risk a fit uses on this set: the asked one, or the one that estimates the set's estimand."""
@@ -475,6 +490,12 @@ class CalibrationSet:
         low, high = bounds_of(replace(self, sampling_rate=1.0).points(risk, exact_pairs=0).masked)
         real = (pairs.take((pairs.scores > low) & (pairs.scores < high)) for pairs in self.chunks())
         return sum((_sums(pairs, *self.targets(pairs, risk)) for pairs in real), np.zeros(3))
+
+
+def _know_horizon(settings: SourceSettings, held_out: object) -> None:
+    """Take what held-out pairs know of their split, where nothing else was said."""
+    settings.setdefault("period", period_of(held_out))
+    settings.setdefault("log_share", share_of_log(held_out))
 
 
 def _sums(pairs: ScoredPairs, targets: FloatArray, weight: FloatArray | None) -> FloatArray:

@@ -80,6 +80,9 @@ class MapChain(ProbabilityMap):
         if len({link.estimand_ for link in fitted}) > 1:
             known = ", ".join(f"{link!r}: {link.estimand_}" for link in fitted)
             raise SettingError(f"all maps of a chain must estimate the same, got {known}")
+        if other := next((link for link in fitted if fitted[0].horizon_.differs(link.horizon_)), None):
+            known = f"{fitted[0]!r}: {fitted[0].horizon_}, and {other!r}: {other.horizon_}"
+            raise SettingError(f"all maps of a chain must be about periods of one length, got {known}; fit one again")
         self.links_ = tuple(fitted)
         self.top = fitted[0].top
         self.estimand_, self.horizon_ = fitted[0].estimand_, fitted[0].horizon_

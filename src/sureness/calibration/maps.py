@@ -7,10 +7,10 @@ recommender, a report or a service asks any of them in the same way, and learns 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
+from typing import ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
+from sureness.calibration.horizon import Horizon
 from sureness.calibration.reach import Reach
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
@@ -29,16 +30,10 @@ from sureness.errors import IdError, NotFittedError, SettingError, warn
 from sureness.numerics.checks import as_array, check_scores
 from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import fitted_to, unseen
+from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 
 ANSWERS = ("all", "segment", "user")
 """Who can answer: the global map, that of a segment, that of a user. `answered_by` gives positions here."""
-
-
-_PERIODS = {
-    "labelled": "taken in the period of the labels",
-    "next": "taken in the next period, once the labelled items are gone",
-}
 
 
 class Who(NamedTuple):
@@ -47,56 +42,6 @@ class Who(NamedTuple):
     n: int  # rows of scores
     users: IntArray | None = None  # (n,) row of each user in the map, -1: unknown
     segments: IntArray | None = None  # (n,), or the shape of the scores; number in the map, -1: unknown
-
-
-@dataclass(frozen=True)
-class Horizon:
-    """Which period a probability is about: that of the labels, or the next one like it.
-
-    In the *labelled* period a candidate is taken if it is one of the labelled items. In the *next* period these are
-    gone, and as much happens again.
-
-    Examples
-    --------
-    >>> Horizon(held_out_share=0.25)
-    Horizon(held_out_share=0.25, period=None, which='labelled')
-    >>> Horizon(held_out_share=0.25).following().sentence
-    'taken in the next period, once the labelled items are gone'
-    """
-
-    held_out_share: float | None = None  # share of the known positives that was held out; None: unknown
-    period: float | None = None  # its length in the unit of the log's times (dates: microseconds); None: unknown
-    which: Literal["labelled", "next"] = "labelled"
-
-    @property
-    def sentence(self) -> str:
-        """What happens to an item with the probability of a map."""
-        return _PERIODS[self.which]
-
-    def following(self) -> Horizon:
-        """The next period like this one."""
-        return replace(self, which="next")
-
-    def plain(self) -> dict[str, JSON]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, plain: Mapping[str, Any] | None) -> Self:
-        """Out of `plain`."""
-        return cls(**(plain or {}))
-
-    @classmethod
-    def of_split(cls, held_out: Interactions, seen: Interactions | None) -> Self:
-        """The horizon of what was held out beside what was seen; it has a period if the log was cut by time."""
-        share = None if seen is None else len(held_out) / max(1, len(held_out) + len(seen))
-        return cls(share, period_of(held_out))
-
-
-def period_of(held_out: object) -> float | None:
-    """How long the period is that was held out, in the unit of the log's times; None unless it was cut by time."""
-    period = held_out.period if isinstance(held_out, Interactions) else None
-    return None if period is None else float(period[1] - period[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +110,8 @@ class Observed:
 class ProbabilityMap(Expressible, Configurable, Savable):
     """Turns scores into probabilities, for any users and segments.
 
-    Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which period.
+    Learned values end in an underscore: ``estimand_`` says what a probability is of, ``horizon_`` of which
+    period and of which pairs.
     """
 
     answers_for: Literal["all", "segment", "user"] = "all"
@@ -271,7 +217,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         source: ScoreSource,
         held_out: Interactions,
         *,
-        seen: Interactions | None = None,
+        seen: Seen = None,
         segments: Segments | None = None,
         progress: Progress = silent,
     ) -> Self:
@@ -282,15 +228,15 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         source : ScoreSource
         held_out : Interactions
             The positives; every other candidate is a negative.
-        seen : Interactions, optional
-            The training log, whose pairs are no candidates.
+        seen : Interactions or "nothing", optional
+            The training log, whose pairs are no candidates; "nothing": every pair is one.
         segments : Segments, optional
             Needed by maps that differ between segments.
         progress : Progress
         """
-        before = None if seen is None else fitted_to(source, seen, "seen")
-        known = unseen(fitted_to(source, held_out, "held_out"), before)
-        return self._fit_observed(Observed(source, known, before, segments, progress))
+        known = fitted_to(source, held_out, "held_out")
+        before = seen_of(source, seen, known)
+        return self._fit_observed(Observed(source, unseen(known, before), before, segments, progress))
 
     @abstractmethod
     def _fit_observed(self, observed: Observed) -> Self:

@@ -16,7 +16,8 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
 from sureness.calibration.expressing import Conditional, finite, tame
 from sureness.calibration.families import TREE, rising_curve, sigmoid_of
-from sureness.calibration.maps import Horizon, Observed, Who
+from sureness.calibration.horizon import Horizon
+from sureness.calibration.maps import Observed, Who
 from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
 from sureness.data.ids import IdMap
@@ -30,7 +31,7 @@ from sureness.numerics.rising_curve import RisingCurve
 from sureness.numerics.row_logistic import Prior
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import fitted_to, unseen
+from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
 
 
 class PerUserCalibrator(StandardisedMap):
@@ -140,7 +141,7 @@ class PerUserCalibrator(StandardisedMap):
         source: ScoreSource,
         held_out: Interactions,
         *,
-        seen: Interactions | None = None,
+        seen: Seen = None,
         progress: Progress = silent,
     ) -> Self:
         """Learn the global map, how far users differ from it, and the map of each user.
@@ -150,13 +151,13 @@ class PerUserCalibrator(StandardisedMap):
         source : ScoreSource
         held_out : Interactions
             The positives; every other candidate is a negative.
-        seen : Interactions, optional
-            The training log, whose pairs are no candidates.
+        seen : Interactions or "nothing", optional
+            The training log, whose pairs are no candidates; "nothing": every pair is one.
         progress : Progress
         """
         self._check_settings()
         known = fitted_to(source, held_out, "held_out")
-        before = None if seen is None else fitted_to(source, seen, "seen")
+        before = seen_of(source, seen, held_out)
         known = unseen(known, before)
         if not len(known):
             raise EmptyError("held_out must hold at least one positive that the source knows, got none")
@@ -176,7 +177,7 @@ class PerUserCalibrator(StandardisedMap):
         return self
 
     def _fit_observed(self, observed: Observed) -> Self:
-        return self.fit(observed.source, observed.held_out, seen=observed.seen, progress=observed.progress)
+        return self.fit(observed.source, observed.held_out, seen=settled(observed.seen), progress=observed.progress)
 
     def _sample(self, candidates: Candidates) -> CandidateBlock:
         """The candidates of some users with held-out items, from whom is learned what users have in common."""

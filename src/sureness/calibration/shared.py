@@ -16,7 +16,8 @@ from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import Candidates, RankedBlock
 from sureness.calibration.chain import MapChain
-from sureness.calibration.maps import Horizon, Observed, ProbabilityMap, Segments, Who, wide
+from sureness.calibration.horizon import Horizon
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.shared_fit import Shareable, SharedFit, add_levels, shares_within
 from sureness.calibration.standardised import StandardisedMap

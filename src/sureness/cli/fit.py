@@ -54,6 +54,7 @@ def _show(result: FitResult) -> None:
     rows: list[tuple[str, object]] = [
         ("calibrator", repr(result.calibrator)),
         ("probability of", f"{result.calibrator.estimand_}: {result.calibrator.meaning}"),
+        ("horizon", str(result.calibrator.horizon_)),
         ("pairs", result.n_pairs),
     ]
     if result.score_range is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from sureness.artefacts.inspecting import Contents, inspect
+from sureness.artefacts.packed import JSON
 from sureness.cli._console import present, print_table
 from sureness.cli._options import Json
 
@@ -29,7 +30,7 @@ def _show(file: Path, contents: Contents) -> None:
         ("written by", f"sureness {contents.package}"),
         ("size", f"{contents.n_bytes:,} bytes"),
     ]
-    rows += [(name.replace("_", " "), value) for name, value in contents.about.items()]
+    rows += [(name.replace("_", " "), _in_words(name, value)) for name, value in contents.about.items()]
     rows += [(f"setting {name}", value) for name, value in contents.settings.items()]
     rows += [(f"part {path}", kind) for path, kind in contents.parts.items()]
     rows += [("needs the extra", extra) for extra in contents.needs]
@@ -37,6 +38,15 @@ def _show(file: Path, contents: Contents) -> None:
     if contents.arrays:
         arrays = [(path, kind, " x ".join(map(str, shape))) for path, (kind, shape) in contents.arrays.items()]
         print_table("Arrays", ["path", "type", "shape"], arrays)
+
+
+def _in_words(name: str, value: JSON) -> object:
+    """A value as people read it; a horizon is a few numbers in the file."""
+    if name != "horizon":
+        return value
+    from sureness.calibration.horizon import Horizon
+
+    return str(Horizon.of(cast(dict[str, JSON], value)))
 
 
 COMMAND = inspect_file

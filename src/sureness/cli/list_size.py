@@ -15,7 +15,7 @@ from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
 from sureness.report.formatting import chance
 from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
-from sureness.workflows.inputs import is_saved
+from sureness.workflows.inputs import is_saved, not_usual
 from sureness.workflows.listing import CalibrationOptions, ListOptions
 
 
@@ -57,9 +57,8 @@ def list_size(
                 data, output, options, calibration, page, sizes_only=sizes_only, columns=used, progress=progress
             )
         else:
-            for name, value in (vars(calibration) | vars(page)).items():
-                if value is not None:
-                    raise SettingError(f"--{name.replace('_', '-')} belongs to a run; give one with --model")
+            if given := [*not_usual(calibration, CalibrationOptions()), *not_usual(page, PageOptions())]:
+                raise SettingError(f"--{given[0].replace('_', '-')} belongs to a run; give one with --model")
             result = cut_table(data, output, options, sizes_only=sizes_only, columns=used, progress=progress)
     present(result, json, _show)
 

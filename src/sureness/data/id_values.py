@@ -108,8 +108,8 @@ def _column(values: ArrayLike | pl.Series) -> pl.Series:
     if isinstance(given, pl.Series) and given.dtype == pl.Object:
         given = given.to_list()
     refuse_mixed(given, "ids")
-    if getattr(given, "dtype", None) == np.dtype(object):
-        given = _without_missing(np.asarray(given).tolist())
+    if isinstance(given, list | tuple) or getattr(given, "dtype", None) == np.dtype(object):
+        given = _without_missing(list(given) if isinstance(given, list | tuple) else np.asarray(given).tolist())
     try:
         return as_series(given)
     except DataError as error:
@@ -117,8 +117,9 @@ def _column(values: ArrayLike | pl.Series) -> pl.Series:
 
 
 def _without_missing(objects: list[Any]) -> list[Any]:
-    """The same objects with None for every missing one; text needs no look at each."""
-    if set(map(type, objects)) <= {str, type(None)}:
+    """The same objects with None for every missing one; those of one plain kind need no look at each."""
+    kinds = set(map(type, objects)) - {type(None)}
+    if len(kinds) <= 1 and kinds <= {str, int, float}:
         return objects
     return [None if is_missing(value) else value for value in objects]
 

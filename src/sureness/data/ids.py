@@ -85,6 +85,8 @@ class IdMap(Savable):
             return np.empty(0, dtype=np.int64)
         is_text = self._sorted.what == _TEXT
         if (asked.dtype == pl.String) != is_text:
+            if asked.null_count() == len(asked):  # what is missing has no kind either
+                return np.full(len(asked), -1)
             known = self.at([0]) if len(self) else pl.Series(dtype=pl.String)
             raise IdError(
                 f"ids must be of the kind that is known, {self._sorted.what} such as {first_of(known)}, "

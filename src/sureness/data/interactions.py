@@ -20,6 +20,7 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
 from sureness.data.id_values import as_series, id_series
 from sureness.data.ids import IdMap
+from sureness.data.parts import Part
 from sureness.data.tables import read_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
@@ -54,6 +55,7 @@ class Interactions(Savable):
     item_features: pl.DataFrame | None = None  # one row per item, in the order of `items`
     notes: tuple[str, ...] = field(default=())  # what was dropped, one sentence each
     period: tuple[float, float] | None = None  # all that happened between these times, if the log was cut by time
+    part: Part | None = None  # of a split, if these pairs were held out by one
 
     def __post_init__(self) -> None:
         for name in ("user_rows", "item_rows", "ratings", "times"):
@@ -293,6 +295,7 @@ class Interactions(Savable):
             parts["domains"] = domains.pack()
         state: dict[str, JSON] = {"notes": list(self.notes)} if self.notes else {}
         state |= {"period": list(self.period)} if self.period is not None else {}
+        state |= {"part": list(self.part)} if self.part is not None else {}
         return Packed(kind=kind_of("saved", type(self)), state=state, arrays=arrays, parts=parts)
 
     @classmethod
@@ -302,10 +305,12 @@ class Interactions(Savable):
             codes = pl.Series(arrays["item_domain"])
             domain = parts["domains"].ids.gather(codes.replace(-1, None))
         period = cast(list[float] | None, packed.state.get("period"))
+        part = cast(tuple[float, int] | None, packed.state.get("part"))
         found = cls(
             parts["users"], parts["items"], arrays["user_rows"], arrays["item_rows"], arrays.get("ratings"),
             arrays.get("times"), domain, notes=tuple(cast(list[str], packed.state.get("notes", []))),
             period=None if period is None else (period[0], period[1]),
+            part=None if part is None else Part(*part),
         )  # fmt: skip
         found.__dict__["row_starts"] = arrays["row_starts"]  # so that nothing is counted at load
         return found
@@ -325,7 +330,7 @@ def union(parts: Sequence[Interactions]) -> Interactions:
         first, user_rows=keys // max(1, first.n_items), item_rows=keys % max(1, first.n_items),
         ratings=_joined([part.ratings for part in parts], place), times=_joined([part.times for part in parts], place),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        period=_spanned([part.period for part in parts]),
+        period=_spanned([part.period for part in parts]), part=_together([part.part for part in parts]),
     )  # fmt: skip
 
 
@@ -335,6 +340,12 @@ def _spanned(periods: Sequence[tuple[float, float] | None]) -> tuple[float, floa
     if len(known) < len(periods) or any(later[0] > earlier[1] for earlier, later in pairwise(known)):
         return None
     return known[0][0], known[-1][1]
+
+
+def _together(parts: Sequence[Part | None]) -> Part | None:
+    """Several held-out parts as one."""
+    known = [part for part in parts if part is not None]
+    return Part(sum(part.share for part in known), known[0].n_training) if len(known) == len(parts) else None
 
 
 def _joined(columns: Sequence[AnyArray | None], place: IntArray) -> AnyArray | None:

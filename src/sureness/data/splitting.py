@@ -10,6 +10,7 @@ import polars as pl
 
 from sureness._types import BoolArray, IntArray, Seed
 from sureness.data.interactions import Interactions, check_log
+from sureness.data.parts import Part
 from sureness.errors import ColumnError, IdError, SettingError
 
 _IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"
@@ -73,7 +74,8 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
     n_held_out = int(np.floor(len(log) * share + 0.5))
     chosen[_generator(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
     whole = _anytime(log)
-    return whole.keep(~chosen), whole.keep(chosen)
+    train, held_out = parted(whole.keep(~chosen), whole.keep(chosen))
+    return train, held_out
 
 
 def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
@@ -208,7 +210,14 @@ def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
 
 def _split(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> Split:
     whole = _anytime(log)
-    return Split(whole.keep(~(in_validation | in_test)), whole.keep(in_validation), whole.keep(in_test))
+    return Split(*parted(whole.keep(~(in_validation | in_test)), whole.keep(in_validation), whole.keep(in_test)))
+
+
+def parted(train: Interactions, *others: Interactions) -> list[Interactions]:
+    """The parts of a log; those that were held out remember their share of it, and how many pairs train."""
+    n_pairs = max(1, len(train) + sum(map(len, others)))
+    held_out = [replace(log, part=Part(len(log) / n_pairs, len(train))) for log in others]
+    return [replace(train, part=None), *held_out]
 
 
 def _anytime(log: Interactions) -> Interactions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from numbers import Real
 from typing import Literal, TypeAlias, TypedDict
 
@@ -14,7 +14,7 @@ import polars as pl
 from sureness._types import AnyArray, Seed
 from sureness.data._cleaning import time_numbers
 from sureness.data.interactions import Interactions, check_log
-from sureness.data.splitting import Split, last_shares, places_from_end, untrained
+from sureness.data.splitting import Split, last_shares, parted, places_from_end, untrained
 from sureness.errors import ColumnError, DataError, SettingError
 from sureness.numerics.checks import brief
 
@@ -24,6 +24,9 @@ Time: TypeAlias = float | str | date | np.datetime64
 ShareOf: TypeAlias = Literal["period", "user"]
 
 _USUAL_SHARE = 0.2
+_MICROSECONDS = 1_000_000  # in a second
+_EPOCH = datetime(1970, 1, 1)
+_FIRST_DATE, _LAST_DATE = 1e14, 1e17  # microseconds of the years 1973 to 5138; counters and seconds lie below
 
 
 class TimeCuts(TypedDict, total=False):
@@ -79,12 +82,12 @@ def by_time(
     Split(2 users, 3 items; train 2, validation 1, test 2)
     """
     times = _times(check_log(log))
+    first, last = _span(times)
     _refuse_both((validation_from, test_from), (validation_share, test_share), share_of)
     shares = _checked_shares(validation_share, test_share)
     if share_of == "user":
         split = last_shares(log, log.user_rows, places_from_end(log, log.user_rows, seed, by_time=True), *shares)
         return _noting(split)
-    first, last = _span(times)
     if test_from is None:
         validation, test = last - sum(shares) * (last - first), last - shares[1] * (last - first)
     else:
@@ -134,12 +137,27 @@ def _cut_points(given: tuple[Time | None, Time | None], first: float, last: floa
     validation = test if given[0] is None else _number(given[0], "validation_from")
     for name, value, asked in (("validation_from", validation, given[0]), ("test_from", test, given[1])):
         if asked is not None and not first < value <= last:
-            raise SettingError(f"{name} must lie after the first time of the log, {first:,}, and not after the last, "
-                               f"{last:,}, got {asked!r}, which is {value:,}; give it in the form of the log's times "
-                               "(dates become microseconds since 1970)")  # fmt: skip
+            raise _outside(name, asked, value, first, last)
     if validation > test:
         raise SettingError(f"validation_from must not be later than test_from, got {given[0]!r} and {given[1]!r}")
     return validation, test
+
+
+def _outside(name: str, asked: Time, value: float, first: float, last: float) -> SettingError:
+    """The refusal of a time that is not one of the log's, with the number that was meant if the log has seconds."""
+    seconds = value / _MICROSECONDS
+    hint = "give it in the form of the log's times (dates become microseconds since 1970)"
+    if not isinstance(asked, Real) and first < seconds <= last:
+        hint = f"the log has seconds since 1970, so give {seconds:.0f}"
+    return SettingError(f"{name} must lie after the first time of the log, {_shown(first)}, and not after the last, "
+                        f"{_shown(last)}, got {asked!r}, which is {_shown(value)}; {hint}")  # fmt: skip
+
+
+def _shown(time: float) -> str:
+    """A time as a number, and as a date where it is one in microseconds."""
+    if not _FIRST_DATE <= time < _LAST_DATE:
+        return f"{time:,}"
+    return f"{time:,} ({_EPOCH + timedelta(microseconds=time):%Y-%m-%d %H:%M:%S})"
 
 
 def _number(given: object, name: str) -> float:
@@ -158,7 +176,7 @@ def _cut(log: Interactions, times: AnyArray, at: tuple[float, float, float, floa
     """The parts between four times; what has none is the oldest, since NaN is not after anything."""
     in_test, later = times >= at[2], times >= at[1]
     chosen = (~later, later & ~in_test, in_test)
-    split = Split(*(replace(log.keep(mask), period=(at[i], at[i + 1])) for i, mask in enumerate(chosen)))
+    split = Split(*parted(*(replace(log.keep(mask), period=(at[i], at[i + 1])) for i, mask in enumerate(chosen))))
     empty = at[1] < at[2] and not len(split.validation)
     return _noting(split, *(["no interaction is in the period of the validation part"] if empty else []))
 

@@ -85,7 +85,8 @@ def lists_of(
     """
     policy = ExpectedUtility(utility, max_size=min(max_size, source.n_items))
     recommender = ConfidentRecommender(source, policy=policy).fit(split.train, split.validation, progress=progress)
-    return ListStudy(split, source, recommender, compare_with_baselines(recommender, **split.parts))
+    compared = compare_with_baselines(recommender, seen=split.train, validation=split.validation, test=split.test)
+    return ListStudy(split, source, recommender, compared)
 
 
 def share_page_of(

@@ -154,7 +154,7 @@ class LearningParticipant(ModelParticipant):
         self.network.settle()
 
     def result(self) -> ScoreSource:
-        return clone(self.given).fitted_with(self.network, self.train.users, self.train.items, self.state)
+        return clone(self.given).fitted_with(self.network, self.train, self.state)
 
 
 def participant(

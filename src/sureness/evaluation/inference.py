@@ -12,11 +12,11 @@ from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import top_blocks
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import fitted_to
+from sureness.sources.matching import Seen, checked_seen, fitted_to
 
 
 def inference_table(
-    models: Mapping[str, ScoreSource], *, length: int = 50, seen: Interactions | None = None, repeats: int = 3
+    models: Mapping[str, ScoreSource], *, length: int = 50, seen: Seen = None, repeats: int = 3
 ) -> pl.DataFrame:
     """Number of parameters of each model, and how long it takes to compute all users' lists.
 
@@ -25,7 +25,7 @@ def inference_table(
     models : mapping from name to ScoreSource
     length : int
         Number of items in each list.
-    seen : Interactions, optional
+    seen : Interactions or "nothing", optional
         Items that are not shown again.
     repeats : int
         Number of measurements; the fastest counts, because other load can only slow them down.
@@ -46,7 +46,8 @@ def inference_table(
         raise EmptyError("expected at least one model to measure, got none; give {name: model}")
     if repeats < 1 or length < 1:
         raise SettingError(f"repeats and length must be at least 1, got {repeats} and {length}")
-    rows = [(name, n_parameters(model), _seconds(model, length, seen, repeats)) for name, model in models.items()]
+    log = checked_seen(seen)  # lists are only timed, so training pairs among them do no harm
+    rows = [(name, n_parameters(model), _seconds(model, length, log, repeats)) for name, model in models.items()]
     return pl.DataFrame(rows, schema={"model": pl.String, "parameters": pl.Int64, "seconds": pl.Float64}, orient="row")
 
 

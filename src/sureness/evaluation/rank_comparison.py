@@ -14,7 +14,7 @@ from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.common_ids import CommonIds
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import among
+from sureness.sources.matching import Seen, among, checked_seen
 
 _ROLES = ("teacher", "student")
 _BLOCK_PAIRS = 4_000_000  # comparisons made at a time
@@ -95,7 +95,7 @@ def compare_ranks(
     student: ScoreSource,
     test: Interactions,
     *,
-    seen: Interactions | None = None,
+    seen: Seen = None,
     progress: Progress = silent,
 ) -> RankComparison:
     """Rank every test interaction by both models among the items that its user has not seen.
@@ -109,7 +109,7 @@ def compare_ranks(
     teacher, student : ScoreSource
     test : Interactions
         What should be ranked high. Interactions that are also in `seen` are left out.
-    seen : Interactions, optional
+    seen : Interactions or "nothing", optional
         Items that do not count: the training log, and the validation set when the test is judged.
     progress : Progress
 
@@ -124,14 +124,15 @@ def compare_ranks(
     """
     common = CommonIds.of(teacher, student)
     judged = common.fitted(test, "test")
-    if seen is not None:
-        seen = common.fitted(seen, "seen")
-        judged = judged.keep(~among(judged, seen))
+    log = checked_seen(seen, teacher, student, held_out=test)
+    before = None if log is None else common.fitted(log, "seen")
+    if before is not None:
+        judged = judged.keep(~among(judged, before))
     if not len(judged):
         raise EmptyError(
             "no test interaction is left to rank; give interactions that were not seen, with ids that both models know"
         )
-    ranks = _test_ranks(common, judged, seen, progress)
+    ranks = _test_ranks(common, judged, before, progress)
     table = pl.DataFrame(
         {
             "user_id": common.users.at(judged.user_rows),
@@ -170,7 +171,7 @@ def rank_scatter(
     teacher: ScoreSource,
     student: ScoreSource,
     *,
-    seen: Interactions | None = None,
+    seen: Seen = None,
     n_points: int = 2_000,
     scale: float = 1e-2,
     seed: int = 0,
@@ -183,7 +184,7 @@ def rank_scatter(
     Parameters
     ----------
     teacher, student : ScoreSource
-    seen : Interactions, optional
+    seen : Interactions or "nothing", optional
         Items that are never drawn and do not count in ranks.
     n_points : int
         Drawn from the ranking of each model.
@@ -203,7 +204,8 @@ def rank_scatter(
     if n_points < 1 or not scale > 0:
         raise SettingError(f"n_points must be at least 1 and scale above 0, got {n_points} and {scale}")
     common = CommonIds.of(teacher, student)
-    known = None if seen is None else common.fitted(seen, "seen")
+    log = checked_seen(seen, teacher, student)
+    known = None if log is None else common.fitted(log, "seen")
     rng = np.random.default_rng(seed)
     n_users, n_items = len(common.users), len(common.items)
     counts = np.bincount(rng.integers(0, n_users, n_points), minlength=n_users)

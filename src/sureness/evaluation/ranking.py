@@ -18,7 +18,7 @@ from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.memory import check_memory
 from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial
-from sureness.sources.matching import fitted_to, unseen
+from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 from sureness.sources.precision import as_float32
 from sureness.sources.tables import scores_of
 
@@ -65,7 +65,7 @@ def evaluate_ranking(
     source: ScoreSource,
     test: Interactions,
     *,
-    seen: Interactions | None = None,
+    seen: Seen = None,
     metrics: Sequence[str] = METRICS,
     users: ArrayLike | None = None,
     progress: Progress = silent,
@@ -80,8 +80,9 @@ def evaluate_ranking(
     source : ScoreSource
     test : Interactions
         What should be ranked high.
-    seen : Interactions, optional
+    seen : Interactions or "nothing", optional
         Items that are not shown again: the training log, and also the validation set when the test set is judged.
+        "nothing": all items are ranked.
     metrics : sequence of str
         hit@K, ndcg@K, recall@K, precision@K for any K.
     users : array of row numbers, optional
@@ -98,8 +99,8 @@ def evaluate_ranking(
     """
     length = min(longest(metrics), source.n_items)
     test = fitted_to(source, test, "test")
-    seen = None if seen is None else fitted_to(source, seen, "seen")
-    test = unseen(test, seen, "test")
+    left_out = seen_of(source, seen, test)
+    test = unseen(test, left_out, "test")
     judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):
@@ -109,7 +110,7 @@ def evaluate_ranking(
     check_memory(len(judged) * longest(metrics), f"lists of {longest(metrics):,} items for {len(judged):,} users")
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
-    for block, tops, _ in top_blocks(source, judged, length, seen):
+    for block, tops, _ in top_blocks(source, judged, length, left_out):
         hits[done : done + len(block), :length] = members(tops, block, test.row_starts, test.item_rows)
         done += len(block)
         progress("ranking", done, len(judged))
@@ -160,7 +161,7 @@ def _known_scores(source: PartialSource, users: IntArray) -> FloatArray:
     return scores
 
 
-def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
+def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Seen = None) -> pl.DataFrame:
     """The n best unseen items of users (given by id) as a table: user_id, rank, item_id, score.
 
     Examples
@@ -172,8 +173,7 @@ def best_items(source: ScoreSource, users: ArrayLike, n: int = 10, *, seen: Inte
     rows = id_maps(source)[0].known_rows(users, "users")
     if not len(rows):
         raise EmptyError("expected at least one user to list items for, got none")
-    seen = None if seen is None else fitted_to(source, seen, "seen")
-    return pl.concat([table for table, _ in list_blocks(source, rows, n, seen)])
+    return pl.concat([table for table, _ in list_blocks(source, rows, n, seen_of(source, seen))])
 
 
 def list_blocks(

@@ -22,7 +22,7 @@ from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
 from sureness.models.state import HISTORY, TrainingState
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import unseen
+from sureness.sources.matching import Seen, unseen
 
 if TYPE_CHECKING:
     from sureness.models.networks.network import Network
@@ -45,6 +45,8 @@ class Recommender(Configured, Savable):
         On the validation set, None without one.
     users, items : IdMap
         Ids of the rows and columns.
+    trained_pairs : int or None
+        How many pairs it was fitted on; None before that.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("models",)  # extras without which a saved model cannot be opened
@@ -56,6 +58,7 @@ class Recommender(Configured, Savable):
     history_: pl.DataFrame
     best_epoch_: int
     best_metric_: float | None
+    trained_pairs: int | None = None
     _n_parameters: int
     _network: Network | None = None
     _arrays: Mapping[str, AnyArray] | None = None  # of a model from a file, until its network is needed
@@ -129,7 +132,7 @@ class Recommender(Configured, Savable):
             identity = run_identity(self.name, self.settings, train, validation, given or {})
             saved = Checkpoint(checkpoint, identity, checkpoint_seconds)
         state = train_network(network, train, validation, checkpoint=saved, progress=progress)
-        return self.fitted_with(network, train.users, train.items, state)
+        return self.fitted_with(network, train, state)
 
     def build(self, train: Interactions) -> Network:
         """A new network for a log; its initial embeddings follow from the seed."""
@@ -143,9 +146,10 @@ class Recommender(Configured, Savable):
             network = build()
         return network.to(check_device(self.device))
 
-    def fitted_with(self, network: Network, users: IdMap, items: IdMap, state: TrainingState | None = None) -> Self:
-        """Take over a network that was trained elsewhere, and what is known of its training."""
-        known = TrainingState() if state is None else state
+    def fitted_with(self, network: Network, train: Interactions, state: TrainingState | None = None) -> Self:
+        """Take over a network that was trained on a log elsewhere, and what is known of its training."""
+        known, users, items = TrainingState() if state is None else state, train.users, train.items
+        self.trained_pairs = len(train)
         self.history_, self.best_epoch_, self.best_metric_ = known.table, known.best_epoch, known.best_metric
         self._network, self._arrays, self.users, self.items = network, None, users, items
         self._n_parameters = sum(parameter.numel() for parameter in network.parameters())
@@ -184,7 +188,7 @@ class Recommender(Configured, Savable):
         """Scores of all items for rows of users; float32 of shape (len(users), n_items)."""
         return self._fitted().source_.score_block(users)
 
-    def recommend(self, users: ArrayLike, n: int = 10, *, seen: Interactions | None = None) -> pl.DataFrame:
+    def recommend(self, users: ArrayLike, n: int = 10, *, seen: Seen = None) -> pl.DataFrame:
         """The best items of users, given by their ids: user_id, rank, item_id, score; items in `seen` are left out."""
         from sureness.evaluation.ranking import best_items
 
@@ -205,6 +209,7 @@ class Recommender(Configured, Savable):
             settings=cast(dict[str, JSON], self.settings.plain()),
             state={
                 "best_epoch": self.best_epoch_, "best_metric": self.best_metric_, "n_parameters": self.n_parameters,
+                "trained_pairs": self.trained_pairs,
                 "history": {column.name: column.to_list() for column in self.history_},
             },
             arrays=self.network_.arrays() if arrays is None else arrays,
@@ -219,7 +224,7 @@ class Recommender(Configured, Savable):
         model = cls.of({**packed.settings, "device": "cpu"})
         state: Mapping[str, Any] = packed.state
         model.best_epoch_, model.best_metric_ = state["best_epoch"], state["best_metric"]
-        model._n_parameters = state["n_parameters"]
+        model._n_parameters, model.trained_pairs = state["n_parameters"], state.get("trained_pairs")
         model.history_ = pl.DataFrame(state["history"], schema=HISTORY)
         model.users, model.items = parts.opened("users", IdMap), parts.opened("items", IdMap)
         model._arrays = packed.arrays

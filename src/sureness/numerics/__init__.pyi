@@ -24,6 +24,7 @@ from sureness.numerics.grouping import top_n as top_n
 from sureness.numerics.histogram import ScoreHistogram as ScoreHistogram
 from sureness.numerics.histogram import WeightedScores as WeightedScores
 from sureness.numerics.histogram import require_both_classes as require_both_classes
+from sureness.numerics.intensity import over_periods as over_periods
 from sureness.numerics.logistic import GaussianPrior as GaussianPrior
 from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
@@ -85,6 +86,7 @@ __all__ = [
     "logit",
     "members",
     "one_dimension",
+    "over_periods",
     "poisson_binomial_cdf",
     "poisson_binomial_pmf",
     "power_sums",

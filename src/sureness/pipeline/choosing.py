@@ -22,7 +22,7 @@ from sureness.metrics.resampling import confidence_in_gains, resampled_means
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import fitted_to, unseen
+from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
 
 SIMPLE = "the best fixed size"
 _N_RESAMPLES = 2_000
@@ -41,7 +41,7 @@ def ways_to_decide(
 
 def choose_list_sizes(
     candidates: Sequence[ConfidentRecommender],
-    train: Interactions | None,
+    seen: Seen,
     validation: Interactions,
     *,
     by: str | Utility | None = None,
@@ -58,7 +58,8 @@ def choose_list_sizes(
     ----------
     candidates : sequence of ConfidentRecommender
         All with one source, not fitted; `ways_to_decide` has the usual ones.
-    train, validation : Interactions
+    seen, validation : Interactions
+        As for `ConfidentRecommender.fit`.
     by : str or Utility, optional
         What to judge by; by default the utility of the first candidate's policy.
     sure : float
@@ -82,8 +83,9 @@ def choose_list_sizes(
     if any(candidate.source is not source for candidate in candidates):
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
-    known_train = None if train is None else fitted_to(source, train, "train")
-    held_out = unseen(fitted_to(source, validation, "validation"), known_train, "validation")
+    before = seen_of(source, seen, validation)
+    held_out = unseen(fitted_to(source, validation, "validation"), before, "validation")
+    seen = settled(before)
     names = _names(candidates)
     totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
     times = np.zeros(source.n_users)
@@ -91,11 +93,11 @@ def choose_list_sizes(
     for direction, (known, later) in enumerate((halves, halves[::-1])):
         for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
             progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
-            fitted = candidate.unfitted().fit(train, known)
+            fitted = candidate.unfitted().fit(seen, known)
             policies: dict[str, Any] = {name: fitted.policy_}
             if number == 0:
                 fixed = BestFixedSize(utility, max_size=fitted.policy_.max_size)
-                policies[SIMPLE] = fixed.fit(fitted.validation_lists(train, known))
+                policies[SIMPLE] = fixed.fit(fitted.validation_lists(seen, known))
             compared = compare_policies(policies, fitted.lists(labels=later), utility)
             for entry, values in compared.values.items():
                 totals[entry][compared.users] += values
@@ -103,14 +105,14 @@ def choose_list_sizes(
                 times[compared.users] += 1
     judged = times > 0
     means = {name: total[judged] / times[judged] for name, total in totals.items()}
-    return _decided(means, candidates, names, train, held_out, utility, sure, seed)
+    return _decided(means, candidates, names, seen, held_out, utility, sure, seed)
 
 
 def _decided(
     values: Mapping[str, FloatArray],
     candidates: Sequence[ConfidentRecommender],
     names: list[str],
-    train: Interactions | None,
+    seen: Seen,
     validation: Interactions,
     utility: Utility,
     sure: float,
@@ -139,7 +141,7 @@ def _decided(
             first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
             expected_relevant=first.expected_relevant, segments=first.segments,
         )  # fmt: skip
-    return Choice(winner.fit(train, validation), table, utility.name, bool(better) and not certain, reason)
+    return Choice(winner.fit(seen, validation), table, utility.name, bool(better) and not certain, reason)
 
 
 def _compared(values: Mapping[str, FloatArray], names: list[str], utility: Utility, seed: int) -> pl.DataFrame:

@@ -67,7 +67,7 @@ class LiveScores:
         """Check what came; one user may be asked for without a dimension for users."""
         block = _score_rows(scores, n_users)
         names = None if item_ids is None else as_array(item_ids, "item_ids")
-        if names is None and block.shape[1] != n_items:
+        if names is None and block.shape[1] not in (0, n_items):
             raise DataError(
                 f"scores must be those of all {n_items:,} items in the order of the source, got {block.shape[1]:,} per "
                 "user; give item_ids, which say whose scores they are"
@@ -77,7 +77,12 @@ class LiveScores:
         return cls(block, names)
 
     def best(self, width: int, users: IntArray, items: IdMap, seen: Interactions) -> Best:
-        """The best `width` candidates that a user has not seen yet."""
+        """The best `width` candidates that a user has not seen yet, or as many as there are."""
+        n_candidates = self.scores.shape[1]
+        if not n_candidates:
+            nothing = np.full((len(users), 1), -1)
+            return Best(nothing, nothing, np.full((len(users), 1), -np.inf))
+        width = min(width, n_candidates)
         rows, starts, values = _seen_by(users, seen)
         if self.item_ids is None:
             places, scores = top_k(self.scores.copy(), width, rows=rows, starts=starts, seen=values)
@@ -85,7 +90,7 @@ class LiveScores:
         # Seen candidates are found by id, and looking up ids takes longer than finding the best: look up only those
         # that can be among the best `width` when all seen ones have gone.
         most_seen = int((starts[rows + 1] - starts[rows]).max(initial=0))
-        found = self._named(*top_k(self.scores, min(self.scores.shape[1], width + most_seen)), items)
+        found = self._named(*top_k(self.scores, min(n_candidates, width + most_seen)), items)
         _refuse_twice(found.items)
         return _without(found, members(found.items, rows, starts, values), width)
 
@@ -95,6 +100,7 @@ class LiveScores:
         asked = self.item_ids[places] if self.item_ids.ndim == 1 else np.take_along_axis(self.item_ids, places, axis=1)
         rows = np.full(places.shape, -1, dtype=np.int64)
         rows[there] = items.rows(asked[there])
+        _refuse_unknown_twice(asked, there & (rows < 0))
         return Best(places, rows, scores)
 
 
@@ -102,11 +108,12 @@ def _score_rows(scores: ArrayLike, n_users: int) -> FloatArray:
     """Numbers with one row per user; -inf marks what is no candidate."""
     block = as_array(scores, "scores")
     block = block[None] if block.ndim == 1 and n_users == 1 else block
-    if block.ndim != 2 or len(block) != n_users or not block.shape[1]:
+    if block.ndim != 2 or len(block) != n_users:
         raise DataError(f"scores must have one row for each of {n_users:,} users, got shape {np.shape(scores)}")
     if block.dtype.kind not in "iuf":
         raise DataError(f"scores must be numbers, got values of type {block.dtype}; convert them first")
-    block = np.ascontiguousarray(block, dtype=block.dtype if block.dtype == np.float32 else np.float64)
+    kind = np.float32 if block.dtype == np.float32 else np.float64
+    block = np.require(block, kind, ["C", "W"])  # the kernels take no read-only arrays, such as those of polars
     highest = block.max(initial=-np.inf)
     if not highest < np.inf:  # NaN too
         raise DataError(f"scores must be finite, or -inf where there is no candidate, got {highest}; drop those")
@@ -126,10 +133,26 @@ def _refuse_twice(items: IntArray) -> None:
     ordered = np.sort(items, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():
-        raise IdError(
-            f"item_ids must be distinct for each user, but {np.count_nonzero(twice.any(axis=1)):,} users have one "
-            "among their best candidates twice; keep one score for each item"
-        )
+        raise _not_distinct(int(np.count_nonzero(twice.any(axis=1))))
+
+
+def _refuse_unknown_twice(ids: AnyArray, unknown: BoolArray) -> None:
+    """The same for items that the recommender does not know, by their ids; a missing id names no item."""
+    known: set[tuple[int, object]] = set()
+    twice = set()
+    for user, item in zip(np.nonzero(unknown)[0].tolist(), ids[unknown].tolist(), strict=True):
+        if item is not None and (user, item) in known:
+            twice.add(user)
+        known.add((user, item))
+    if twice:
+        raise _not_distinct(len(twice))
+
+
+def _not_distinct(n_users: int) -> IdError:
+    return IdError(
+        f"item_ids must be distinct for each user, but {n_users:,} users have one among their best candidates twice; "
+        "keep one score for each item"
+    )
 
 
 def _without(found: Best, hidden: BoolArray, width: int) -> Best:

@@ -16,6 +16,7 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone
 from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
+from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.per_user import PerUserCalibrator
 from sureness.calibration.shared import where_lists_are_made
@@ -37,7 +38,7 @@ from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
 from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import fitted_to, unseen
+from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
 
 
 class ConfidentRecommender(Configurable, Savable):
@@ -70,6 +71,8 @@ class ConfidentRecommender(Configurable, Savable):
         What is stored of each user for `recommend`.
     seen_ : Interactions
         What is not shown again.
+    horizon_ : Horizon
+        Which period and pairs the probabilities of its lists are about.
 
     Examples
     --------
@@ -105,7 +108,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def fit(
         self,
-        train: Interactions | None,
+        seen: Seen,
         validation: Interactions,
         *,
         refit: bool = True,
@@ -115,37 +118,40 @@ class ConfidentRecommender(Configurable, Savable):
 
         Parameters
         ----------
-        train : Interactions or None
-            What the recommender was trained on; never shown.
+        seen : Interactions, "nothing" or None
+            What the recommender was trained on, never shown again; "nothing": every pair may be shown.
         validation : Interactions
-            What came after; never shown either, once it was learned from.
+            What came after; not shown again either, once it was learned from.
         refit : bool
             False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
         progress : Progress
         """
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
-        learner._learn(train, validation, refit, progress)
+        learner._learn(seen, validation, refit, progress)
         vars(self).update(vars(learner))
         return self
 
-    def _learn(self, train: Interactions | None, validation: Interactions, refit: bool, progress: Progress) -> None:
-        train = None if train is None else fitted_to(self.source, train, "train")
-        validation = unseen(fitted_to(self.source, validation, "validation"), train, "validation")
+    def _learn(self, seen: Seen, validation: Interactions, refit: bool, progress: Progress) -> None:
+        validation = fitted_to(self.source, validation, "validation")
+        before = seen_of(self.source, seen, validation)
+        validation = unseen(validation, before, "validation")
         policy = self._unfitted_policy()
-        segments = self._segments_of(train if train is not None else validation)
+        segments = self._segments_of(before if before is not None else validation)
         if refit:
-            self.map_ = self._fitted_map(train, validation, segments, policy.max_size, progress)
+            self.map_ = self._fitted_map(before, validation, segments, policy.max_size, progress)
         else:
             self.map_ = self._kept_map(segments)
         self.mapped_ = MappedSource.of(self.source, self.map_, segments)
-        self.seen_ = validation if train is None else union([train, validation])
+        self.seen_ = validation if before is None else union([before, validation])
+        self.horizon_ = self._horizon_of(validation, before)
+        times = self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was fitted before
         self.summaries_ = summarise(
-            self.mapped_, self.seen_, expectations(self.mapped_, validation, train), max_size=policy.max_size,
-            expected_relevant=self.expected_relevant, progress=progress,
+            self.mapped_, self.seen_, expectations(self.mapped_, validation, before, times=times),
+            max_size=policy.max_size, expected_relevant=self.expected_relevant, progress=progress,
         )  # fmt: skip
         self.policy_ = policy
         if type(policy).fit is not ListSizePolicy.fit:
-            policy.fit(self._joined(validation, train))
+            policy.fit(self._joined(validation, before))
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -172,12 +178,13 @@ class ConfidentRecommender(Configurable, Savable):
         return Segments.of_domains(log) if isinstance(given, str) else given
 
     def _fitted_map(
-        self, train: Interactions | None, validation: Interactions, segments: Segments | None, longest: int,
+        self, before: Interactions | None, validation: Interactions, segments: Segments | None, longest: int,
         progress: Progress,
     ) -> ProbabilityMap:  # fmt: skip
         given = clone(check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator))
         unfitted = where_lists_are_made(given, longest)
-        return unfitted.fit_source(self.source, validation, seen=train, segments=segments, progress=progress)
+        seen = settled(before)
+        return unfitted.fit_source(self.source, validation, seen=seen, segments=segments, progress=progress)
 
     def _kept_map(self, segments: Segments | None) -> ProbabilityMap:
         """The given map, which is fitted already."""
@@ -230,7 +237,7 @@ class ConfidentRecommender(Configurable, Savable):
 
     def decide(
         self,
-        user_ids: ArrayLike,
+        user_ids: ArrayLike | None,
         item_ids: ArrayLike | None = None,
         scores: ArrayLike | None = None,
         *,
@@ -243,12 +250,13 @@ class ConfidentRecommender(Configurable, Savable):
 
         Parameters
         ----------
-        user_ids : one id or array-like of shape (n,)
+        user_ids : one id or array-like of shape (n,); None: all users
         item_ids : array-like of shape (n, n_candidates) or (n_candidates,), optional
             Whose scores they are; in any order, and not all of them need be known. By default all items of the source,
             in its order.
         scores : array-like of shape (n, n_candidates), or (n_candidates,) for one user; optional
-            Live scores; -inf where there is no candidate. By default the source is asked.
+            Live scores; -inf where there is no candidate, and no columns at all where nobody has one. By default the
+            source is asked.
         unknown : {"refuse", "all"}
             What happens to users that the recommender does not know: they are refused, or get the global map and the
             mean number of relevant items. Only with live scores.
@@ -280,11 +288,11 @@ class ConfidentRecommender(Configurable, Savable):
             blocks = self._shown(self._rows(user_ids))
             return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
         users, items = id_maps(self.source)
-        rows = users.rows(user_ids) if unknown == "all" else users.known_rows(user_ids, "user_ids")
+        rows = self._rows(user_ids) if user_ids is None or unknown == "refuse" else users.rows(user_ids)
         if not len(rows):
             return self._nothing()
         live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
-        best = live.best(min(self.policy_.max_size, live.scores.shape[1]), rows, items, self.seen_)
+        best = live.best(self.policy_.max_size, rows, items, self.seen_)
         if (reach := self.map_.reach()) is not None:
             reach.look(best.scores)
             reach.say()
@@ -307,15 +315,20 @@ class ConfidentRecommender(Configurable, Savable):
         )
 
     def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
-        """Ranked candidates with probabilities, and with hits where labels are given: what policies look at."""
+        """Ranked candidates with probabilities, and with hits where labels are given: what policies look at.
+
+        Labels of a longer or shorter period than that of the lists (`horizon_`), where a split tells, are met by
+        probabilities of that period, and a warning says so.
+        """
         self._check_fitted()
         found = None if labels is None else unseen(fitted_to(self.source, labels, "labels"), self.seen_, "labels")
         return self._joined(found, self.seen_, self._rows(users))
 
-    def validation_lists(self, train: Interactions | None, validation: Interactions) -> Lists:
-        """The lists as they were when only `train` had been seen, with the validation items as hits: for policies."""
-        seen = None if train is None else fitted_to(self.source, train, "train")
-        return self._joined(unseen(fitted_to(self.source, validation, "validation"), seen, "validation"), seen)
+    def validation_lists(self, seen: Seen, validation: Interactions) -> Lists:
+        """The lists as they were when only `seen` had been seen, with the validation items as hits: for policies."""
+        self._check_fitted()
+        before = seen_of(self.source, seen, validation)
+        return self._joined(unseen(fitted_to(self.source, validation, "validation"), before, "validation"), before)
 
     def evaluate(
         self,
@@ -348,9 +361,14 @@ class ConfidentRecommender(Configurable, Savable):
         Parameters
         ----------
         test : Interactions
-            What came in the period after the validation items, as much as in theirs.
+            What came in the period after the validation items. If it is known to hold more or less than theirs, the
+            promise is that of its period, see `lists`.
         by : {"rank", "probability"}
         """
+        self._check_fitted()
+        if self.map_.estimand_ == "preference" and self.expected_relevant == "fitted":
+            raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
+                               "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
         return promise(self.lists(labels=test), self.policy_, by=by)
 
     # --- saving -----------------------------------------------------------------------------------------------------
@@ -383,7 +401,7 @@ class ConfidentRecommender(Configurable, Savable):
             state={"shape": [self.source.n_users, self.source.n_items]},
             arrays=arrays,
             parts=parts,
-            about={"estimand": self.map_.estimand_, "horizon": self.map_.horizon_.plain()},
+            about={"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()},
         )
 
     @classmethod
@@ -409,6 +427,7 @@ class ConfidentRecommender(Configurable, Savable):
         opened.mapped_ = MappedSource.of(source, opened.map_, segments)
         opened.summaries_ = Summaries(**arrays)
         opened.seen_ = parts.open("seen", users=users, items=items)
+        opened.horizon_ = Horizon.of(cast(dict[str, JSON], packed.about["horizon"]))
         return opened
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -444,12 +463,34 @@ class ConfidentRecommender(Configurable, Savable):
         """The lists of many users as one, with hits where labels are given."""
         rows = np.arange(self.source.n_users) if rows is None else rows
         parts = []
+        times = None if labels is None else self._times(labels)
         for items, lists in self._lists(rows, seen):
+            lists = lists if times is None else lists.over_periods(times)
             if labels is not None:
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
                 lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
+
+    def _horizon_of(self, validation: Interactions, before: Interactions | None) -> Horizon:
+        """What the probabilities of the lists are about."""
+        if not isinstance(self.expected_relevant, str):
+            return Horizon()  # only who gave the numbers knows
+        if self.expected_relevant == "fitted":
+            return self.map_.horizon_
+        return Horizon.of_split(validation, before).following()
+
+    def _times(self, labels: Interactions) -> float | None:
+        """How many times as much happens where labels come from; None: as much, or it is not known."""
+        other = Horizon.of_split(labels, None)
+        if not self.horizon_.differs(other):
+            return None
+        times = self.horizon_.ratio(other)
+        warn(
+            f"the labels are of a period with {times:.3g} times as much as that of the lists, so the probabilities are "
+            f"converted by 1 - (1 - p)^{times:.3g}, as if interactions came at a steady rate"
+        )
+        return times
 
     def _decision(self, items: IntArray, lists: Lists, places: IntArray | None = None) -> Decisions:
         """What the policy makes of lists; `places` are those of the items in other scores than the source's."""
@@ -494,4 +535,4 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "summaries_"):
-            raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(train, validation) first")
+            raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")

@@ -58,18 +58,18 @@ class Summaries:
 
 
 def expectations(
-    mapped: MappedSource, held_out: Interactions, seen: Interactions | None
+    mapped: MappedSource, held_out: Interactions, seen: Interactions | None, *, times: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
     """How many relevant items to expect of each user, and how many of them behind the candidates of the map.
 
-    Maps of users know both. For other maps the held-out items are counted, and of a source that knows some scores
-    only, what its listed candidates leave open lies behind them.
+    Maps of users know both, for their period; `times` as much is to be expected. For other maps the held-out items are
+    counted, and of a source that knows some scores only, what its listed candidates leave open lies behind them.
     """
     source = mapped.source
     who = mapped.who(np.arange(source.n_users))
-    counted = mapped.map.expected_count(who)
+    counted = times * mapped.map.expected_count(who)
     expected = np.where(np.isnan(counted), shrunk_counts(held_out.user_degree), counted)
-    beyond = mapped.map.expected_beyond(who)
+    beyond = times * mapped.map.expected_beyond(who)
     if not np.isnan(beyond).any():
         return expected, beyond
     otherwise = np.zeros(source.n_users)

@@ -28,6 +28,7 @@ from sureness.plots.distillation import (
     prepare_training_curves,
 )
 from sureness.sources.base import ScoreSource
+from sureness.sources.matching import Seen, checked_seen, settled
 
 METRICS = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
 TEACHER, STUDENT = "teacher", "student"
@@ -188,7 +189,7 @@ def gather_distillation(
     models: DistilledModels,
     test: Interactions,
     *,
-    seen: Interactions | None = None,
+    seen: Seen = None,
     training: TrainingRecord | None = None,
     metrics: Sequence[str] = METRICS,
     measuring: Measuring = USUAL,
@@ -201,7 +202,7 @@ def gather_distillation(
     models : DistilledModels
         Judged on the users that all of them know.
     test : Interactions
-    seen : Interactions, optional
+    seen : Interactions or "nothing", optional
         Items that are not shown again: training log and validation items.
     training : TrainingRecord, optional
     metrics : sequence of str
@@ -221,6 +222,7 @@ def gather_distillation(
     """
     sources = models.checked()
     teacher, student = models.alone
+    seen = settled(checked_seen(seen, *sources.values(), held_out=test))
     judged = _judged(sources, test, seen, metrics, progress)
     costs = inference_table(sources, length=measuring.list_length, seen=seen, repeats=measuring.repeats)
     written = {name: _written(name) for name in metrics}
@@ -257,7 +259,7 @@ def _require(models: Mapping[str, ScoreSource], names: Sequence[str], what: str)
 
 
 def _judged(
-    models: Mapping[str, ScoreSource], test: Interactions, seen: Interactions | None, metrics: Sequence[str],
+    models: Mapping[str, ScoreSource], test: Interactions, seen: Seen, metrics: Sequence[str],
     progress: Progress,
 ) -> pl.DataFrame:  # fmt: skip
     """user_id, and a column per model and metric, for the users that all models know."""

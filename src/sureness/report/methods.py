@@ -140,7 +140,7 @@ def _kind(calibrator: ProbabilityMap) -> str:
 
 def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:
     """What the map says about itself; maps per user or segment have no single range or set of parameters."""
-    facts = []
+    facts = [("horizon", str(calibrator.horizon_))] if calibrator.learns_from_labels else []
     n_pairs: int | None = getattr(calibrator, "n_pairs_", None)
     if n_pairs is not None:
         facts.append(("fitted on", f"{count(n_pairs)} pairs"))

@@ -16,7 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "candidates": ["CandidateSource"],
         "function": ["FunctionSource", "PartialFunctionSource"],
         "labelled": ["LabelledSource"],
-        "matching": ["among", "fitted_to", "unseen"],
+        "matching": ["Seen", "among", "fitted_to", "unseen"],
         "subset": ["subset_of"],
         "svd": ["svd_source"],
         "tables": ["candidate_table", "score_pairs", "scores_of"],

@@ -22,6 +22,7 @@ from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
 from sureness.sources.labelled import LabelledSource as LabelledSource
+from sureness.sources.matching import Seen as Seen
 from sureness.sources.matching import among as among
 from sureness.sources.matching import fitted_to as fitted_to
 from sureness.sources.matching import unseen as unseen
@@ -44,6 +45,7 @@ __all__ = [
     "PartialSource",
     "SavableSource",
     "ScoreSource",
+    "Seen",
     "TorchSource",
     "among",
     "candidate_table",

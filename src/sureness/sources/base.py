@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, TypeGuard, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
+from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import check_rows, number_array
@@ -31,8 +31,9 @@ class ScoreSource(Protocol):
 
     Scores are finite; items that a user has seen are scored too, and masked by the caller. A source may also have
     `users` and `items`, the `IdMap` of its rows and of its columns (see `id_maps`), `n_parameters` (how many numbers
-    it is made of), `restricted(columns)` (some of its items, where that is faster than `subset_of`'s own way) and
-    `product()` (two matrices whose product is all scores, see `product_of`).
+    it is made of), `trained_pairs` (how many pairs it was trained on, see `checked_seen`), `restricted(columns)` (some
+    of its items, where that is faster than `subset_of`'s own way) and `product()` (two matrices whose product is all
+    scores, see `product_of`).
     """
 
     @property
@@ -121,7 +122,9 @@ class SavableSource(Savable):
     def pack(self) -> Packed:
         arrays = {name: value for name in self.ARRAYS if (value := getattr(self, name)) is not None}
         parts = {side: ids.pack() for side in ("users", "items") if (ids := getattr(self, side)) is not None}
-        return Packed(kind=kind_of("source", type(self)), arrays=arrays, parts=parts)
+        trained: int | None = getattr(self, "trained_pairs", None)
+        state: dict[str, JSON] = {} if trained is None else {"trained_pairs": trained}
+        return Packed(kind=kind_of("source", type(self)), state=state, arrays=arrays, parts=parts)
 
     def _check_numbers(self) -> None:
         """Make arrays of what was given; their values are looked at where they are used."""
@@ -132,7 +135,8 @@ class SavableSource(Savable):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         arrays = {name: packed.arrays[name] for name in cls.ARRAYS if name in packed.arrays}
-        return cls(**arrays, **parts)
+        state: Mapping[str, Any] = packed.state
+        return cls(**arrays, **parts, **state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +155,7 @@ class MatrixSource(SavableSource):
     matrix: FloatArray
     users: IdMap | None = None  # the id of each row; None: its number
     items: IdMap | None = None  # the id of each column
+    trained_pairs: int | None = None  # how many pairs the recommender was trained on; None: unknown
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -190,6 +195,7 @@ class FactorSource(SavableSource):
     item_bias: FloatArray | None = None  # (n_items,)
     users: IdMap | None = None  # the id of each user's row; None: its number
     items: IdMap | None = None  # the id of each item's row
+    trained_pairs: int | None = None  # how many pairs the recommender was trained on; None: unknown
 
     def __post_init__(self) -> None:
         self._check_numbers()
@@ -234,7 +240,7 @@ class FactorSource(SavableSource):
         users, items = id_maps(self)
         bias = None if self.item_bias is None else self.item_bias[columns]
         factors = self.user_factors, self.item_factors[columns]
-        return type(self)(*factors, self.user_bias, bias, users, IdMap(items.at(columns)))
+        return type(self)(*factors, self.user_bias, bias, users, IdMap(items.at(columns)), self.trained_pairs)
 
     def product(self) -> tuple[FloatArray, FloatArray] | None:
         """Two matrices whose product is all scores, (n_users, n) and (n, n_items); None if it could overflow."""
@@ -255,6 +261,12 @@ def product_of(source: ScoreSource) -> tuple[FloatArray, FloatArray] | None:
     """Two matrices whose product is all scores; None for a source without factors, or if it could overflow."""
     product: Callable[[], tuple[FloatArray, FloatArray] | None] | None = getattr(source, "product", None)
     return None if product is None else product()
+
+
+def trained_pairs(source: ScoreSource) -> int | None:
+    """How many pairs a source was trained on; None if that is unknown."""
+    known: int | None = getattr(source, "trained_pairs", None)
+    return known
 
 
 def id_maps(source: ScoreSource) -> tuple[IdMap, IdMap]:

@@ -32,6 +32,7 @@ class FunctionSource:
     n_items: int
     users: IdMap | None = None  # the id of each row; None: its number
     items: IdMap | None = None  # the id of each column
+    trained_pairs: int | None = None  # how many pairs the model was trained on; None: unknown
 
     def __post_init__(self) -> None:
         check_names(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, EmptyError, IdError
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import SENTINEL, ScoreSource, checked_block, is_partial, named, user_blocks
-from sureness.sources.matching import fitted_to, say_seen
+from sureness.sources.matching import checked_seen, fitted_to, say_seen
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    Log: TypeAlias = Interactions | csr_matrix
+    from sureness.sources.matching import Log
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,18 @@ class LabelledSource:
     asked_by_id: bool  # whether the propensity model is called with ids, or with rows and columns
 
     @classmethod
-    def of(cls, source: ScoreSource, held_out: Log, seen: Log | None = None) -> Self:
+    def of(cls, source: ScoreSource, held_out: Log, seen: Log | Literal["nothing"] | None = None) -> Self:
         """Match logs to the source: Interactions by id, matrices by row and column.
 
         Held-out pairs that are also in `seen` are left out with a warning.
         """
         users, items = named(source, "users"), named(source, "items")
-        before = None if seen is None else _matrix(seen, source, "seen")
-        positives = _unseen(_matrix(held_out, source, "held_out"), before)
-        if not positives.nnz:
+        known = _matrix(held_out, source, "held_out")
+        if not known.nnz:
             raise EmptyError("held_out must hold at least one positive, got none; hold out a share of the log")
+        log = checked_seen(seen, source, held_out=held_out)
+        before = None if log is None else _matrix(log, source, "seen")
+        positives = _unseen(known, before)
         return cls(
             source,
             positives,

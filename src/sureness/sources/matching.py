@@ -1,14 +1,24 @@
-"""Logs in the rows and columns of a source, matched by id; and held-out pairs without those seen in training."""
+"""Logs in the rows and columns of a source, matched by id; what was seen, and held-out pairs without it."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
 from sureness._types import BoolArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
-from sureness.errors import DataError, EmptyError, IdError, warn
-from sureness.sources.base import ScoreSource, id_maps, named
+from sureness.errors import DataError, EmptyError, IdError, SettingError, warn
+from sureness.sources.base import ScoreSource, id_maps, named, trained_pairs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    Log: TypeAlias = Interactions | csr_matrix
+
+Seen: TypeAlias = Interactions | Literal["nothing"] | None
+"""What is no candidate any more, usually the training log; "nothing" says on purpose that every pair is one."""
 
 
 def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions:
@@ -36,6 +46,44 @@ def fitted_to(source: ScoreSource, log: Interactions, name: str) -> Interactions
     if n_lost := len(log) - len(aligned):
         _say_lost(n_lost, len(log), name)
     return aligned
+
+
+@overload
+def checked_seen(seen: Seen, *sources: ScoreSource, held_out: object = None) -> Interactions | None: ...
+@overload
+def checked_seen(
+    seen: Log | Literal["nothing"] | None, *sources: ScoreSource, held_out: object = None
+) -> Log | None: ...
+def checked_seen(seen: Log | Literal["nothing"] | None, *sources: ScoreSource, held_out: object = None) -> Log | None:
+    """What was seen; None where nothing is left out, with a warning if that was not said and leaves training pairs.
+
+    They are known of a source that remembers how many pairs it was trained on, and of pairs that were held out by one
+    of our splits. Training pairs among the candidates rank first, and all count as misses.
+
+    Examples
+    --------
+    >>> log = Interactions.of([0, 0, 1], [0, 1, 1])
+    >>> checked_seen(log), checked_seen("nothing")
+    (Interactions(2 users, 2 items, 3 pairs), None)
+    """
+    if isinstance(seen, str):
+        if seen != "nothing":
+            raise SettingError(f"seen must be a log, or 'nothing' if every pair is a candidate, got {seen!r}")
+        return None
+    if seen is None:
+        _say_missing(max((trained_pairs(source) or 0 for source in sources), default=0), held_out)
+    return seen
+
+
+def seen_of(source: ScoreSource, seen: Seen, held_out: Interactions | None = None) -> Interactions | None:
+    """`checked_seen` with the rows and columns of a source."""
+    log = checked_seen(seen, source, held_out=held_out)
+    return None if log is None else fitted_to(source, log, "seen")
+
+
+def settled(seen: Interactions | None) -> Seen:
+    """What `seen_of` found, for the next function that asks: what was said once is not said again."""
+    return "nothing" if seen is None else seen
 
 
 def unseen(held_out: Interactions, seen: Interactions | None, name: str = "held_out") -> Interactions:
@@ -93,6 +141,17 @@ def _refuse_others(ids: IdMap, numbers: IdMap, side: str) -> None:
         raise IdError(
             f"it has no names for its {len(numbers):,} {side}, so their ids are 0 to {len(numbers) - 1:,}, got "
             f"{len(others):,} others such as {ids.at(others[:1])[0]!r}; give the source the ids of its {side}"
+        )
+
+
+def _say_missing(n_trained: int, held_out: object) -> None:
+    part = held_out.part if isinstance(held_out, Interactions) else None
+    n_pairs = n_trained or (0 if part is None else part.n_training)
+    if n_pairs:
+        whose = "that the recommender was trained on" if n_trained else "of the training part of the same split"
+        warn(
+            f"seen is missing, so the {n_pairs:,} pairs {whose} are not left out of the candidates; give seen, "
+            "usually the training log, or 'nothing' in its place if they are to stay"
         )
 
 

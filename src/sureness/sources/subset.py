@@ -10,7 +10,7 @@ import numpy as np
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import IdError
-from sureness.sources.base import ScoreSource, checked_block, id_maps
+from sureness.sources.base import ScoreSource, checked_block, id_maps, trained_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,11 @@ class ItemSubset:
     @property
     def n_items(self) -> int:
         return len(self.columns)
+
+    @property
+    def trained_pairs(self) -> int | None:
+        """How many pairs the whole source was trained on."""
+        return trained_pairs(self.source)
 
     def score_block(self, users: IntArray) -> FloatArray:
         return np.asarray(checked_block(self.source, users)[:, self.columns], dtype=np.float32)

@@ -55,7 +55,7 @@ def svd_source(
     start = np.random.default_rng(seed).normal(size=limit)
     left, values, right = svds(normalised, k=n_factors, v0=start)
     factors = (left * values).astype(np.float32), right.T.astype(np.float32)
-    return FactorSource(*factors, users=users, items=items)
+    return FactorSource(*factors, users=users, items=items, trained_pairs=interactions.nnz)
 
 
 def _inverse_root(degrees: FloatArray) -> FloatArray:

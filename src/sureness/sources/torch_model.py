@@ -36,6 +36,8 @@ class TorchSource:
         Where the rows are sent; by default where the parameters of the model are.
     users, items : IdMap, optional
         The names of the rows and columns, None: their numbers.
+    trained_pairs : int, optional
+        How many pairs the model was trained on; then a missing `seen` is noticed.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class TorchSource:
     device: str | None = None
     users: IdMap | None = None
     items: IdMap | None = None
+    trained_pairs: int | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.model) and not callable(getattr(self.model, "score", None)):

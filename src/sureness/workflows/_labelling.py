@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sureness.data.columns import Columns
@@ -12,14 +13,15 @@ from sureness.errors import EmptyError, SettingError, warn
 from sureness.pipeline.runs import Run, open_run
 from sureness.sources.base import ScoreSource, is_partial, user_blocks
 from sureness.sources.candidates import CandidateSource
+from sureness.sources.matching import Seen
 from sureness.sources.tables import known_pairs
-from sureness.workflows.inputs import is_saved, warn_notes, warned_log
+from sureness.workflows.inputs import given_seen, is_saved, warn_notes, warned_log
 
 
 def labelled_run(
-    path: Place, held_out: Table | None, train: Table | None, columns: Columns
-) -> tuple[Run, Interactions, Interactions | None]:
-    """A run, the held-out pairs that label its candidates, and the log it was trained on.
+    path: Place, held_out: Table | None, seen: Sequence[Table], columns: Columns
+) -> tuple[Run, Interactions, Seen]:
+    """A run, the held-out pairs that label its candidates, and what is no candidate.
 
     The logs replace those of the run; a table has none of its own.
     """
@@ -27,9 +29,8 @@ def labelled_run(
     later = run.validation if held_out is None else warned_log(run, held_out, columns, "held_out")
     if later is None:
         raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
-    seen = run.train if train is None else warned_log(run, train, columns, "train")
     _say_outside(run.source, later, path)
-    return run, later, seen
+    return run, later, given_seen(run, seen, columns, run.train)
 
 
 def _top_n_table(path: Place, columns: Columns) -> CandidateSource:
@@ -56,9 +57,10 @@ def _say_outside(source: ScoreSource, held_out: Interactions, path: Place) -> No
         )
 
 
-def n_candidates(source: ScoreSource, seen: Interactions | None) -> int:
+def n_candidates(source: ScoreSource, seen: Seen) -> int:
     """How many pairs have a score and were not seen."""
+    log = seen if isinstance(seen, Interactions) else None
     if not is_partial(source):
-        return source.n_users * source.n_items - (0 if seen is None else len(seen))
+        return source.n_users * source.n_items - (0 if log is None else len(log))
     n_known = sum(len(source.known_block(users).scores) for users in user_blocks(source))
-    return n_known - (0 if seen is None else int(known_pairs(source, seen.user_rows, seen.item_rows).sum()))
+    return n_known - (0 if log is None else int(known_pairs(source, log.user_rows, log.item_rows).sum()))

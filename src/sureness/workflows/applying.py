@@ -22,7 +22,6 @@ from sureness.data.columns import Columns
 from sureness.data.frames import HeldTable, Place, Table, place_of
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
-from sureness.data.interactions import union
 from sureness.data.table_files import is_text
 from sureness.data.tables import add_column, count_rows, readable, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError, warn
@@ -30,13 +29,14 @@ from sureness.evaluation.ranking import list_blocks
 from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.matching import seen_of
 from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.inputs import (
     counter,
+    given_seen,
     is_saved,
     read_columns,
     refuse_given,
-    warned_log,
 )
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
@@ -49,7 +49,9 @@ class ApplyOptions:
     """What is listed of a run; a table has its own pairs."""
 
     top: Annotated[int, "For a run: how many items each user gets."] = 50
-    seen: Annotated[tuple[Table, ...], "For a run: log of items not to show, in place of its own; may repeat."] = ()
+    seen: Annotated[
+        tuple[Table, ...], "For a run: log of items not shown again, in place of its own, or nothing; may repeat."
+    ] = ()
     segments: Annotated[
         Table | None, "For a run: table with user_id, item_id or both, and the segment column of segment maps."
     ] = None
@@ -226,7 +228,7 @@ def _list_run(
     if columns.probability in _LISTED:
         raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
     run = open_run(path)
-    seen = union([warned_log(run, log, columns, "seen") for log in options.seen]) if options.seen else run.seen()
+    seen = seen_of(run.source, given_seen(run, options.seen, columns, run.seen()))
     segments = None if options.segments is None else _segments(options.segments, columns, run.source)
     if asked.segments is not None and segments is None:
         raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")

@@ -17,6 +17,7 @@ from sureness.list_size.policies import (
 )
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.sources.matching import Seen
 
 PERSONAL = ExpectedUtility.title
 """What comparisons call personal sizes by expected utility, after the dissertation."""
@@ -28,7 +29,7 @@ _FIXED = (1, 5, 10, 20, 50, 100)
 
 
 def compare_with_baselines(
-    recommender: ConfidentRecommender, *, train: Interactions | None, validation: Interactions, test: Interactions
+    recommender: ConfidentRecommender, *, seen: Seen, validation: Interactions, test: Interactions
 ) -> PolicyComparison:
     """Judge a recommender's list sizes and those of the baselines on the test period.
 
@@ -37,8 +38,9 @@ def compare_with_baselines(
     Parameters
     ----------
     recommender : ConfidentRecommender
-        Fitted on `train` and `validation`.
-    train, validation, test : Interactions
+        Fitted on `seen` and `validation`.
+    seen, validation, test : Interactions
+        The first as for `ConfidentRecommender.fit`.
 
     Examples
     --------
@@ -47,12 +49,13 @@ def compare_with_baselines(
     >>> from sureness.sources.svd import svd_source
     >>> split = by_ratio(Interactions.from_matrix(simulate(SimulatorSettings(n_users=150, n_items=80)).train), seed=0)
     >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
-    >>> compare_with_baselines(recommender, **split.parts).table["policy"].to_list()[:3]
+    >>> compared = compare_with_baselines(recommender, seen=split.train, validation=split.validation, test=split.test)
+    >>> compared.table["policy"].to_list()[:3]
     ['PerK', 'Oracle', 'Top-1']
     """
     policy = recommender.policy_
     utility = named_utility(policy.utility)
-    before = recommender.validation_lists(train, validation)
+    before = recommender.validation_lists(seen, validation)
     policies: dict[str, ListSizePolicy] = {policy.title: policy, **baselines(utility, policy.max_size, before)}
     return compare_policies(policies, recommender.lists(labels=test), utility, reference=REFERENCE)
 

@@ -25,6 +25,7 @@ from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
+from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import (
     OF_PAIRS,
@@ -49,7 +50,7 @@ PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
-_OF_LOGS = ("train", "popularity_propensity")
+_OF_LOGS = ("seen", "popularity_propensity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +78,10 @@ class FitOptions:
         Table | None,
         "Log of held-out pairs, such as clicks: labels a top-N table, or a run in place of its validation part.",
     ] = None
-    train: Annotated[
-        Table | None, "Log the model was trained on, whose pairs are no candidates; a run has its own."
-    ] = None
+    seen: Annotated[
+        tuple[Table, ...],
+        "Log of pairs that are no candidates: the training log; a run has its own; or nothing; may repeat.",
+    ] = ()
     popularity_propensity: Annotated[bool, "With a training log: estimate propensities from popularity."] = False
     top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
     by: Annotated[str, "What auto compares: nll, brier, ece, adaptive_ece or ece@N."] = "nll"
@@ -128,7 +130,7 @@ class FitResult:
                 for name, each in self.out_of_fold.items()
             }
         found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_,
-                  "meaning": self.calibrator.meaning}  # fmt: skip
+                  "meaning": self.calibrator.meaning, "horizon": self.calibrator.horizon_.plain()}  # fmt: skip
         found |= {} if self.score_range is None else {"score_range": self.score_range}
         found |= {} if self.parameters is None else {"parameters": self.parameters}
         if self.own_shares is not None:
@@ -183,7 +185,7 @@ def fit(
     if columns.segment is not None and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
     form: Form = find("map", options.method).saved_as if options.method in PER_USER else "json"
-    check_outputs([(target, form)], [place, options.anchor, options.held_out, options.train])
+    check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
     if options.method in PER_USER:
         return _fit_users(place, options, columns, target, progress)
     by_log = is_saved(place) or options.held_out is not None
@@ -218,15 +220,15 @@ def _fit_users(
             f"{options.method} is fitted to a run, or to a table beside a log of held-out pairs, got the table {path} "
             "alone; give held_out, or another method"
         )
-    usual = FitOptions(method=options.method, held_out=options.held_out, train=options.train)
+    usual = FitOptions(method=options.method, held_out=options.held_out, seen=options.seen)
     if given := not_usual(options, usual):
         raise SettingError(f"{given[0]} has no meaning for {options.method}; leave it out")
-    run, held_out, train = labelled_run(path, options.held_out, options.train, columns)
+    run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
     fitted: ProbabilityMap = find("map", options.method)()
-    fitted.fit_source(run.source, held_out, seen=train, progress=progress)
+    fitted.fit_source(run.source, held_out, seen=seen, progress=progress)
     if output is not None:
         fitted.save(output)
-    n_pairs = n_candidates(run.source, train)
+    n_pairs = n_candidates(run.source, seen)
     return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=None)
 
 
@@ -258,19 +260,19 @@ def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: 
     refuse_given(options, _OF_LABELLED, f"belongs to a table with labels, got {path}")
     if columns.segment is not None:
         raise SettingError("segments are a column of a table with labels; write one with `sureness apply` first")
-    run, held_out, train = labelled_run(path, options.held_out, options.train, columns)
+    run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
     propensity = None
     if options.popularity_propensity:
-        if train is None:
-            raise EmptyError(f"{path} has no training log to count popularity in; give one with train")
-        propensity = PopularityPropensity().fit(items=train.items.at(train.item_rows).to_numpy())
+        if not isinstance(seen, Interactions):
+            raise EmptyError(f"{path} has no training log to count popularity in; give one with seen")
+        propensity = PopularityPropensity().fit(items=seen.items.at(seen.item_rows).to_numpy())
     data = CalibrationSet.from_source(
-        run.source, held_out, seen=train, propensity=propensity, held_out_share=options.held_out_share,
+        run.source, held_out, seen=seen, propensity=propensity, held_out_share=options.held_out_share,
         estimand=options.estimand or ("interaction" if propensity is None else "preference"),
         base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
         relative_propensity=propensity is not None,
     )  # fmt: skip
-    n_pairs = n_candidates(run.source, train)
+    n_pairs = n_candidates(run.source, seen)
     return _Pairs(_counted(data, n_pairs, progress), n_pairs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -13,12 +13,13 @@ from sureness._progress import Progress
 from sureness.artefacts.saving import ENDINGS
 from sureness.data.columns import Columns
 from sureness.data.frames import HeldTable, Place, Table, in_kind_of, name_of, place_of
-from sureness.data.interactions import Interactions
+from sureness.data.interactions import Interactions, union
 from sureness.data.table_files import is_text
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import SettingError, SurenessWarning
 from sureness.pipeline.runs import Run
 from sureness.sources.base import id_maps
+from sureness.sources.matching import Seen
 
 OF_PAIRS = ("user_id", "item_id", "domain")
 
@@ -82,6 +83,18 @@ def warn_notes(table: object, notes: Iterable[str]) -> None:
     """Say what was dropped of a table."""
     for note in notes:
         warnings.warn(f"{table}: {note}", SurenessWarning, stacklevel=3)
+
+
+def given_seen(run: Run, tables: Sequence[Table], columns: Columns, usual: Interactions | None) -> Seen:
+    """What was seen: the logs that were given, the word "nothing" for none at all, otherwise what is usual."""
+    if not tables:
+        return usual
+    return "nothing" if is_nothing(tables) else union([warned_log(run, log, columns, "seen") for log in tables])
+
+
+def is_nothing(tables: Sequence[Table]) -> bool:
+    """Whether the word "nothing" stands in place of a log, whose name has an ending."""
+    return len(tables) == 1 and isinstance(tables[0], str | PathLike) and str(tables[0]) == "nothing"
 
 
 def refuse_given(options: object, names: Iterable[str], why: str) -> None:

@@ -22,7 +22,8 @@ from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_rankin
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
-from sureness.workflows.inputs import known_log
+from sureness.sources.matching import Seen
+from sureness.workflows.inputs import is_nothing, known_log
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
 
@@ -35,7 +36,9 @@ class EvaluateOptions:
     """What a run is judged by."""
 
     test: Annotated[Table | None, "Log to judge by, in place of the run's own test."] = None
-    seen: Annotated[tuple[Table, ...], "Log of items not shown again, in place of the run's; may repeat."] = ()
+    seen: Annotated[
+        tuple[Table, ...], "Log of items not shown again, in place of the run's, or nothing; may repeat."
+    ] = ()
     metric: Annotated[tuple[str, ...], "Such as ndcg@20, hit@10, recall@50; may repeat."] = ()
     per_user: Annotated[Path | None, "Write the metrics of every user to this table."] = None
 
@@ -72,7 +75,7 @@ def usual_metrics(run: Run) -> tuple[str, ...]:
     return LEAVE_ONE_OUT if run.test is not None and run.test.user_degree.max() == 1 else METRICS
 
 
-def judge(run: Run, metrics: Sequence[str] = (), *, progress: Progress = silent) -> RankingQuality:
+def judge(run: Run, metrics: Sequence[str] = (), *, seen: Seen = None, progress: Progress = silent) -> RankingQuality:
     """Judge a run by its test part: full ranking, or within the shown items where each of them has a rating.
 
     Parameters
@@ -80,13 +83,16 @@ def judge(run: Run, metrics: Sequence[str] = (), *, progress: Progress = silent)
     run : Run
     metrics : sequence of str
         By default those of `usual_metrics`.
+    seen : Interactions or "nothing", optional
+        Items that are not shown again; by default what the run has seen.
     progress : Progress
     """
     if run.test is None:
         raise EmptyError("there is no test part to judge by; give a log with test")
     chosen = tuple(metrics) or usual_metrics(run)
     if run.about.get("protocol") != "preference":
-        return evaluate_ranking(run.source, run.test, seen=run.seen(), metrics=chosen, progress=progress)
+        left_out = run.seen() if seen is None else seen
+        return evaluate_ranking(run.source, run.test, seen=left_out, metrics=chosen, progress=progress)
     threshold = run.about.get("positive_above")
     if not isinstance(threshold, int | float):
         raise SettingError("the run does not say above which rating a pair is relevant; train it again")
@@ -117,6 +123,7 @@ def evaluate(
     recommender = _recommender(run, options)
     opened = open_run(run) if recommender is None else Run(recommender.source, recommender.seen_)
     notes = list[str]()
+    seen: Seen = None
     if options.test is not None:
         test = known_log(opened, options.test, columns)
         opened = replace(opened, test=test, about={})
@@ -124,11 +131,12 @@ def evaluate(
     if options.seen:
         if opened.about.get("protocol") == "preference":
             raise SettingError(f"{run} is judged within the shown items, so seen has no meaning; leave it out")
-        logs = [known_log(opened, path, columns) for path in options.seen]
-        opened = replace(opened, train=union(logs), validation=None)
-        names = [name_of(log, "seen") for log in options.seen]
+        given = () if is_nothing(options.seen) else options.seen
+        logs = [known_log(opened, log, columns) for log in given]
+        seen = union(logs) if logs else "nothing"
+        names = [name_of(log, "seen") for log in given]
         notes += [f"{name}: {note}" for name, log in zip(names, logs, strict=True) for note in log.notes]
-    quality = judge(opened, options.metric, progress=progress)
+    quality = judge(opened, options.metric, seen=seen, progress=progress)
     if options.per_user is not None:
         write_table(quality.per_user, options.per_user)
     promise = None if recommender is None or opened.test is None else kept_promise(recommender, opened.test)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
+from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError, SurenessWarning, warn
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import ExpectedUtility
@@ -26,8 +27,9 @@ from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
+from sureness.sources.matching import Seen, settled
 from sureness.workflows.comparing import compare_with_baselines
-from sureness.workflows.inputs import warned_log
+from sureness.workflows.inputs import given_seen, not_usual, warned_log
 from sureness.workflows.options import Usually
 
 AUTO, USUAL = "auto", "per-user"
@@ -66,13 +68,15 @@ class CalibrationOptions:
     calibrator: Annotated[Path | None, "Calibrator that is fitted already: a file of `sureness fit`."] = None
     calibrate: Annotated[str | None, f"Calibrator to fit: {', '.join(CALIBRATIONS)}.", Usually(USUAL)] = None
     held_out: Annotated[Table | None, "Log to calibrate on, in place of the run's validation part."] = None
-    train: Annotated[Table | None, "Log the model was trained on, in place of the run's."] = None
+    seen: Annotated[
+        tuple[Table, ...], "Log of items not shown again, in place of the run's training part, or nothing; may repeat."
+    ] = ()
     test: Annotated[Table | None, "Log to judge the lists by, in place of the run's test part."] = None
 
     @property
     def logs(self) -> dict[str, Table]:
-        """The given logs by the part of the run that they replace."""
-        given = {"train": self.train, "validation": self.held_out, "test": self.test}
+        """The given held-out logs by the part of the run that they replace."""
+        given = {"validation": self.held_out, "test": self.test}
         return {part: path for part, path in given.items() if path is not None}
 
 
@@ -97,7 +101,8 @@ class Listing:
             )  # fmt: skip
             return None
         try:
-            return compare_with_baselines(self.recommender, train=run.train, validation=run.validation, test=run.test)
+            seen = settled(run.train)
+            return compare_with_baselines(self.recommender, seen=seen, validation=run.validation, test=run.test)
         except EmptyError as error:  # lists can be made from all that is known, they just cannot be judged
             warn(f"the lists cannot be judged: {error}")
             return None
@@ -129,32 +134,33 @@ def open_listing(
     """
     calibration, columns = calibration or CalibrationOptions(), columns or Columns()
     if path.is_file() and inspect(path).kind == "saved/recommender":
-        _refuse_any(path, {**vars(options), **vars(calibration)})
+        _refuse_any(path, [*not_usual(options, ListOptions()), *not_usual(calibration, CalibrationOptions())])
         return Listing(load(path, ConfidentRecommender), None)
     run = open_run(path)
     given: dict[str, Any] = {part: warned_log(run, log, columns, part) for part, log in calibration.logs.items()}
-    run = replace(run, **given, about={} if "test" in given else run.about)
+    seen = given_seen(run, calibration.seen, columns, run.train)
+    train = seen if isinstance(seen, Interactions) else None
+    run = replace(run, **given, train=train, about={} if "test" in given else run.about)
     if run.validation is None:
         raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
     if calibration.calibrate == AUTO:
-        return _chosen(run, options, calibration, progress)
+        return _chosen(run, seen, options, calibration, progress)
     calibrator, ready = _calibrator(calibration)
     target = "carried" if options.expected_relevant is None else options.expected_relevant
     recommender = ConfidentRecommender(run.source, calibrator, options.policy(), expected_relevant=target)
-    return Listing(recommender.fit(run.train, run.validation, refit=not ready, progress=progress), run)
+    return Listing(recommender.fit(seen, run.validation, refit=not ready, progress=progress), run)
 
 
-def _refuse_any(path: Path, said: Mapping[str, object]) -> None:
+def _refuse_any(path: Path, said: Sequence[str]) -> None:
     """A saved recommender has its calibrator and policy."""
-    for name, value in said.items():
-        if value is not None:
-            raise SettingError(
-                f"{path} was saved with its calibrator and list sizes, so {name} has no meaning; leave it out, or give "
-                "the run it was made from"
-            )
+    if said:
+        raise SettingError(
+            f"{path} was saved with its calibrator and list sizes, so {said[0]} has no meaning; leave it out, or give "
+            "the run it was made from"
+        )
 
 
-def _chosen(run: Run, options: ListOptions, calibration: CalibrationOptions, progress: Progress) -> Listing:
+def _chosen(run: Run, seen: Seen, options: ListOptions, calibration: CalibrationOptions, progress: Progress) -> Listing:
     """Whatever makes the best lists of the validation part."""
     if any(said is not None for said in (options.expected_relevant, calibration.calibrator, options.min_size)):
         raise SettingError(
@@ -163,7 +169,7 @@ def _chosen(run: Run, options: ListOptions, calibration: CalibrationOptions, pro
     assert run.validation is not None
     policy = options.policy()
     ways = ways_to_decide(run.source, policy.utility, policy.max_size)
-    choice = choose_list_sizes(ways, run.train, run.validation, progress=progress)
+    choice = choose_list_sizes(ways, seen, run.validation, progress=progress)
     return Listing(choice.best, run, choice.reason)
 
 

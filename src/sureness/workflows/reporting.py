@@ -37,7 +37,7 @@ class ReportOptions:
 
     figures: Annotated[Path | None, "Folder for the figures as PNG and SVG."] = None
     items: Annotated[Table | None, "Table with item_id and title."] = None
-    train: Annotated[Table | None, "Training log, to count each user's interactions."] = None
+    seen: Annotated[Table | None, "Log of what was seen before, to count each user's interactions."] = None
     candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
     lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
     utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
@@ -89,7 +89,7 @@ def report(
     options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
     if options.utility is not None and options.lists is None:
         raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
-    others = (options.items, options.train, options.candidates, options.lists)
+    others = (options.items, options.seen, options.candidates, options.lists)
     check_outputs([(target, "page"), (options.figures, "figures")], [table, *calibrators, *others])
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
@@ -98,7 +98,7 @@ def report(
     rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
-    log = _optional(options.train, columns, ["user_id"])
+    log = _optional(options.seen, columns, ["user_id"])
     summary = write_report(
         target, pairs, fitted,
         background=Background(

@@ -71,7 +71,7 @@ def test_items_without_neighbours_are_unknown_and_left_out_of_the_calibration_se
     source = from_lenskit(trained(SCORERS["ItemKNN"](), data))
     known = source.known_block(np.arange(source.n_users))
     assert 0 < len(known.scores) < source.n_users * source.n_items
-    pairs = sn.CalibrationSet.from_source(source, LOG).gather()
+    pairs = sn.CalibrationSet.from_source(source, LOG, seen="nothing").gather()
     assert len(pairs) == len(known.scores)
 
 

@@ -16,7 +16,7 @@ from sureness.data.interactions import Interactions, check_log
 from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
 from sureness.data.recipes.catalogue import RECIPES
 from sureness.data.recipes.loading import load_dataset
-from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out
+from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out, parted
 from sureness.data.time_splitting import TimeCuts, by_time
 from sureness.errors import SettingError
 
@@ -159,7 +159,8 @@ def _carved(train: Interactions, rule: str, seed: Seed) -> tuple[Interactions, I
     noted = replace(train, notes=split.train.notes)
     chosen = split.validation if tenth else split.test
     held_out = np.isin(pair_keys(train), pair_keys(chosen), assume_unique=True)
-    return noted.keep(~held_out), noted.keep(held_out)
+    kept, validation = parted(noted.keep(~held_out), noted.keep(held_out))
+    return kept, validation
 
 
 def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions]:

@@ -54,7 +54,7 @@ def from_cornac(model: Any, *, id_type: type | None = None) -> ScoreSource:
         return np.stack([columns.of(np.asarray(model.score(int(user))).ravel()) for user in places])
 
     n_users, n_items = (0 if side.ids is None else len(side.ids) for side in (rows, columns))
-    return FunctionSource(scores, n_users, n_items, rows.ids, columns.ids)
+    return FunctionSource(scores, n_users, n_items, rows.ids, columns.ids, _trained_pairs(model))
 
 
 def _factors(model: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
@@ -64,4 +64,11 @@ def _factors(model: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
         item_bias = columns.of(model.i_biases)
     if kind == "cornac.MF":
         user_bias = rows.of(model.u_biases) + np.float32(model.global_mean)
-    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids)
+    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids,
+                        _trained_pairs(model))  # fmt: skip
+
+
+def _trained_pairs(model: Any) -> int | None:
+    """None for a model that was loaded, which has no training set."""
+    known: int | None = getattr(getattr(model, "train_set", None), "num_ratings", None)
+    return known

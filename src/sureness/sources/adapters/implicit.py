@@ -31,7 +31,8 @@ def from_implicit(
     ----------
     model : fitted model
     interactions : Interactions or sparse matrix, optional
-        What the model was fitted on. The source takes its ids from Interactions; item-item models need one of the two.
+        What the model was fitted on. The source takes its ids from Interactions and remembers how many pairs there
+        are, so that a missing `seen` is noticed; item-item models need one of the two.
     users, items : ids, optional
         The id of each row and column that the model was fitted on, in that order (implicit stores none), as a list, an
         IdMap, or a mapping of ids to rows. By default those of `interactions`, or row numbers.
@@ -61,7 +62,10 @@ def from_implicit(
     fitted(model, "user_factors", "item_factors")
     rows = rows_of(users, len(model.user_factors), "users")
     columns = rows_of(items, len(model.item_factors), "items")
-    return FactorSource(rows.of(model.user_factors), columns.of(model.item_factors), users=rows.ids, items=columns.ids)
+    return FactorSource(
+        rows.of(model.user_factors), columns.of(model.item_factors), users=rows.ids, items=columns.ids,
+        trained_pairs=None if interactions is None else interactions.nnz,
+    )  # fmt: skip
 
 
 def _item_item(model: Any, interactions: csr_matrix | None, users: Ids, items: Ids) -> ScoreSource:
@@ -82,4 +86,5 @@ def _item_item(model: Any, interactions: csr_matrix | None, users: Ids, items: I
         n_items=similarity.shape[1],
         users=rows.ids,
         items=columns.ids,
+        trained_pairs=interactions.nnz,
     )

@@ -41,22 +41,22 @@ def from_lenskit(model: Any, *, component: str = "scorer") -> ScoreSource:
     """
     if hasattr(model, "component_names"):
         _check_component(model, component)
-        users, items = _vocabularies([model.component(name) for name in model.component_names()])
-        return _asked(lambda user, listed: model.run(component, query=user, items=listed), users, items)
-    users, items = _vocabularies([model])
+        known = _trained_on([model.component(name) for name in model.component_names()])
+        return _asked(lambda user, listed: model.run(component, query=user, items=listed), *known)
+    known = _trained_on([model])
     if where_defined(model, "__call__") == "lenskit.ALSBase" and model.user_embeddings is not None:
-        return _factors(model, users, items)
-    return _asked(lambda user, listed: model(query=user, items=listed), users, items)
+        return _factors(model, *known)
+    return _asked(lambda user, listed: model(query=user, items=listed), *known)
 
 
-def _vocabularies(parts: list[Any]) -> tuple[Any, Any]:
-    """Ids in the order of LensKit's rows; those of the history if there is one, because it has all users."""
+def _trained_on(parts: list[Any]) -> tuple[Any, Any, int | None]:
+    """Ids in the order of LensKit's rows, and the number of training pairs; the history knows all, if there is one."""
     histories = [part.interactions for part in parts if hasattr(getattr(part, "interactions", None), "row_vocabulary")]
     for history in histories:
-        return history.row_vocabulary.ids(), history.col_vocabulary.ids()
+        return history.row_vocabulary.ids(), history.col_vocabulary.ids(), history.count()
     for part in parts:
         if all(getattr(part, side, None) is not None for side in ("users", "items")):
-            return part.users.ids(), part.items.ids()
+            return part.users.ids(), part.items.ids(), None
     names = ", ".join(type(part).__name__ for part in parts if part is not None)
     raise DataError(
         f"LensKit's {names} does not list its users, or is not trained; give the trained pipeline that it is part "
@@ -71,7 +71,7 @@ def _check_component(pipeline: Any, name: str) -> None:
         )
 
 
-def _factors(model: Any, users: Any, items: Any) -> FactorSource:
+def _factors(model: Any, users: Any, items: Any, n_pairs: int | None) -> FactorSource:
     fitted(model, "item_embeddings")
     rows, columns = rows_of(users, len(users), "users"), rows_of(items, len(items), "items")
     user_bias = item_bias = None
@@ -79,10 +79,10 @@ def _factors(model: Any, users: Any, items: Any) -> FactorSource:
         user_bias = rows.of(bias.user_biases)
         item_bias = columns.of(bias.item_biases) + np.float32(bias.global_bias)
     return FactorSource(rows.of(model.user_embeddings), columns.of(model.item_embeddings), user_bias, item_bias,
-                        rows.ids, columns.ids)  # fmt: skip
+                        rows.ids, columns.ids, n_pairs)  # fmt: skip
 
 
-def _asked(ask: Any, users: Any, items: Any) -> PartialFunctionSource:
+def _asked(ask: Any, users: Any, items: Any, n_pairs: int | None) -> PartialFunctionSource:
     from lenskit.data import ItemList
 
     user_ids, item_ids = IdMap.of(users), IdMap.of(items)
@@ -91,4 +91,4 @@ def _asked(ask: Any, users: Any, items: Any) -> PartialFunctionSource:
     def scores(rows: IntArray) -> FloatArray:
         return np.stack([ask(names[row], listed).scores() for row in rows])
 
-    return PartialFunctionSource(scores, len(user_ids), len(item_ids), user_ids, item_ids)
+    return PartialFunctionSource(scores, len(user_ids), len(item_ids), user_ids, item_ids, n_pairs)

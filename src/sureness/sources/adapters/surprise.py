@@ -48,7 +48,7 @@ def from_surprise(algo: Any, *, id_type: type | None = None) -> ScoreSource:
         return np.array([[algo.predict(asked_users[user], item, clip=False).est for item in asked_items]
                          for user in users])  # fmt: skip
 
-    return FunctionSource(scores, trainset.n_users, trainset.n_items, rows.ids, columns.ids)
+    return FunctionSource(scores, trainset.n_users, trainset.n_items, rows.ids, columns.ids, trainset.n_ratings)
 
 
 def _factors(algo: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
@@ -61,7 +61,8 @@ def _factors(algo: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
     user_bias = item_bias = None
     if getattr(algo, "biased", True):
         user_bias, item_bias = rows.of(algo.bu), columns.of(algo.bi) + trainset.global_mean
-    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids)
+    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids,
+                        trainset.n_ratings)  # fmt: skip
 
 
 def _implicit_feedback(algo: Any) -> FloatArray:
