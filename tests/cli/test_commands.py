@@ -79,6 +79,13 @@ def test_auto_and_segments_do_not_mix(folder, tmp_path):
     refused(done, SettingError, "segments")
 
 
+def test_overlapping_segments_from_fit_to_apply(folder, tmp_path):
+    fields = ["--segment", "domain", "--numeric-segment", "item_id", "--method", "platt"]
+    assert "map.json" in succeed("fit", folder / "pairs.parquet", *fields, "-o", "map.json", cwd=tmp_path)
+    succeed("apply", "map.json", folder / "pairs.parquet", "-o", "o.parquet", cwd=tmp_path)
+    assert pl.read_parquet(tmp_path / "o.parquet")["probability"].is_between(0, 1).all()
+
+
 def test_segments_from_fit_to_apply(folder, tmp_path):
     succeed("fit", folder / "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
     done = run("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)

@@ -227,10 +227,37 @@ class MultiSegmentCalibrator(ProbabilityMap):
     def segment_numbers(self, names: FieldTable | ArrayLike | pl.Series) -> IntArray:
         return self._numbers(columns_of(names, self.fields_))
 
-    def _numbers(self, columns: Columns) -> IntArray:
+    def _numbers(self, columns: Columns, *, of_text: bool = False) -> IntArray:
         coding = self.effects_.coding
-        numbers = coding.numbers([field.codes(columns[field.name]) for field in coding.fields])
+        numbers = coding.numbers([field.codes(columns[field.name], of_text=of_text) for field in coding.fields])
         return np.where(numbers == 0, -1, numbers)
+
+    def numbers_of_file(self, table: pl.DataFrame) -> IntArray:
+        """`segment_numbers` for columns of a file, where "7" and 7 are the same."""
+        return self._numbers(columns_of(table, self.fields_), of_text=True)
+
+    def unknown_values(self, table: FieldTable | ArrayLike, numbers: IntArray) -> dict[str, pl.Series]:
+        """The values of each field that the map never saw, given the numbers of their combinations."""
+        columns, coding = columns_of(table, self.fields_), self.effects_.coding
+        unknown: dict[str, pl.Series] = {}
+        for field, codes in zip(coding.fields, coding.codes(np.maximum(numbers, 0)), strict=True):
+            if len(codes) and codes.min() == 0:
+                column = as_series(full_column(field.name, columns[field.name], len(numbers)))
+                unknown[field.name] = column.filter(pl.Series(codes == 0))
+        return unknown
+
+    @property
+    def widths_(self) -> dict[str, tuple[float, float]]:
+        """How widely the values of each field, and of fields together, differ in level and log(stretch).
+
+        Standard deviations; a field that is not there makes no difference.
+        """
+        found: dict[str, tuple[float, float]] = {}
+        for term in self.effects_.terms:
+            name = " x ".join(self.fields_[place] for place in term.places)
+            level, stretch = np.hypot(found.get(name, (0.0, 0.0)), term.width)  # of both sizes of groups
+            found[name] = (float(level), float(stretch))
+        return found
 
     def reach(self) -> Reach | None:
         return self.global_.reach()
@@ -254,14 +281,10 @@ class MultiSegmentCalibrator(ProbabilityMap):
 
     def _say_unknown(self, segments: FieldTable | ArrayLike, who: Who) -> None:
         """Say which values of which fields the map does not know."""
-        columns = columns_of(segments, self.fields_)
-        coding = self.effects_.coding
         assert who.segments is not None
-        for field, codes in zip(coding.fields, coding.codes(np.maximum(who.segments, 0)), strict=True):
-            if len(codes) and codes.min() == 0:
-                column = as_series(full_column(field.name, columns[field.name], who.n))
-                unknown = column.filter(pl.Series(codes == 0))
-                warn(unknown_values_sentence(field.name, unknown, who.n))
+        for name, unknown in self.unknown_values(segments, who.segments).items():
+            values = unknown.value_counts(sort=True)[:, 0].to_list()
+            warn(unknown_values_sentence(name, values, len(unknown), who.n))
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
@@ -286,20 +309,18 @@ class MultiSegmentCalibrator(ProbabilityMap):
         return calibrator
 
 
-def unknown_values_sentence(field: str, unknown: pl.Series, n_pairs: int) -> str:
+def unknown_values_sentence(field: str, values: Sequence[object], n_unknown: int, n_pairs: int) -> str:
     """What is said about values of a field that a map never saw.
 
     Examples
     --------
-    >>> unknown_values_sentence("market", pl.Series(["it", "it", None]), 10)
-    "3 of 10 pairs have a 'market' that the map does not know, such as 'it', none at all; this field adds nothing \
-there"
+    >>> unknown_values_sentence("market", ["it"], 3, 10)
+    "3 of 10 pairs have a 'market' that the map does not know, such as 'it'; this field adds nothing there"
     """
-    names = unknown.value_counts(sort=True)[:, 0].to_list()
-    shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
+    shown = ", ".join("none at all" if value is None else repr(value) for value in values[:3])
     return (
-        f"{len(unknown):,} of {n_pairs:,} pairs have a {field!r} that the map does not know, such as {shown}; this "
-        "field adds nothing there"
+        f"{n_unknown:,} of {n_pairs:,} pairs have a {field!r} that the map does not know, such as {shown}; this field "
+        "adds nothing there"
     )
 
 

@@ -19,6 +19,11 @@ def _rate(text: str | float) -> float | None:
     return None if text == "unknown" else float(text)
 
 
+_OPTIONS = Spread(
+    named={"segments": "--segment", "numeric_segments": "--numeric-segment"}, parsers={"sampling_rate": _rate}
+)
+
+
 @spread
 def fit_calibrator(
     *,
@@ -32,14 +37,15 @@ def fit_calibrator(
         Path | None,
         typer.Option("--output", "-o", help="Where the calibrator goes.", show_default="calibrator.json"),
     ] = None,
-    options: Annotated[FitOptions, Spread(parsers={"sampling_rate": _rate})],
+    options: Annotated[FitOptions, _OPTIONS],
     used: Annotated[Columns, _COLUMNS],
     json: Json = False,
 ) -> None:
     """Learn calibrated probabilities from scores and labels.
 
     The table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on
-    users it was not fitted on. With --segment-column, each of its values gets a map of its own.
+    users it was not fitted on. With --segment-column, each of its values gets a map of its own; with
+    --segment, given once for each field, segments may overlap.
 
     A table of each user's best items (user_id, item_id, score) needs no labels: with --held-out clicks.parquet, a pair
     is labelled 1 if it was clicked later. From such a table, or from a run, --method per-user fits a map for each user.
@@ -61,6 +67,8 @@ def _show(result: FitResult) -> None:
         rows.append(("scores", "{:.4g} to {:.4g}".format(*result.score_range)))
     rows += [(f"parameter {name}", value) for name, value in (result.parameters or {}).items()]
     rows += [(f"own share of {name}", value) for name, value in (result.own_shares or {}).items()]
+    for name, (level, stretch) in (result.widths or {}).items():
+        rows.append((f"differences by {name}", f"{level:.2f} in level, {stretch:.2f} in log(stretch)"))
     rows += [(f"{name.upper()} out of fold", str(found)) for name, found in (result.out_of_fold or {}).items()]
     if result.chosen_because is not None:
         rows.append(("chosen because", result.chosen_because))

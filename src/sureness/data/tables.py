@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sureness._types import FloatArray
+from sureness._types import AnyArray, FloatArray
 from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
 from sureness.data.dates import in_iso_order
@@ -252,17 +252,20 @@ def add_column(
     inputs: Sequence[str],
     function: Callable[..., FloatArray],
     on_rows: Callable[[int], None] | None = None,
+    *,
+    may_lack: Sequence[str] = (),
 ) -> tuple[pl.LazyFrame, list[Exception]]:
-    """Add a column computed batch by batch; also returns a list that collects the exceptions of `function`."""
+    """Add a column computed batch by batch; also returns a list that collects the exceptions of `function`.
+
+    Inputs named in `may_lack` may have empty values; they come as series, the others as arrays.
+    """
     problems: list[Exception] = []
 
     def compute(batch: pl.Series) -> pl.Series:
         try:
             parts = batch.struct.unnest()
-            for column in parts.columns:
-                if n_empty := parts[column].null_count():
-                    raise ColumnError(f"column {column} has {n_empty:,} empty values; fill or drop those rows")
-            values = function(*(as_array(parts[column], f"column {column}") for column in inputs))
+            given = [parts[column] if column in may_lack else _filled(parts[column]) for column in inputs]
+            values = function(*given)
         except Exception as error:
             problems.append(error)  # polars wraps it, but callers need the original
             raise
@@ -272,6 +275,12 @@ def add_column(
 
     column = pl.struct(inputs).map_batches(compute, return_dtype=pl.Float64, is_elementwise=True)
     return frame.with_columns(column.alias(name)), problems
+
+
+def _filled(column: pl.Series) -> AnyArray:
+    if n_empty := column.null_count():
+        raise ColumnError(f"column {column.name} has {n_empty:,} empty values; fill or drop those rows")
+    return as_array(column, f"column {column.name}")
 
 
 @contextmanager

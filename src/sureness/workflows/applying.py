@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
-from sureness._types import AnyArray, Estimand, FloatArray
+from sureness._types import Estimand
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.maps import ANSWERS, ProbabilityMap, Who, unknown_sentence
-from sureness.calibration.reach import Reach
+from sureness.calibration.maps import ANSWERS, ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import HeldTable, Place, Table, place_of
 from sureness.data.id_values import segment_series
-from sureness.data.ids import IdMap
 from sureness.data.table_files import is_text
 from sureness.data.tables import add_column, count_rows, readable, require_columns, scan_table, write_table
-from sureness.errors import ColumnError, DataError, FileError, SettingError, warn
+from sureness.errors import ColumnError, DataError, FileError, SettingError
 from sureness.evaluation.ranking import list_blocks
-from sureness.numerics.checks import check_scores
 from sureness.pipeline.runs import open_run
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.matching import seen_of
+from sureness.workflows._asked import Asked
 from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.inputs import (
     counter,
@@ -87,7 +84,8 @@ def apply(
     """Add a column of probabilities to a table, or list the best unseen items of every user of a run.
 
     A file is read in batches, so it may be larger than memory. Maps of users read the user column, maps of segments
-    the segment column; users and segments that they do not know get the map for all.
+    the segment column, maps of overlapping segments the columns of their fields; users and segments that they do not
+    know get the map for all.
 
     Parameters
     ----------
@@ -108,9 +106,14 @@ def apply(
     saved = None if isinstance(calibrator, ProbabilityMap) else calibrator
     check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
-    asked = _Asked.of(fitted, place)
+    asked = Asked.of(fitted, place)
     if asked.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
+    if asked.fields and (columns.segment is not None or is_saved(place)):
+        raise SettingError(
+            f"{calibrator} reads the columns {', '.join(asked.fields)} of a table; give a table with these, and no "
+            "segment_column"
+        )
     if columns.segment is not None and asked.segments is None:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     if isinstance(place, Path) and is_saved(place):
@@ -125,70 +128,13 @@ def apply(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A map, and what it looks at besides the scores."""
-
-    fitted: ProbabilityMap
-    users: bool
-    segments: IdMap | None = None  # those that the map knows
-    of_text: IdMap | None = None  # the ids that the users of a text file are read as
-    reach: Reach | None = None  # the scores that it was fitted on
-    unknown: list[pl.DataFrame] = field(default_factory=list)  # segments it does not know and their pairs, by batch
-
-    @classmethod
-    def of(cls, fitted: ProbabilityMap, data: Place) -> _Asked:
-        """See whose maps it has, also those of a chain."""
-        links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
-        whose = {link.answers_for for link in links}
-        users = next((getattr(link, "users_", None) for link in links if link.answers_for == "user"), None)
-        segments = next((getattr(link, "segments_", None) for link in links if link.answers_for == "segment"), None)
-        of_text = users if not is_saved(data) and is_text(data) else None
-        return cls(fitted, "user" in whose, segments, of_text, fitted.reach())
-
-    def probability(self, scores: AnyArray, *others: AnyArray) -> FloatArray:
-        """Probabilities of scores; behind them the users, the segments or both, where the map looks at them."""
-        return self.of_rows(check_scores(scores).astype(np.float64), self.who(len(scores), *others))
-
-    def of_rows(self, scores: FloatArray, who: Who) -> FloatArray:
-        """Probabilities of checked scores; counts those far outside the fitted ones."""
-        if self.reach is not None:
-            self.reach.look(scores)
-        return self.fitted.probability_of(scores, who)
-
-    def who(self, n_scores: int, *others: AnyArray | pl.Series) -> Who:
-        """For whom is asked; counts the segments that the map does not know."""
-        left = iter(others)
-        users: ArrayLike | pl.Series | None = next(left) if self.users else None
-        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
-        if users is not None and self.of_text is not None:
-            users = self.of_text.read_from_text(users)
-        return self.fitted.who(n_scores, users, segments)
-
-    def _known_segments(self, given: pl.Series) -> pl.Series:
-        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
-        assert self.segments is not None
-        rows = self.segments.rows(given, of_text=True)
-        if len(rows) and rows.min() < 0:
-            self.unknown.append(given.alias("segment").filter(pl.Series(rows < 0)).value_counts())
-        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
-
-    def say_unknown(self, n_pairs: int) -> None:
-        """Once for all batches."""
-        if self.unknown:
-            counts = (
-                pl.concat(self.unknown).group_by("segment").sum().sort("count", "segment", descending=[True, False])
-            )
-            warn(unknown_sentence(counts["segment"].to_list(), int(counts["count"].sum()), n_pairs))
-
-
 def _add_to_table(
-    asked: _Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+    asked: Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> tuple[int, Any]:
     """Write the table with its probabilities, or give it back; also returns the number of rows."""
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
     inputs = [columns.score, *([columns.user_id] if asked.users else [])]
-    inputs += [str(columns.segment)] if asked.segments is not None else []
+    inputs += [str(columns.segment)] if asked.segments is not None else asked.fields
     if isinstance(path, HeldTable) and output is None:
         path = path.collected()
     frame = scan_table(path, columns.only(), numbers=[columns.score])  # all other columns are written as they were read
@@ -200,7 +146,7 @@ def _add_to_table(
         )
     n_rows = count_rows(frame, path)
     count = counter(progress, "applying", n_rows)
-    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count)
+    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count, may_lack=asked.fields)
     try:
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
@@ -220,7 +166,7 @@ def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability
 
 
 def _list_run(
-    asked: _Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+    asked: Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> tuple[int, pl.DataFrame | None]:
     """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
     if options.top < 1:

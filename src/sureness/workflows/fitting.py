@@ -21,6 +21,7 @@ from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import choose_calibrator
 from sureness.calibration.cross_fitting import cross_validate
 from sureness.calibration.maps import ProbabilityMap
+from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.columns import Columns
@@ -84,7 +85,23 @@ class FitOptions:
     ] = ()
     popularity_propensity: Annotated[bool, "With a training log: estimate propensities from popularity."] = False
     top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
+    segments: Annotated[
+        tuple[str, ...], "For a table: column of a field, such as market; repeat it for segments that overlap."
+    ] = ()
+    numeric_segments: Annotated[
+        tuple[str, ...], "Such a column with numbers to group, such as popularity; may repeat."
+    ] = ()
     by: Annotated[str, "What auto compares: nll, brier, ece, adaptive_ece or ece@N."] = "nll"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of all fields."""
+        return tuple(dict.fromkeys((*self.segments, *self.numeric_segments)))
+
+    def segmented(self) -> SegmentCalibrator | MultiSegmentCalibrator:
+        """The method for each segment, or for segments that overlap."""
+        base = self.unfitted(self.method)
+        return MultiSegmentCalibrator(base, numeric=self.numeric_segments) if self.fields else SegmentCalibrator(base)
 
     def unfitted(self, method: str) -> Calibrator:
         """The calibrator of a method, with these settings."""
@@ -119,6 +136,11 @@ class FitResult:
         """How far each segment's map is its own; None where there are no segments."""
         return getattr(self.calibrator, "shares_", None)
 
+    @property
+    def widths(self) -> dict[str, tuple[float, float]] | None:
+        """How widely fields differ in level and slope; None where there are no fields."""
+        return getattr(self.calibrator, "widths_", None)
+
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
         found: dict[str, Any] = {"table": self.data, "output": self.output, "pairs": self.n_pairs}
@@ -135,6 +157,10 @@ class FitResult:
         found |= {} if self.parameters is None else {"parameters": self.parameters}
         if self.own_shares is not None:
             found |= {"strength": getattr(self.calibrator, "strength_", None), "segments": self.own_shares}
+        if self.widths is not None:
+            found["fields"] = {
+                name: {"level": level, "log_stretch": stretch} for name, (level, stretch) in self.widths.items()
+            }
         return plain(found)  # type: ignore[no-any-return]
 
 
@@ -144,7 +170,7 @@ class _Pairs:
 
     data: CalibrationSet
     n_pairs: int
-    segments: pl.Series | None = field(default=None)
+    segments: pl.Series | pl.DataFrame | None = field(default=None)
 
 
 def fit(
@@ -168,7 +194,7 @@ def fit(
         beside ``options.held_out``, a log of what happened later. Or a saved run, model or source.
     options : FitOptions, optional
     columns : Columns, optional
-        With a segment column, one map is fitted for each of its values.
+        With a segment column, one map is fitted for each of its values; several fields are options.
     output : path, optional
         Where the calibrator is saved.
     progress : Progress
@@ -182,8 +208,7 @@ def fit(
     """
     place, target = place_of(data), None if output is None else Path(output)
     options, columns = options or FitOptions(), columns or Columns()
-    if columns.segment is not None and options.method in ("auto", *PER_USER):
-        raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
+    _check_segments(options, columns)
     form: Form = find("map", options.method).saved_as if options.method in PER_USER else "json"
     check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
     if options.method in PER_USER:
@@ -194,7 +219,7 @@ def fit(
     calibrator: ProbabilityMap
     judged = None
     if pairs.segments is not None:
-        calibrator = SegmentCalibrator(options.unfitted(options.method)).fit(pairs.data, segments=pairs.segments)
+        calibrator = options.segmented().fit(pairs.data, segments=pairs.segments)
     elif options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
         choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
@@ -209,6 +234,16 @@ def fit(
         data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
         chosen_because=chosen_because, comparison=comparison,
     )  # fmt: skip
+
+
+def _check_segments(options: FitOptions, columns: Columns) -> None:
+    if columns.segment is not None and options.fields:
+        raise SettingError(
+            f"segments are one column or several fields, got segment_column={columns.segment!r} and the fields "
+            f"{', '.join(options.fields)}; give all of them as fields"
+        )
+    if (columns.segment is not None or options.fields) and options.method in ("auto", *PER_USER):
+        raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
 
 
 def _fit_users(
@@ -235,8 +270,8 @@ def _fit_users(
 def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
     frame = scan_table(path, columns.only(*OF_PAIRS), segment=columns.segment)
-    segment = [] if columns.segment is None else [columns.segment]
-    require_columns(frame, ["score", "label", *segment], path)
+    names = list(options.fields) if columns.segment is None else [columns.segment]
+    require_columns(frame, ["score", "label", *names], path)
     n_rows = count_rows(frame, path)
     estimand = options.estimand
     if estimand is None:
@@ -250,15 +285,17 @@ def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress
         sampling_rate=options.sampling_rate, base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
         relative_propensity=options.relative_propensity,
     )  # fmt: skip
+    if not names:
+        return _Pairs(data, n_rows)
     with readable(path):
-        segments = frame.select(segment).collect()[segment[0]] if segment else None
-    return _Pairs(data, n_rows, segments)
+        table = frame.select(names).with_columns(pl.col(options.numeric_segments).cast(pl.Float64)).collect()
+    return _Pairs(data, n_rows, table if options.fields else table[names[0]])
 
 
 def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     """All candidates of a run or of a top-N table, labelled by a held-out log."""
     refuse_given(options, _OF_LABELLED, f"belongs to a table with labels, got {path}")
-    if columns.segment is not None:
+    if columns.segment is not None or options.fields:
         raise SettingError("segments are a column of a table with labels; write one with `sureness apply` first")
     run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
     propensity = None
