@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from sureness.calibration import PerUserCalibrator, PerUserPlatt, ProbabilityMap
+from sureness.calibration import PerUserCalibrator, PerUserPlatt, PlattCalibrator, ProbabilityMap
 from sureness.data import Split, prepare
 from sureness.list_size import BestFixedSize, ExpectedUtility, FixedSize, compare_policies, promise
 from sureness.models import BPR
@@ -35,6 +35,7 @@ METHODS: dict[str, Method] = {
     "learned": (PerUserCalibrator, "carried", "exact"),
     "line": (PerUserPlatt, "carried", "exact"),
     "one map": (lambda: PerUserCalibrator(prior_width=0.0), "carried", "exact"),
+    "one calibrator": (PlattCalibrator, "carried", "exact"),
     "as published": (
         lambda: PerUserPlatt(top=None, unlabelled_positives=False, prior_width=np.inf), "fitted", "approximate",
     ),

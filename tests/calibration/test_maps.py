@@ -32,6 +32,7 @@ MAPS = {
     "shared": sn.SharedCalibrator(top=15), "shared, per segment": sn.SharedCalibrator(sn.SegmentCalibrator(), top=15),
     "per segment": sn.SegmentCalibrator(), "top n": sn.TopNCalibrator(n=5),
     "chain": sn.MapChain([sn.PerUserPlatt(top=None), sn.SegmentCalibrator(), sn.PlattCalibrator()]),
+    "chain of shared": sn.MapChain([sn.SharedCalibrator(sn.SegmentCalibrator(), top=15), sn.SharedCalibrator(top=15)]),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("unfitted", MAPS.values(), ids=MAPS)
 

@@ -31,7 +31,7 @@ _N_RESAMPLES = 2_000
 def ways_to_decide(
     source: ScoreSource, utility: str | Utility = "f1", max_size: int = 50
 ) -> list[ConfidentRecommender]:
-    """What is worth comparing on any data: personal maps, one map where lists are made, one global map candidates."""
+    """What is worth comparing on any data: personal maps, and one map for all users."""
     calibrators = (
         PerUserCalibrator(), PerUserPlatt(), PerUserCalibrator(unlabelled_positives=False),
         PerUserCalibrator(prior_width=0.0), PerUserPlatt(top=None), PlattCalibrator(),
