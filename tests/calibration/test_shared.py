@@ -10,7 +10,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness.calibration import BBQCalibrator, all_calibrators
 from sureness.calibration.maps import Segments
-from sureness.calibration.shared_fit import add_levels, shares_within
+from sureness.calibration.shared_fit import shares_within
 from tests.pipeline.worlds import Shop, shop
 
 FAMILIES = [calibrator for calibrator in all_calibrators() if calibrator.learns_from_labels]
@@ -103,8 +103,16 @@ def test_segments_keep_their_promise_too(world, calibrator):
 
 
 class TestPieces:
-    def test_odds_are_multiplied(self):
-        assert_allclose(add_levels(np.array([[0.5, 0.0, 1.0]]), np.log([3.0])), [[0.75, 0.0, 1.0]])
+    def test_users_of_whom_little_is_expected_get_little(self):
+        """Far less than one item among fifty candidates."""
+        rng = np.random.default_rng(0)
+        scores = rng.normal(size=(400, 60))
+        held_out = sn.Interactions.from_matrix(rng.random(scores.shape) < 0.004 * np.exp(scores))
+        fitted = sn.SharedCalibrator().fit_source(sn.MatrixSource(scores), held_out)
+        remaining = scores.copy()
+        remaining[held_out.user_rows, held_out.item_rows] = -np.inf
+        promised = fitted.probability_of(remaining, fitted.who(400, users=np.arange(400))).sum(axis=1)
+        assert_allclose(promised, fitted.expected_relevant_, rtol=0.25)
 
     def test_shares_follow_the_number_of_items_expected(self):
         expected = np.repeat([2.0, 20.0], 500)
@@ -141,12 +149,24 @@ class TestRefusals:
         with pytest.raises(sn.errors.EmptyError, match="raise top"):
             sn.SharedCalibrator(top=5).fit_source(sn.MatrixSource(scores), held_out)
 
+    def test_one_score_for_everything(self, world):
+        flat = sn.MatrixSource(np.ones((800, 150), dtype=np.float32))
+        with pytest.raises(sn.errors.EmptyError, match="same score"):
+            sn.SharedCalibrator().fit_source(flat, world.validation, seen=world.train)
+
     def test_a_chain_of_maps_of_different_users(self):
         one, other = shop(names=True), shop(50)
         maps = [calibrator.fit_source(shop_.source, shop_.validation, seen=shop_.train)
                 for calibrator, shop_ in ((sn.PerUserPlatt(), one), (sn.SharedCalibrator(), other))]  # fmt: skip
         with pytest.raises(sn.errors.SettingError, match="different users"):
             sn.MapChain.of(*maps)
+
+
+def test_what_is_wrong_with_the_scores_is_said_once(world):
+    upside_down = sn.MatrixSource(-world.source.matrix)
+    with pytest.warns(sn.errors.SurenessWarning, match="wrong way") as found:
+        sn.SharedCalibrator().fit_source(upside_down, world.validation, seen=world.train)
+    assert len(found) == 1
 
 
 def test_few_users_suffice_to_learn_from(world):

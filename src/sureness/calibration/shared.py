@@ -19,10 +19,11 @@ from sureness.calibration.chain import MapChain
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.shared_fit import Shareable, SharedFit, add_levels, shares_within
+from sureness.calibration.shared_fit import Shareable, SharedFit, shares_within
 from sureness.calibration.standardised import StandardisedMap
 from sureness.data.ids import IdMap
 from sureness.errors import EmptyError, SettingError
+from sureness.numerics.gains import shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import id_maps
@@ -146,6 +147,8 @@ class SharedCalibrator(StandardisedMap):
                 f"no held-out item is among the top {self.top} candidates of any user, so there is nothing to fit; "
                 "raise top, or check that the scores are higher for better items"
             )
+        if not sample.standardised.any():
+            raise EmptyError("every user has the same score for all candidates; check the recommender")
         within = shares_within(sample.hits.sum(axis=1), held_out[learners], self.expected_relevant_, learners)
         fit = SharedFit(sample, self.expected_relevant_[learners] * within[learners], observed.segments)
         self.calibrator_ = fit.calibrator(PlattCalibrator() if self.base is None else self.base)
@@ -161,7 +164,7 @@ class SharedCalibrator(StandardisedMap):
             chance = fit.chance(self.calibrator_)
             self.location_[block.users], self.scale_[block.users] = block.location, block.scale
             self.level_[block.users] = fit.levels(chance)
-            among[block.users] = (fit.open * add_levels(chance, self.level_[block.users])).sum(axis=1)
+            among[block.users] = (fit.open * shift_log_odds(chance, self.level_[block.users])).sum(axis=1)
             done += len(block.users)
             observed.progress("finding the level of each user", done, n_users)
         self.beyond_ = np.where(candidates.reach_beyond(), among * (1.0 / within - 1.0), 0.0)

@@ -1,13 +1,14 @@
 """Fit one calibrator to the candidates of many users, each of whom has a level of their own.
 
-The candidates hold the relevant items of the next period, labelled 0 although they are just like the held-out ones. If
-those who were held out stand for them, the odds of a score are the number of held-out items over that of candidates
-that are *not* relevant in the next period. How many of the others are not is what the fit says, so it is repeated a few
-times. In the same way candidates of a user whose odds are twice as high count twice.
+The candidates hold the relevant items of the next period, labelled 0 although they are just like the held-out ones. So
+the held-out items stand for them, and the odds of a score are the number of held-out items over that of candidates that
+are *not* relevant in the next period. Which candidates are not is what the fit says, so it is repeated a few times. In
+the same way a candidate of a user whose odds are twice as high counts twice.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,8 @@ from sureness.calibration.candidates import RankedBlock
 from sureness.calibration.maps import Segments, Who
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
-from sureness.numerics.gains import log_odds_shifts
+from sureness.errors import SurenessWarning
+from sureness.numerics.gains import log_odds_shifts, shift_log_odds
 from sureness.numerics.logistic import fit_logistic, sigmoid
 
 Shareable = Calibrator | SegmentCalibrator | MultiSegmentCalibrator
@@ -31,7 +33,7 @@ _ROUNDS = 8
 _DONE = 1e-3  # change of a probability
 _LIKELIEST = 0.99  # so that no candidate stops counting
 _SAME = 1e-6  # of the logarithms of numbers that are expected: there is no trend to see
-_REACHED = 0.95  # of the candidates, at most, may be expected to be relevant
+_LEAST, _MOST = 1e-4, 0.95  # share of the candidates that may be expected to be relevant
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +58,17 @@ class SharedFit:
         for _ in range(_ROUNDS):
             chance = np.minimum(chance, _LIKELIEST)
             level = self.levels(chance)
-            relevant = add_levels(chance, level)
+            relevant = shift_log_odds(chance, level)
             if np.abs(relevant - before).max() < _DONE:
                 break
-            fitted = self._fitted(base, np.where(self.block.hits, 1.0, np.exp(level)[:, None] * (1.0 - relevant)))
+            fitted = self._again(base, np.where(self.block.hits, 1.0, np.exp(level)[:, None] * (1.0 - relevant)))
             chance, before = self.chance(fitted), relevant
         return fitted
+
+    def _again(self, base: Shareable, weight: FloatArray) -> Shareable:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SurenessWarning)  # the first fit said it
+            return self._fitted(base, weight)
 
     def _fitted(self, base: Shareable, weight: FloatArray) -> Shareable:
         there, block = self.block.there, self.block
@@ -85,7 +92,7 @@ class SharedFit:
         remaining = np.where(self.open, chance, 0.0)
         certain, possible = (remaining == 1).sum(axis=1), (remaining > 0).sum(axis=1)
         room = possible - certain
-        wanted = np.clip(self.wanted, certain + (1.0 - _REACHED) * room, certain + _REACHED * room)
+        wanted = np.clip(self.wanted, certain + _LEAST * room, certain + _MOST * room)
         return log_odds_shifts(remaining, np.zeros(len(wanted)), np.where(room > 0, wanted, np.nan))
 
     def _segment_names(self) -> AnyArray:
@@ -93,12 +100,6 @@ class SharedFit:
         assert self.segments is not None
         users = np.broadcast_to(self.block.users[:, None], self.block.items.shape)
         return self.segments.of_pairs(users, np.maximum(self.block.items, 0))
-
-
-def add_levels(chance: FloatArray, level: FloatArray) -> FloatArray:
-    """Probabilities of users whose odds are exp(level) times as high; shape (n, top)."""
-    factor = np.exp(level)[:, None]
-    return np.asarray(chance * factor / (1.0 - chance + chance * factor))
 
 
 def shares_within(n_within: IntArray, n_held_out: IntArray, expected: FloatArray, learners: IntArray) -> FloatArray:

@@ -19,6 +19,7 @@ from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import as_array, check_choice, check_probability_rows, number_array
 from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
+from sureness.numerics.gains import shift_log_odds as shift_log_odds  # part of this module for callers
 from sureness.numerics.memory import check_memory
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 
@@ -200,12 +201,6 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
             "give another target"
         )
     return log_odds_shifts(rows, beyond, np.where(fixed, np.nan, wanted))
-
-
-def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
-    """Shift the log-odds of each user's probabilities; 0 and 1 stay."""
-    factor = np.exp(shift)[:, None]
-    return np.asarray(probabilities * factor / (1.0 - probabilities + probabilities * factor))
 
 
 def check_max_size(max_size: int) -> None:

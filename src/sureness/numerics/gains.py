@@ -69,3 +69,15 @@ def log_odds_shifts(probabilities: FloatArray, tails: FloatArray, wanted: FloatA
     shifts = np.zeros(len(probabilities))
     _counting_kernels.scale_rows(probabilities, tails, wanted, shifts)  # a row whose wanted number is NaN stays
     return shifts
+
+
+def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
+    """Shift the log-odds of each row's probabilities; 0 and 1 stay.
+
+    Examples
+    --------
+    >>> shift_log_odds(np.array([[0.5, 0.0, 1.0]]), np.log([3.0])).round(9)
+    array([[0.75, 0.  , 1.  ]])
+    """
+    factor = np.exp(shift)[:, None]
+    return np.asarray(probabilities * factor / (1.0 - probabilities + probabilities * factor))
