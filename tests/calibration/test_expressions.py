@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.calibration import Calibrator, MapChain
+from sureness.calibration import Calibrator, MapChain, MultiSegmentCalibrator
 from sureness.calibration.families import NUMPY
 from sureness.errors import NotFittedError, SettingError
 from sureness.expressions import DIALECTS
@@ -120,11 +120,20 @@ def test_polars_takes_segments_and_joined_users():
     assert difference(joined.select(users.expression("polars")).to_series().to_list(), wanted) < 1e-12
 
 
-def test_a_chain_of_segments_and_all(pairs):
-    chain = MapChain.of(of_segments(), fitted("platt"))
+@pytest.mark.parametrize("general_first", [False, True])
+def test_a_chain_of_segments_and_all(general_first):
+    links = (of_segments(), fitted("platt"))
+    chain = MapChain.of(*(links[::-1] if general_first else links))
     frame = pl.DataFrame({"segment": ["books", "unknown"], "score": [0.3, 0.3]})
     found = frame.select(chain.expression("polars")).to_series()
     assert_allclose(found, expected(chain.probability, Column("double", [0.3, 0.3]), segments=["books", "unknown"]))
+
+
+def test_a_chain_does_not_leave_out_a_link_without_an_expression(pairs):
+    fields = {"genre": np.arange(3_000) % 3}
+    chain = MapChain.of(MultiSegmentCalibrator().fit(*pairs, segments=fields), fitted("platt"))
+    with pytest.raises(SettingError, match="MultiSegmentCalibrator"):
+        chain.expression("duckdb")
 
 
 def test_what_cannot_be_answered_is_refused(pairs):

@@ -14,7 +14,7 @@ from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.expressing import guarded
+from sureness.calibration.expressing import Conditional, guarded
 from sureness.calibration.families import TREE, Formula
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
@@ -189,9 +189,12 @@ class Calibrator(ProbabilityMap):
         """The formula of the map as a tree; a map without one is refused."""
         formula = self._formula()
         if formula is None:
-            raise SettingError(f"{type(self).__name__} has no formula, so it has no expression; use probability()")
+            raise self._has_none()
         tree: Node = formula(score, TREE)
         return tree
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        return []
 
     def _for_all(self, names: ColumnNames) -> Node:
         return self._where_defined(

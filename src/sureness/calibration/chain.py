@@ -134,13 +134,19 @@ class MapChain(ProbabilityMap):
         return result
 
     def _for_all(self, names: ColumnNames) -> Node:
-        return self._fitted()[-1]._for_all(names)
+        return self._asked()[-1]._for_all(names)
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
-        return [each for link in self._fitted() for each in link._for_some(names)]
+        return [each for link in self._asked() for each in link._for_some(names)]
+
+    def _asked(self) -> tuple[ProbabilityMap, ...]:
+        """The links up to the first one that answers for everybody."""
+        links = self._fitted()
+        last = next((number for number, link in enumerate(links) if link.answers_for == "all"), len(links) - 1)
+        return links[: last + 1]
 
     def _joined_users(self) -> Literal["text", "numbers"] | None:
-        return next((kind for link in self._fitted() if (kind := link._joined_users()) is not None), None)
+        return next((kind for link in self._asked() if (kind := link._joined_users()) is not None), None)
 
     def knows(self, who: Who) -> BoolArray:
         return np.ones(who.n, dtype=bool)

@@ -138,11 +138,14 @@ class Expressible:
 
     def _for_all(self, names: ColumnNames) -> Node:
         """The probability of a score for everybody."""
-        raise SettingError(f"{type(self).__name__} has no expression; use probability(), or one of our calibrators")
+        raise self._has_none()
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         """The probabilities for users or segments that the map knows, each with the condition that it is theirs."""
-        return []
+        raise self._has_none()
+
+    def _has_none(self) -> SettingError:
+        return SettingError(f"{type(self).__name__} has no expression; use probability(), or sureness apply")
 
     def _joined_users(self) -> Literal["text", "numbers"] | None:
         """Of which kind the users are whose maps are to be joined; None: there is nothing to join."""
