@@ -70,3 +70,8 @@ def test_natural_parameters_and_expressions_know_the_correction():
     fitted = sn.PlattCalibrator(risk="naive").fit(CalibrationSet.from_pairs(scores, biased, anchor=anchor))
     assert fitted.natural_parameters_["b"] == pytest.approx(1.5, abs=0.15)
     assert fitted.natural_parameters_["c"] == pytest.approx(-2.0, abs=0.15)
+
+
+def test_certain_values_stay_certain_even_without_a_slope():
+    assert_allclose(Level(1.0, 0.0)(np.array([0.0, 0.5, 1.0])), [0.0, 1 / (1 + np.exp(-1.0)), 1.0])
+    assert_allclose(Level(1.0, 2.0)(np.array([0.0, 1.0])), [0.0, 1.0])

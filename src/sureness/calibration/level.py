@@ -26,7 +26,9 @@ class Level:
         """Corrected probabilities; 0 and 1 stay what they are."""
         if self == UNCHANGED:
             return probability
-        return np.asarray(sigmoid(self.intercept + self.slope * logit(probability)))
+        log_odds = logit(probability)
+        scaled = self.slope * log_odds if self.slope else np.where(np.isfinite(log_odds), 0.0, log_odds)
+        return np.asarray(sigmoid(self.intercept + scaled))
 
     def of(self, probability: Column, operations: Operations) -> Column:
         """The same as part of a formula."""
