@@ -23,8 +23,9 @@ TITLES = {
     "calibration": "Calibration", "list_size": "List sizes", "pipeline": "Confident recommenders and runs",
     "distillation": "Distillation", "models": "Recommenders", "models.networks": "Networks",
     "sources": "Score sources", "data": "Data", "propensity": "Propensities", "metrics": "Metrics",
-    "evaluation": "Ranking quality", "truncation": "Learned cuts", "workflows": "Workflows", "artefacts": "Files",
-    "report": "Reports", "plots": "Figures", "numerics": "Numerics", "errors": "Errors",
+    "evaluation": "Ranking quality", "truncation": "Learned cuts", "workflows": "Workflows",
+    "expressions": "Expressions", "artefacts": "Files", "report": "Reports", "plots": "Figures",
+    "numerics": "Numerics", "errors": "Errors",
 }  # fmt: skip
 """The packages in the order of their pages."""
 IMPORT = re.compile(r"^from (sureness[\w.]*) import (\w+) as \2$", flags=re.MULTILINE)

@@ -70,6 +70,9 @@ MAPS: dict[str, Callable[[], Calibrator]] = {
     "top 5": lambda: TopNCalibrator(n=5).fit(*drawn(), users=np.arange(N) // 20),
 }
 
+OTHER_SCALES = ("isotonic, 4,000 scores", "platt, scores of 1e-6", "gamma, scores of 1e6", "histogram, from 0")
+"""Maps whose scores differ from those of the others."""
+
 
 @cache
 def fitted(name: str) -> Calibrator:
@@ -104,6 +107,7 @@ def of_users(ids: str, shape: str) -> PerUserCalibrator:
 # --- scores ----------------------------------------------------------------------------------------------------------
 
 
+@cache
 def nasty(kind: Kind) -> Column:
     """Scores of a type, the hardest first."""
     scores = drawn()[0]
@@ -118,8 +122,10 @@ def nasty(kind: Kind) -> Column:
     odd += [-1e308, sys.float_info.max, -sys.float_info.max, 1e20, -1e20, 1e5, -1e5, 1.0, 0.5]
     at_edges = [value for name in ("isotonic", "bbq", "histogram") for value in edges_of(fitted(name))]
     around = np.concatenate([at_edges, np.nextafter(at_edges, -np.inf), np.nextafter(at_edges, np.inf)])
+    own = np.concatenate([np.linspace(*fitted(name).score_range_, 31) for name in OTHER_SCALES])
     missing = [None, float("nan"), float("inf"), float("-inf")]
-    return Column(kind, [*missing, *odd, *np.linspace(-30, 30, 61).tolist(), *scores[:50].tolist(), *around.tolist()])
+    usual = [*np.linspace(-30, 30, 61).tolist(), *scores[:50].tolist()]
+    return Column(kind, [*missing, *odd, *usual, *own.tolist(), *around.tolist()])
 
 
 def edges_of(calibrator: Calibrator) -> list[float]:

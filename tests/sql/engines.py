@@ -112,7 +112,8 @@ class Spark:
         from pyspark.sql import SparkSession
 
         settings = {
-            "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g",
+            "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "1", "spark.driver.memory": "1g",
             "spark.default.parallelism": "1", "spark.sql.warehouse.dir": str(folder), "spark.driver.host": "127.0.0.1",
         }  # fmt: skip
         builder = SparkSession.builder.master("local[1]").appName("sureness")
