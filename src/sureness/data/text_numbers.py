@@ -11,6 +11,7 @@ import polars as pl
 
 from sureness.data.text_format import Decimal
 from sureness.errors import FileError
+from sureness.numerics.conversion import LABEL_WORDS
 
 Form = Literal["plain", "comma", "grouped", "words", "id"]
 """Plain numbers; a decimal comma (points may group thousands); commas that group thousands; labels in words; ids."""
@@ -25,7 +26,7 @@ _PATTERNS: dict[Form, str] = {
 }
 _GROUPED_BY_POINTS = re.compile(_GROUPS.format("[.]"))
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-LABELS = {"true": 1.0, "yes": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "no": 0.0, "0": 0.0, "0.0": 0.0}
+LABELS = {word: float(label) for word, label in LABEL_WORDS.items()}
 """Labels that may be written in words, in any case of the letters."""
 
 

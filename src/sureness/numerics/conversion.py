@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from sureness._types import AnyArray, BoolArray
 from sureness.errors import DataError
 
-_LABELS: dict[object, bool] = {  # 1 is also True, 1.0 and Decimal(1): they are equal, and so are their hashes
-    0: False, "0": False, "0.0": False, "false": False, "no": False,
-    1: True, "1": True, "1.0": True, "true": True, "yes": True,
-}  # fmt: skip
+LABEL_WORDS = {"0": False, "0.0": False, "false": False, "no": False, "1": True, "1.0": True, "true": True, "yes": True}
+"""How labels are written in text, in any case of the letters."""
+_LABELS: dict[Any, bool] = {0: False, 1: True, **LABEL_WORDS}  # 1 equals True, 1.0 and Decimal(1), hash and all
 _MOST_SEEN = 5  # values that a message names
 
 
