@@ -16,7 +16,18 @@ import psutil
 import typer
 from rich.console import Console
 
-from benchmarks import allocating, distilling, evaluating, fitting, importing, metrics, sizing, streaming, training
+from benchmarks import (
+    allocating,
+    deciding,
+    distilling,
+    evaluating,
+    fitting,
+    importing,
+    metrics,
+    sizing,
+    streaming,
+    training,
+)
 from benchmarks.tables import FULL, QUICK, Scale, Table, summary
 
 SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
@@ -35,6 +46,8 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "user-maps": sizing.user_maps,
     "expected-utility": sizing.expected,
     "serving": sizing.serving,
+    "maps": deciding.maps_of_users,
+    "decide": deciding.one_user,
     "allocation": allocating.allocation,
     "distillation": distilling.distillation,
     "import": importing.importing,

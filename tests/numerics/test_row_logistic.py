@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from sureness.errors import SurenessWarning
-from sureness.numerics import _risk_kernels
+from sureness.numerics import _logistic_kernels
 from sureness.numerics.row_logistic import Prior, Rows, bin_scores, estimate_prior, fit_rows
 
 FORMS = pytest.mark.parametrize("hidden", [False, True], ids=["plain", "hidden"])
@@ -278,10 +278,10 @@ class TestBinning:
 def test_exponentials_and_logarithms_are_exact_to_rounding():
     z = np.r_[0.0, np.geomspace(1e-300, 690.0, 500), -np.linspace(0, 690, 501)]
     shrunk = np.empty_like(z)
-    _risk_kernels.falling_exponentials(z, np.empty(len(z), dtype=np.int64), shrunk)
+    _logistic_kernels._falling_exponentials(z, np.empty(len(z), dtype=np.int64), shrunk)
     assert_allclose(shrunk, np.exp(-np.abs(z)), rtol=1e-15)
     for value in np.r_[0.0, np.geomspace(1e-300, 1.0, 200)]:
-        found = _risk_kernels._sum_of_logarithms(np.array([value]), np.ones(1))
+        found = _logistic_kernels._sum_of_logarithms(np.array([value]), np.ones(1))
         assert found == pytest.approx(np.log1p(value), rel=1e-15)
 
 

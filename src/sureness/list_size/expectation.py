@@ -120,10 +120,11 @@ def expected_utilities(
     tails = _tails(rows, counts, expected_relevant, tail)
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
-    result, valid = expected_gains(rows, counts, tails, _gains(chosen, max_size))
+    gains = _gains(chosen, max_size)
+    result, valid = expected_gains(rows, counts, tails, gains)
     if not valid.all():
         check_probability_rows(rows[~valid])
-    if tails.shape[1] > 1 and not _plausible(result, chosen):
+    if tails.shape[1] > 1 and not _plausible(result, gains.most):
         raise DataError(
             "the tail holds probabilities too close to 1 for its power sums; list those items among the probabilities"
         )
@@ -146,21 +147,23 @@ def _computed_gains(utilities: tuple[Utility, ...], max_size: int) -> Gains:
         loss=np.array([utility.loss for utility in utilities]),
         kind=np.array([_KINDS[utility.normaliser] for utility in utilities]),
         inverse=np.stack([utility.inverse_scale(max_size, 0)[: max_size + 1] for utility in utilities]),
+        most=np.array([_most(utility, max_size) for utility in utilities]),
     )
 
 
 _kept_gains = lru_cache(maxsize=64)(_computed_gains)
 
 
-def _plausible(values: FloatArray, utilities: Sequence[Utility]) -> bool:
-    """Whether normalised utilities are within their bound; power sums of likely items do not converge."""
-    most = np.array([np.inf if u.normaliser == "none" else _most(u, values.shape[2]) for u in utilities])
-    return bool(np.isfinite(values).all() and np.all(np.abs(values) <= most[:, None, None] * (1.0 + 1e-6)))
-
-
 def _most(utility: Utility, max_size: int) -> float:
-    """The maximum of a normalised utility, that of a list of relevant items only."""
-    return 1.0 if utility.normaliser == "ideal" else utility.gain * float(np.abs(utility.discounts(max_size)).max())
+    """The maximum of a utility, that of a list of relevant items only; infinite without a normaliser."""
+    if utility.normaliser in ("none", "ideal"):
+        return np.inf if utility.normaliser == "none" else 1.0
+    return utility.gain * float(np.abs(utility.discounts(max_size)).max())
+
+
+def _plausible(values: FloatArray, most: FloatArray) -> bool:
+    """Whether normalised utilities are within their bound; power sums of likely items do not converge."""
+    return bool(np.isfinite(values).all() and np.all(np.abs(values) <= most[:, None, None] * (1.0 + 1e-6)))
 
 
 def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: ArrayLike | None = None) -> FloatArray:

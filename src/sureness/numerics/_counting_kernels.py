@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sureness.numerics._mean_kernels import add_by_mean, nodes_for
 from sureness.numerics.threads import row_loop
 
 N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8)**17 / 17 is below rounding
@@ -319,6 +318,66 @@ def _forward_four(probabilities, pmf, lead, without):
         without[row, 0], without[row, 1], without[row, 2], without[row, 3] = a, b, c, d
 
 
+def _nodes_and_weights() -> Any:
+    """For 24, 32, 64 and 128 nodes in turn: 1 - t and the weight of each node; shape (2, 248)."""
+    tables = [np.polynomial.legendre.leggauss(number) for number in (24, 32, 64, 128)]
+    return np.concatenate([[(1.0 - x) / 2.0, weight / 2.0] for x, weight in tables], axis=1)
+
+
+NODES = _nodes_and_weights()
+
+
+@njit(**_FAST)
+def _nodes_for(degree):
+    """Where the nodes for powers of t up to a degree start and stop in `NODES`; (0, 0) if there are too few.
+
+    Powers up to these degrees are right to 1e-10, up to four fifths of them to 1e-12, far beyond the 2 n - 1 to which n
+    nodes are exact; and counts near the last one of a window have next to no mass.
+    """
+    if degree <= 95:
+        return 0, 24
+    if degree <= 165:
+        return 24, 56
+    if degree <= 640:
+        return 56, 120
+    if degree <= 2_500:
+        return 120, 248
+    return 0, 0
+
+
+@njit(**_FAST)
+def _generating(away, sums, n_sums, large, result):
+    """E[t**S] at t = 1 - away: a product over the large probabilities, and a series in power sums of the others."""
+    for node in range(away.shape[0]):
+        exponent = 0.0
+        for j in range(n_sums - 1, -1, -1):
+            exponent = (exponent + sums[j] / (j + 1.0)) * away[node]
+        result[node] = np.exp(-exponent)
+    for p in large:
+        for node in range(away.shape[0]):
+            result[node] *= 1.0 - p * away[node]
+
+
+@njit(**_FAST)
+def _integrate_means(top, shares, sums, n_sums, large, away, weight, values):
+    """Sum of the gain with m relevant items in all, times 2 / (k + m), without the distribution of m.
+
+    The mean of 1 / (k + 1 + S_r) is the integral of ``t**k * E[t**S_r]`` over t from 0 to 1, and ``E[t**S_r]`` is a
+    product over all other items: a few dozen nodes of Gauss and Legendre serve all r and k.
+    """
+    mass, gained = np.empty(away.shape[0]), np.zeros(away.shape[0])
+    _generating(away, sums, n_sums, large, mass)
+    for node in range(away.shape[0]):
+        mass[node] *= 2.0 * weight[node]
+    for r in range(top.shape[0]):
+        p, share, total = top[r], shares[r], 0.0
+        for node in range(away.shape[0]):
+            mass[node] *= 1.0 - away[node]
+            gained[node] += share / (1.0 - p * away[node])
+            total += gained[node] * mass[node]
+        values[r] = total
+
+
 @njit(**_FAST)
 def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result):
     """Expected utilities of the first k items for every k, for one user."""
@@ -327,7 +386,7 @@ def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, 
     large, sums, n_sums, first, width = np.empty(0), np.empty(0), 0, 0, 0
     if np.any(kind > 0):
         large, sums, n_sums, first, width = _parts_of(probabilities, tail)
-    start, stop = nodes_for(n_items + first + width)
+    start, stop = _nodes_for(n_items + first + width)
     without = np.empty((0, 0))
     if np.any(kind == 1):
         stop = 0  # what it needs serves the mean too
@@ -350,7 +409,7 @@ def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, 
         else:
             shares = discount[which, :n_items] * gain[which] * top
             if kind[which] == 2 and stop > 0:
-                add_by_mean(top, shares, sums, n_sums, large, nodes[0, start:stop], nodes[1, start:stop], values)
+                _integrate_means(top, shares, sums, n_sums, large, nodes[0, start:stop], nodes[1, start:stop], values)
             elif kind[which] == 2:
                 _add_by_mean(without, shares, lowest, values)
             else:
@@ -457,50 +516,3 @@ def expected_rows(
         _expected_row(
             known, tails[row], cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result[:, row]
         )
-
-
-@row_loop()
-def tail_sums(start, stop, probabilities, skipped, most, result):
-    """Power sums of each row after its first `skipped` entries; those above `most` count as several."""
-    for row in range(start, stop):
-        result[row] = 0.0
-        for p in probabilities[row, skipped:]:
-            base = min(p, most)
-            power = 1.0 if p <= most else p / most
-            for j in range(result.shape[1]):
-                power *= base
-                result[row, j] += power
-
-
-@njit(cache=True, error_model="numpy")
-def _scale_row(probabilities, tail, wanted):
-    """The shift of all log-odds at which probabilities and tail add up to a wanted number.
-
-    The total grows with the shift; Newton's steps are kept inside a bracket that shrinks at each of them.
-    """
-    low, high = -745.0, 709.0
-    shift = 0.0
-    for _ in range(200):
-        factor = np.exp(shift)
-        total, slope = tail * factor, tail * factor
-        for p in probabilities:
-            q = p * factor / (1.0 - p + p * factor)
-            total += q
-            slope += q * (1.0 - q)
-        if total > wanted:
-            high = shift
-        else:
-            low = shift
-        if abs(total - wanted) <= 1e-14 * wanted or high - low <= 1e-15 * abs(shift):
-            break
-        step = shift - (total - wanted) / slope if slope > 0.0 else low
-        shift = step if low < step < high else 0.5 * (low + high)
-    return shift
-
-
-@row_loop()
-def scale_rows(start, stop, probabilities, tails, wanted, shifts):
-    """Shifts of all rows; a row whose wanted number is NaN stays as it is."""
-    for row in range(start, stop):
-        if not np.isnan(wanted[row]):
-            shifts[row] = _scale_row(probabilities[row], tails[row], wanted[row])

@@ -20,6 +20,7 @@ class Gains(NamedTuple):
     loss: FloatArray  # (n_utilities,) of an irrelevant item
     kind: IntArray  # (n_utilities,) 0: not normalised, 1: by min(k, m), 2: by (k + m) / 2, with m relevant items
     inverse: FloatArray  # (n_utilities, max_size + 1) one over the normaliser, by min(k, m)
+    most: FloatArray  # (n_utilities,) the largest value that is possible; infinite without a normaliser
 
 
 def expected_gains(
@@ -43,14 +44,14 @@ def expected_gains(
     valid : boolean array of shape (n_users,)
         Whether every entry that counts is a number from 0 to 1.
     """
-    from sureness.numerics import _counting_kernels, _mean_kernels  # loads the compiler
+    from sureness.numerics import _counting_kernels  # loads the compiler
 
     max_size = gains.discount.shape[1]
     values = np.empty((len(gains.kind), len(probabilities), max_size))
     valid = np.empty(len(probabilities), dtype=bool)
     cosine, sine = _counting_kernels.ROOTS
     _counting_kernels.expected_rows(
-        probabilities, lengths, tails, cosine, sine, _mean_kernels.NODES, max_size, gains.discount, gains.gain,
+        probabilities, lengths, tails, cosine, sine, _counting_kernels.NODES, max_size, gains.discount, gains.gain,
         gains.loss, gains.kind, gains.inverse, values, valid,
     )  # fmt: skip
     return values, valid
@@ -64,10 +65,10 @@ def log_odds_shifts(probabilities: FloatArray, tails: FloatArray, wanted: FloatA
     >>> log_odds_shifts(np.array([[0.5, 0.5]]), np.zeros(1), np.array([1.2])).round(3)  # log(0.6 / 0.4)
     array([0.405])
     """
-    from sureness.numerics import _counting_kernels  # loads the compiler
+    from sureness.numerics import _odds_kernels  # loads the compiler
 
     shifts = np.zeros(len(probabilities))
-    _counting_kernels.scale_rows(probabilities, tails, wanted, shifts)  # a row whose wanted number is NaN stays
+    _odds_kernels.scale_rows(probabilities, tails, wanted, shifts)  # a row whose wanted number is NaN stays
     return shifts
 
 

@@ -112,11 +112,11 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, mo
     >>> power_sums([[0.9, 0.5, 0.1]], 2, skip=1).round(3)
     array([[0.6 , 0.26]])
     """
-    from sureness.numerics import _counting_kernels  # loads the compiler
+    from sureness.numerics import _odds_kernels  # loads the compiler
 
     rows, _ = check_probability_rows(probabilities)
     result = np.empty((len(rows), n_powers))
-    _counting_kernels.tail_sums(rows, skip, most, result)
+    _odds_kernels.tail_sums(rows, skip, most, result)
     return result
 
 
