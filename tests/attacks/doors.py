@@ -128,12 +128,14 @@ def _calibrators() -> list[Door]:
 
     per_segment = sn.SegmentCalibrator(strength=10.0).fit(SCORES, LABELS, segments=NAMES)
     per_user = sn.PerUserPlatt().fit(world().source, world().validation, seen=world().train)
+    shared = sn.SharedCalibrator().fit_source(world().source, world().validation, seen=world().train)
     found += _vectors(
         "SegmentCalibrator.fit", segments, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
     )
     found += _vectors("SegmentCalibrator.probability", per_segment.probability, {"scores": SCORES, "segments": NAMES})
     found += _vectors("TopNCalibrator.fit", top_n, {"scores": SCORES, "labels": LABELS, "users": USERS})
     known = np.array([f"user {number % 12:03d}" for number in range(N)])
+    found += _vectors("SharedCalibrator.probability", shared.probability, {"scores": SCORES, "users": known})
     return found + _vectors("PerUserPlatt.probability", per_user.probability, {"scores": SCORES, "users": known})
 
 
@@ -273,6 +275,7 @@ def _logs() -> list[Door]:
         "evaluate_ranking(test)": lambda log: sn.evaluate_ranking(small.source, log),
         "evaluate_ranking(seen)": lambda log: sn.evaluate_ranking(small.source, small.test, seen=log),
         "PerUserPlatt.fit(held_out)": lambda log: sn.PerUserPlatt().fit(small.source, log),
+        "SharedCalibrator.fit_source(held_out)": lambda log: sn.SharedCalibrator().fit_source(small.source, log),
         "CalibrationSet.from_source(held_out)": lambda log: sn.CalibrationSet.from_source(small.source, log).gather(),
         "ConfidentRecommender.fit(validation)": lambda log: sn.ConfidentRecommender(small.source).fit(small.train, log),
         "ConfidentRecommender.evaluate(test)": recommender().evaluate,
