@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
+MCGRAD := .venv-mcgrad
 SQL := .venv-sql
 WHEELS := build/wheels
 BASE := build/base-venv
@@ -101,6 +102,14 @@ $(RECBOLE)/.installed: benchmarks/baselines/recbole.txt
 	@touch $@
 
 recbole: $(RECBOLE)/.installed  ## Create .venv-recbole, where bench runs RecBole, whose pins clash with ours
+
+$(MCGRAD)/.installed: benchmarks/baselines/mcgrad.txt
+	$(PYTHON) -m venv $(MCGRAD)
+	$(MCGRAD)/bin/python -m pip $(PIP) torch==2.13.0
+	$(MCGRAD)/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/baselines/mcgrad.txt
+	@touch $@
+
+mcgrad: $(MCGRAD)/.installed  ## Create .venv-mcgrad, where benchmarks.segments runs MCGrad
 
 bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
 	$(BENCH)/bin/python -m benchmarks.run
