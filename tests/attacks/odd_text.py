@@ -393,8 +393,9 @@ def _comments(make: Maker) -> OddFile:
 
 def _hash_ids(make: Maker) -> OddFile:
     rows, scores = make.table(text_ids=False)
-    rows = [[f"#{row[0]}", *row[1:]] for row in rows]
-    return make.file("ids with #", rows, scores, Written(), options={"comment": "none"})
+    n_marked = make.pick([1, 2, len(rows)])  # some of them could be comments, all of them not
+    rows = [[f"#{row[0]}" if number < n_marked else row[0], *row[1:]] for number, row in enumerate(rows)]
+    return make.file("ids with #", rows, scores, Written(), options={"comment": "none"}, silent=n_marked == len(rows))
 
 
 def _preamble(make: Maker) -> OddFile:
@@ -477,7 +478,7 @@ def _zeros(make: Maker) -> OddFile:
 def _late_text(make: Maker) -> OddFile:
     n_rows = 9_000  # more than the part that is looked at first
     rows = [[str(number), "1", "0.5", "1"] for number in range(n_rows)]
-    rows[-1][0] = make.pick(["ann", "007", " 5"])
+    rows[-1][0] = make.pick(["ann", "007", " 90001"])
     true = [[row[0].strip(), *row[1:]] for row in rows]
     return make.file("text far down", true, [0.5] * n_rows, Written(), content=Written().bytes(rows))
 

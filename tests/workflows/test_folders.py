@@ -8,8 +8,9 @@ import pytest
 
 from sureness import workflows
 from sureness.data.columns import Columns
+from sureness.data.interactions import Interactions
 from sureness.data.tables import write_table
-from sureness.errors import FileError, OutputError, SurenessWarning
+from sureness.errors import DataError, FileError, OutputError, SurenessWarning
 from sureness.workflows import FitOptions
 from tests.cli.runner import run
 
@@ -60,6 +61,29 @@ def test_lists_and_shares_are_made_of_folders(folder):
     budget = workflows.AllocateOptions(budget=50)
     shared = workflows.allocate(folder / "probable", folder / "shared.parquet", budget)
     assert shared.n_users == 40
+
+
+def test_several_files_are_one_table(folder):
+    names = sorted((folder / "days").rglob("*.parquet"))
+    result = workflows.apply(folder / "map.json", names, folder / "out.parquet")
+    assert result.n_pairs == 400
+    assert result.plain()["table"].endswith("and 3 more")
+    words = ("apply", "map.json", *names, "-o", "again.parquet")
+    assert run(*words, cwd=folder).returncode == 0
+    assert pl.read_parquet(folder / "again.parquet").equals(pl.read_parquet(folder / "out.parquet"))
+    assert workflows.fit([str(name) for name in names], PLATT).n_pairs == 400
+    assert Interactions.from_table(names).n_users == 40
+    with pytest.raises(OutputError, match="input"):
+        workflows.apply(folder / "map.json", names, names[2])
+    with pytest.raises(DataError, match="at least one file"):
+        workflows.fit([], PLATT)
+
+
+@pytest.mark.parametrize(("value", "error"), [("high", FileError), ("", DataError), ("inf", DataError)])
+def test_apply_names_the_line_of_a_bad_score(folder, value, error):
+    (folder / "bad.csv").write_text(f"user_id,score\n1,0.5\n2,{value}\n")
+    with pytest.raises(error, match="line 3"):
+        workflows.apply(folder / "map.json", folder / "bad.csv", folder / "out.parquet")
 
 
 @pytest.mark.parametrize("name", ["days", "days/*/*.parquet"])

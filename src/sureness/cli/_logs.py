@@ -10,7 +10,7 @@ from sureness.cli._options import Spread, columns
 from sureness.data.columns import Columns
 from sureness.workflows.logs import LogOptions
 
-Data = Annotated[str, typer.Option(help="Name of a data set, or a file: .parquet, .csv or .tsv.")]
+Data = Annotated[str, typer.Option(help="Name of a data set, or a log: a file, a folder or a pattern.")]
 CUTS = ("validation_from", "test_from", "validation_share", "test_share", "share_of")  # of --protocol time
 WholeLog = Annotated[LogOptions, Spread(named={"folder": "--from"})]
 OfLogs = Annotated[Columns, columns("user_id", "item_id", "rating", "time", "domain")]

@@ -10,6 +10,7 @@ import typer
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
+from sureness.data.frames import place_of
 from sureness.workflows.allocating import AllocateOptions, AllocateResult, allocate
 
 
@@ -17,7 +18,10 @@ from sureness.workflows.allocating import AllocateOptions, AllocateResult, alloc
 def allocate_lists(
     *,
     table: Annotated[
-        Path, typer.Argument(help="Table with user_id, item_id and probability (.parquet, .csv, .tsv), all candidates.")
+        list[Path],
+        typer.Argument(
+            help="Table with user_id, item_id and probability, all candidates: files, a folder or a pattern."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the list sizes go.")],
     options: Annotated[AllocateOptions, Spread()],
@@ -29,7 +33,7 @@ def allocate_lists(
     With a column of labels from a later period, the result is also compared with equal shares.
     """
     with shown_progress(json) as progress:
-        result = allocate(table, output, options, columns=used, progress=progress)
+        result = allocate(place_of(table), output, options, columns=used, progress=progress)
     present(result, json, _show)
 
 

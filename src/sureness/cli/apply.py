@@ -10,6 +10,7 @@ import typer
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
+from sureness.data.frames import place_of
 from sureness.workflows.applying import ApplyOptions, ApplyResult, apply
 
 
@@ -17,7 +18,9 @@ from sureness.workflows.applying import ApplyOptions, ApplyResult, apply
 def apply_calibrator(
     *,
     calibrator: Annotated[Path, typer.Argument(help="Calibrator written by `sureness fit`.")],
-    data: Annotated[Path, typer.Argument(help="Table with scores (.parquet, .csv, .tsv), or a saved run.")],
+    data: Annotated[
+        list[Path], typer.Argument(help="Table with scores: files, a folder or a pattern; or a saved run.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the table with probabilities goes.")],
     options: Annotated[ApplyOptions, Spread()],
     used: Annotated[Columns, columns("score", "user_id", "item_id", "domain", "segment", "probability")],
@@ -28,7 +31,7 @@ def apply_calibrator(
     For a run, write the best unseen items of every user with their probabilities.
     """
     with shown_progress(json) as progress:
-        result = apply(calibrator, data, output, options, columns=used, progress=progress)
+        result = apply(calibrator, place_of(data), output, options, columns=used, progress=progress)
     present(result, json, _show)
 
 

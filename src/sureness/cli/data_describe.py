@@ -19,7 +19,7 @@ _OPTIONS = Spread(("folder", "protocol", *CUTS, "seed", "option"), named={"folde
 @spread
 def describe_data(
     *,
-    data: Annotated[str, typer.Argument(help="Name of a data set, or a file: .parquet, .csv or .tsv.")],
+    data: Annotated[str, typer.Argument(help="Name of a data set, or a log: a file, a folder or a pattern.")],
     options: Annotated[LogOptions, _OPTIONS],
     columns: OfLogs,
     json: Json = False,

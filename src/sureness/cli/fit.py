@@ -10,6 +10,7 @@ import typer
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
+from sureness.data.frames import place_of
 from sureness.workflows.fitting import PER_USER, FitOptions, FitResult, fit
 
 _COLUMNS = columns("score", "label", "user_id", "item_id", "domain", "weight", "propensity", "segment")
@@ -28,9 +29,10 @@ _OPTIONS = Spread(
 def fit_calibrator(
     *,
     data: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            help="Table with score and label (.parquet, .csv, .tsv); without labels, beside --held-out; or a saved run."
+            help="Table with score and label: files, a folder or a pattern; without labels, beside --held-out; or a "
+            "saved run."
         ),
     ],
     output: Annotated[
@@ -52,7 +54,7 @@ def fit_calibrator(
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
-        result = fit(data, options, columns=used, output=target, progress=progress)
+        result = fit(place_of(data), options, columns=used, output=target, progress=progress)
     present(result, json, _show)
 
 

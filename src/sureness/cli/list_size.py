@@ -11,6 +11,7 @@ from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.cli._promises import show_promise
 from sureness.data.columns import Columns
+from sureness.data.frames import place_of
 from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
 from sureness.report.formatting import chance
@@ -28,7 +29,8 @@ def list_size(
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the lists go: .parquet, .csv or .tsv.")],
     table: Annotated[
-        Path | None, typer.Argument(help="Table with user_id, item_id, probability: .parquet, .csv or .tsv.")
+        list[Path] | None,
+        typer.Argument(help="Table with user_id, item_id, probability: files, a folder or a pattern."),
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="In place of a table: a run of `sureness train`, or what --save wrote.")
@@ -48,9 +50,9 @@ def list_size(
     larger than memory. The scores of a run are calibrated first, and with a test the lists are compared with lists of
     fixed and other sizes.
     """
-    if (table is None) == (model is None):
+    if bool(table) == (model is not None):
         raise SettingError("give either a table of probabilities, or with --model a run of `sureness train`")
-    data = cast(Path, table or model)
+    data = cast(Path, place_of(table) if table else model)
     with shown_progress(json) as progress:
         if model is not None or is_saved(data):
             result = cut_run(

@@ -16,7 +16,7 @@ from sureness.workflows.reporting import ReportOptions, ReportResult, report
 @spread
 def write_report(
     *,
-    table: Annotated[Path, typer.Argument(help="Table with score and label to judge on: .parquet, .csv or .tsv.")],
+    table: Annotated[Path, typer.Argument(help="Table with score and label to judge on: file, folder or pattern.")],
     calibrators: Annotated[list[Path], typer.Argument(help="Calibrators written by `sureness fit`; the first leads.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")] = Path("report.html"),
     options: Annotated[ReportOptions, Spread()],

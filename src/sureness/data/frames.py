@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import Any, Protocol, TypeAlias
 
 import polars as pl
@@ -24,8 +24,32 @@ class ArrowStream(Protocol):
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
 """A table in memory, or a query that gives one."""
 
-Table: TypeAlias = str | PathLike[str] | Frame
-"""The name of a file, or a table in memory."""
+Table: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]] | Frame
+"""The name of a file, a folder or a pattern, several of them, or a table in memory."""
+
+
+class Files(PosixPath):
+    """Several files that make up one table, in this order; as a path it is what messages call them.
+
+    Examples
+    --------
+    >>> print(Files.of(["may.csv", "june.csv", "july.csv"]))
+    may.csv and 2 more
+    """
+
+    paths: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, paths: Sequence[str | PathLike[str]]) -> Path:
+        """One file as it is, or several as one table."""
+        every = tuple(map(Path, paths))
+        if not every:
+            raise DataError("a table must be at least one file, got an empty list of names")
+        if len(every) == 1:
+            return every[0]
+        several = cls(f"{every[0]} and {len(every) - 1:,} more")
+        several.paths = every
+        return several
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +93,10 @@ def place_of(table: Table) -> Place:
     >>> str(place_of("log.csv")), str(place_of(pl.DataFrame({"user_id": [1]})))
     ('log.csv', 'the DataFrame')
     """
-    if isinstance(table, HeldTable):
+    if isinstance(table, HeldTable | Files):
         return table
+    if isinstance(table, list | tuple) and all(isinstance(each, str | PathLike) for each in table):
+        return Files.of(table)
     return Path(table) if isinstance(table, str | PathLike) else HeldTable(table, as_lazy(table))
 
 

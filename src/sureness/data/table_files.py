@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sureness.artefacts.files import why_unnameable
-from sureness.data.frames import HeldTable
+from sureness.data.frames import Files, HeldTable
 from sureness.data.text_bytes import is_compressed
 from sureness.data.text_dialect import USUAL
 from sureness.errors import FileError
@@ -38,6 +38,10 @@ def table_files(path: str | PathLike[str]) -> list[TableFile]:
     A file of exactly this name comes first, whatever letters are in it. Otherwise ``*``, ``**`` and ``?`` make a
     pattern. In a folder, names that start with a dot or an underscore are left out, as other systems do.
     """
+    if isinstance(path, Files):
+        every = [file for each in path.paths for file in table_files(each)]
+        _check_alike(every, path)
+        return every
     given = Path(path)
     if problem := why_unnameable(given):
         raise FileError(f"cannot read {given}: {problem}")

@@ -205,7 +205,9 @@ def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
     )  # fmt: skip
 
 
-def write_table(table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | None = None) -> None:
+def write_table(
+    table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | HeldTable | None = None
+) -> None:
     """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
 
     A lazy table is read while it is written; `source` names its file for error messages.
@@ -213,7 +215,7 @@ def write_table(table: Frame, path: str | PathLike[str], *, source: str | PathLi
     check_not_forked()
     place = Path(path)
     named = place if source is None else f"{place} from {source}"
-    with replacing(_named_table(place)) as temporary, readable(named, doing="write"):
+    with replacing(_named_table(place)) as temporary, readable(named, doing="write", source=source):
         _sink(as_lazy(table), temporary, place.suffix.lower())
 
 
@@ -284,12 +286,17 @@ def _filled(column: pl.Series) -> AnyArray:
 
 
 @contextmanager
-def readable(path: str | PathLike[str] | HeldTable, doing: str = "read") -> Iterator[None]:
-    """Turn errors of polars and of the file system into a `FileError` of one sentence."""
+def readable(
+    path: str | PathLike[str] | HeldTable, doing: str = "read", source: str | PathLike[str] | HeldTable | None = None
+) -> Iterator[None]:
+    """Turn errors of polars and of the file system into a `FileError` of one sentence.
+
+    Rows may be read from another place, `source`; the line of it that cannot be read is named.
+    """
     try:
         yield
     except pl.exceptions.PolarsError as error:
-        why = why_unreadable(path) or str(error).strip().splitlines()[0]
+        why = why_unreadable(path if source is None else source) or str(error).strip().splitlines()[0]
         raise FileError(f"cannot {doing} {path}: {why}") from error
     except (FileError, DataError):
         raise

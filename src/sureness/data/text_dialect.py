@@ -67,7 +67,7 @@ def dialect_of(place: Path, wanted: TextFormat, expected: Collection[str] = ()) 
     records = list(parsed(lines, separator, quote))
     names, header_lines = _header(records, wanted, expected)
     rows = tuple(tuple(row) for line, row in records if line > header_lines and len(row) == len(names))
-    layout = Layout(len(names), separator, quote, end, comment)
+    layout = Layout(len(names), separator, quote, end, comment, hashes=wanted.comment is not None)
     return Dialect(encoding, layout, names, header_lines, rows, tuple(notes))
 
 

@@ -30,11 +30,7 @@ class Layout:
     quote: str | None = '"'
     end: str = "\n"  # of a line
     comment: str | None = None  # lines that start so are no rows
-
-    @property
-    def gap(self) -> bytes:
-        """The separator as a byte."""
-        return self.separator.encode()
+    hashes: bool = False  # whether rows may start with #
 
 
 @dataclass(kw_only=True)
@@ -76,7 +72,7 @@ def check_structure(
     found = Structure(n_lines=first_line - 1, whole=set(maybe_whole))
     for chunk in whole_rows(lines, layout):
         _look(chunk, layout, found)
-    if 0 < found.n_hashes < found.n_rows:
+    if not layout.hashes and 0 < found.n_hashes < found.n_rows:
         why = "starts with # and other rows do not; say --comment # to leave such lines out, or --comment none"
         raise BrokenLineError(found.first_hash, why)
     return found

@@ -19,6 +19,7 @@ from sureness.calibration.maps import ANSWERS, ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import HeldTable, Place, Table, place_of
 from sureness.data.id_values import segment_series
+from sureness.data.scanning import bad_line
 from sureness.data.table_files import is_text
 from sureness.data.tables import add_column, count_rows, readable, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, FileError, SettingError
@@ -151,13 +152,15 @@ def _add_to_table(
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
         if problems and isinstance(problems[0], DataError):
-            raise type(problems[0])(f"{path}: {problems[0]}") from None
+            named = next((name for name in inputs if name in str(problems[0])), columns.score)
+            where = bad_line(path, named)
+            raise type(problems[0])(f"{path}{f', {where}' if where else ''}: {problems[0]}") from None
         raise
 
 
 def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability: str) -> Any:
     if output is not None:
-        write_table(result, output, source=str(path))
+        write_table(result, output, source=path)
         return None
     with readable(path):
         if isinstance(path, HeldTable):

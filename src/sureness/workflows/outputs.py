@@ -11,7 +11,7 @@ from typing import Literal
 
 from sureness.artefacts.files import why_unnameable, writable_file
 from sureness.artefacts.saving import ENDINGS, split_path
-from sureness.data.frames import Table
+from sureness.data.frames import Files, Table, place_of
 from sureness.data.table_files import would_hold
 from sureness.errors import OutputError
 
@@ -53,7 +53,9 @@ def check_outputs(outputs: Iterable[tuple[AnyPath | None, Kind]], inputs: Iterab
     sureness.errors.OutputError: cannot write lists.csv: that would replace the input lists.csv; give another name
     """
     written = [(Path(path), kind) for path, kind in outputs if path is not None]
-    named = [path for path in inputs if isinstance(path, str | PathLike)]
+    places = [place_of(each) for each in inputs if isinstance(each, str | PathLike | list | tuple)]
+    paths = [place for place in places if isinstance(place, Path)]
+    named = [path for place in paths for path in (place.paths if isinstance(place, Files) else [place])]
     read = [split_path(Path(path))[0] for path in named if not why_unnameable(path)]
     for number, (path, kind) in enumerate(written):
         _check_name(path, kind)
