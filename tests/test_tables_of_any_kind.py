@@ -171,9 +171,9 @@ DOORS: dict[str, Door] = {
     "FitOptions(held_out)": Door(
         CLICKS, lambda table, _: _fitted(workflows.fit(TOP, workflows.FitOptions(held_out=table)))
     ),
-    "FitOptions(train)": Door(
+    "FitOptions(seen)": Door(
         TOP.head(7),
-        lambda table, _: _fitted(workflows.fit(TOP, workflows.FitOptions(held_out=CLICKS.tail(15), train=table))),
+        lambda table, _: _fitted(workflows.fit(TOP, workflows.FitOptions(held_out=CLICKS.tail(15), seen=(table,)))),
     ),
     "apply(data)": Door(TOP, lambda table, _: workflows.apply(PLATT, table).frame),
     "ApplyOptions(seen)": Door(part("train"), lambda table, run: _applied(run, seen=(table,))),
@@ -184,12 +184,12 @@ DOORS: dict[str, Door] = {
     ),
     "report(table)": Door(PAIRS, _reported),
     "ReportOptions(items)": Door(ITEM_TITLES, lambda table, run: _reported(PAIRS, run, items=table)),
-    "ReportOptions(train)": Door(CLICKS, lambda table, run: _reported(PAIRS, run, train=table)),
+    "ReportOptions(seen)": Door(CLICKS, lambda table, run: _reported(PAIRS, run, seen=table)),
     "ReportOptions(candidates)": Door(TOP, lambda table, run: _reported(PAIRS, run, candidates=table)),
     "EvaluateOptions(test)": Door(part("test"), lambda table, run: _evaluated(run, test=table)),
     "EvaluateOptions(seen)": Door(part("train"), lambda table, run: _evaluated(run, seen=(table,))),
     "CalibrationOptions(held_out)": Door(part("validation"), lambda table, run: _listed(run, held_out=table)),
-    "CalibrationOptions(train)": Door(part("train"), lambda table, run: _listed(run, train=table)),
+    "CalibrationOptions(seen)": Door(part("train"), lambda table, run: _listed(run, seen=(table,))),
     "CalibrationOptions(test)": Door(part("test"), lambda table, run: _listed(run, test=table)),
     "PageOptions(items)": Door(TITLES, lambda table, run: _cut(run, table)),
     "read_log(data)": Door(LOG, lambda table, _: workflows.read_log(table)[0].interactions.table().rows()),
@@ -208,6 +208,9 @@ OTHERS = {
     "count_rows(frame)": "of our own frames",
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
+    "MultiSegmentCalibrator.numbers_of_file(table)": "of our own frames",
+    "SqlOptions(table)": "the name of a table in a database",
+    "prepare_promise(table)": "a result of promise",
     "RankComparison(ranks)": "a result",
     "RankScatter(points)": "a result",
     "RankingQuality(per_user)": "a result",
