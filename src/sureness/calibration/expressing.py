@@ -55,7 +55,8 @@ class Expressible:
         """The map as one expression of a column of scores.
 
         A score that is missing, infinite or not a number gets no probability, as does a pair whose segment or user is
-        missing. Integers and decimals are taken as double precision, and scores beyond ±1e100 as ±1e100.
+        missing. Integers and decimals are taken as double precision, and scores beyond ±1e100 as ±1e100; a map of
+        probabilities gives none outside 0 to 1.
 
         Parameters
         ----------
