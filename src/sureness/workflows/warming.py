@@ -20,6 +20,8 @@ import sureness
 from sureness._progress import Progress, silent
 from sureness._registry import names
 from sureness.artefacts.packed import JSON
+from sureness.calibration.multi_segment import MultiSegmentCalibrator
+from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -151,6 +153,7 @@ def _numbers() -> None:
     sketched_ranks(left @ right, 100)
     scores = rng.normal(size=(30, 100))
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
+    MultiSegmentCalibrator(PlattCalibrator()).fit(probabilities, labels, segments={"field": np.arange(2_000) % 3})
     PerUserPlatt(top=None, n_bins=8).fit(MatrixSource(scores), taken)  # so few bins that there are any
     draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)
 
