@@ -26,7 +26,7 @@ err = Console(stderr=True, highlight=False)
 @contextmanager
 def shown_progress(quiet: bool = False) -> Iterator[Progress]:
     """Show the steps of a job on a terminal, with the time left; nothing elsewhere."""
-    with progress_bar(quiet) as bar:
+    with compiling_announced(is_shown(quiet)), progress_bar(quiet) as bar:
         yield steps_of(bar)
 
 
@@ -37,8 +37,29 @@ def progress_bar(quiet: bool = False) -> Iterator[bars.Progress]:
         bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn("left:"),
         bars.TimeRemainingColumn(),
     )  # fmt: skip
-    with bars.Progress(*columns, console=err, transient=True, disable=quiet or not sys.stderr.isatty()) as bar:
+    with bars.Progress(*columns, console=err, transient=True, disable=not is_shown(quiet)) as bar:
         yield bar
+
+
+def is_shown(quiet: bool) -> bool:
+    """Whether somebody sees how far a job is."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextmanager
+def compiling_announced(shown: bool) -> Iterator[None]:
+    """Say why a job waits before its first step, if something has to be compiled."""
+    if not shown:
+        yield
+        return
+    from sureness.numerics.compiling import before_compiling, is_cached  # slow to import, and not needed elsewhere
+
+    def announce() -> None:
+        kept = "once, about 10 s" if is_cached() else "about 10 s each time: set NUMBA_CACHE_DIR to a writable folder"
+        err.print(f"compiling numerical kernels ({kept})", markup=False, soft_wrap=True)
+
+    with before_compiling(announce):
+        yield
 
 
 def steps_of(bar: bars.Progress) -> Progress:

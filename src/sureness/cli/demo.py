@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
-from sureness.cli._console import err, out, print_json
+from sureness.cli._console import compiling_announced, err, out, print_json
 from sureness.cli._options import Json
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def demo_progress(*, quiet: bool = False, console: Console = err) -> Iterator[Pr
     """One bar for the whole demo on a terminal, nothing elsewhere."""
     shown = not quiet and (console.is_terminal if console is not err else sys.stderr.isatty())
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TaskProgressColumn(), TimeLeft())
-    with Bar(*columns, console=console, transient=True, disable=not shown) as bar:
+    bar = Bar(*columns, console=console, transient=True, disable=not shown)
+    with compiling_announced(shown), bar:
         task = bar.add_task("", total=None)
 
         def show(step: str, done: int, total: int) -> None:

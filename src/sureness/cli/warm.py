@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sureness.cli._console import present, say, shown_progress
+from sureness.cli._console import present, progress_bar, say, steps_of
 from sureness.cli._options import Json
 from sureness.workflows.warming import WarmResult, warm
 
@@ -13,8 +13,8 @@ def warm_kernels(json: Json = False) -> None:
     Do this when an image is built, so that the first real call does not wait for the compiler. NUMBA_CACHE_DIR says
     where the cache is; it must be the same when the image runs.
     """
-    with shown_progress(json) as progress:
-        result = warm(progress=progress)
+    with progress_bar(json) as bar:
+        result = warm(progress=steps_of(bar))
     present(result, json, _show)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
-from numba import njit
 
 from sureness.numerics.checks import LARGEST
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import block_bounds, each_block, each_stretch
 
 PRICE_BITS = 16  # of a price that one pass over the users settles
@@ -24,7 +24,7 @@ _SPARE = 5  # places for records beyond the largest size: that of no items, and 
 # --- checks that numpy would need copies for ------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _first_unusable(values, starts, lengths, start, stop):
     for place in range(start, stop):
         usable = True
@@ -48,7 +48,7 @@ def first_unusable(rows, lengths):
 # of it stand `width` cells of -inf, so that a merge may look at fewer than 0 items.
 
 
-@njit(cache=True)
+@kernel()
 def _records(utilities, user, domain, low, high, length, sizes, worth):
     """The sizes that beat all smaller ones, which alone can be part of a best page.
 
@@ -75,7 +75,7 @@ def _records(utilities, user, domain, low, high, length, sizes, worth):
     return count, concave, usable
 
 
-@njit(cache=True)
+@kernel()
 def _share_concave(group, n_group, sizes, worth, counts, slots, width, table, picks, taken, gains):
     """Best total of the concave domains for every number of items; each next item goes where it gains most.
 
@@ -110,7 +110,7 @@ def _share_concave(group, n_group, sizes, worth, counts, slots, width, table, pi
     return first, used
 
 
-@njit(cache=True)
+@kernel()
 def _lay_out(domain, sizes, worth, counts, slots, width, table):
     """The totals of a single domain, and its smallest and largest size that fits."""
     for used in range(slots + 1):
@@ -124,7 +124,7 @@ def _lay_out(domain, sizes, worth, counts, slots, width, table):
     return sizes[domain, 0], used
 
 
-@njit(cache=True)
+@kernel()
 def _merge(before, sizes, worth, count, slots, width, after):
     """after[n] = the best before[n - size] + worth(size): one more domain, for every number of items.
 
@@ -148,7 +148,7 @@ def _merge(before, sizes, worth, count, slots, width, after):
             after[cell] = one if one > after[cell] else after[cell]
 
 
-@njit(cache=True)
+@kernel()
 def _best_end(before, first, sizes, worth, count, slots, width):
     """The size of the last domain and the number of items before it; of the best ones those with the fewest items."""
     best, best_size, best_used = -np.inf, 0, 0
@@ -164,7 +164,7 @@ def _best_end(before, first, sizes, worth, count, slots, width):
     return best_size, best_used
 
 
-@njit(cache=True)
+@kernel()
 def _share_row(counts, concave, sizes, worth, slots, group, taken, gains, tables, picks, shares):
     """Sizes of one user's domains. Concave domains are shared out first and together, the others one by one."""
     n_domains, width = counts.shape[0], sizes.shape[1] - _SPARE
@@ -214,7 +214,7 @@ def _share_row(counts, concave, sizes, worth, slots, group, taken, gains, tables
             shares[picks[item]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _share_block(utilities, slots, lows, highs, lengths, start, stop, shares, values):
     if start == stop:
         return
@@ -259,19 +259,19 @@ def share_slots(utilities, slots, lows, highs, lengths, shares, values):
 # one row for all users.
 
 
-@njit(cache=True)
+@kernel()
 def _row(ragged, user):
     values, starts = ragged
     return values[starts[user] : starts[user + 1]]
 
 
-@njit(cache=True)
+@kernel()
 def _costs_of(cost, user):
     """What the items of a user cost; one value may be for all ranks."""
     return _row(cost, user) if cost[1].shape[0] > 0 else cost[0]
 
 
-@njit(cache=True)
+@kernel()
 def pay(cost, sizes, paid):
     """What the first items of every user cost."""
     for user in range(sizes.shape[0]):
@@ -281,7 +281,7 @@ def pay(cost, sizes, paid):
         paid[user] = total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _envelope(row, costs, low, high, sizes, paid, worth, price):
     """Corners of the concave envelope of (cost, utility) over the sizes from `low` to `high`; returns their number.
 
@@ -305,7 +305,7 @@ def _envelope(row, costs, low, high, sizes, paid, worth, price):
     return count
 
 
-@njit(cache=True)
+@kernel()
 def _corner_scratch(highs):
     width = 0
     for high in highs:
@@ -313,7 +313,7 @@ def _corner_scratch(highs):
     return np.empty(width + 1, dtype=np.int64), np.empty(width + 1), np.empty(width + 1), np.empty(width + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _add_by_price(utilities, cost, lows, highs, known, shift, start, stop, marked, bins):
     sizes, paid, worth, price = _corner_scratch(highs)
     bits = price.view(np.int64)
@@ -347,7 +347,7 @@ def cost_by_price(utilities, cost, lows, highs, known, shift, marked):
     return bins.sum(axis=0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _take_above(utilities, cost, lows, highs, threshold, start, stop, chosen, tied):
     sizes, paid, worth, price = _corner_scratch(highs)
     for user in range(start, stop):
@@ -368,7 +368,7 @@ def take_above(utilities, cost, lows, highs, threshold, chosen, tied):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@kernel()
 def take_tied(utilities, cost, lows, highs, threshold, left, tied, chosen):
     """Take steps at just the threshold as long as they fit, earlier users first; returns what is left."""
     sizes, paid, worth, price = _corner_scratch(highs)
@@ -388,7 +388,7 @@ def take_tied(utilities, cost, lows, highs, threshold, left, tied, chosen):
     return left
 
 
-@njit(cache=True)
+@kernel()
 def _best_step(row, costs, size, high, left):
     """The longer list with the largest gain per cost among those that fit, and its cost; size 0 if there is none."""
     best, best_size, best_cost = 0.0, 0, 0.0
@@ -406,7 +406,7 @@ def _best_step(row, costs, size, high, left):
     return best, best_size, best_cost
 
 
-@njit(cache=True)
+@kernel()
 def fill_up(utilities, cost, highs, left, chosen):
     """Spend what is left on the best steps that still fit, corners or not; returns what is gained."""
     steps = [(0.0, np.int64(0)) for _ in range(0)]
@@ -434,7 +434,7 @@ def fill_up(utilities, cost, highs, left, chosen):
 # --- trending items -------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel()
 def _among(values, start, stop, wanted):
     """Whether a sorted stretch holds a value."""
     while start < stop:
@@ -448,7 +448,7 @@ def _among(values, start, stop, wanted):
     return False
 
 
-@njit(cache=True)
+@kernel()
 def fill_pages(items, sizes, trending, rows, starts, seen, pages, personal):
     """Each user's own items, then trending ones that are neither among them nor seen, then -1."""
     n_slots = pages.shape[1]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 _FINE = 16  # narrow bins in each bin
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+@kernel(error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
 def _places(scores, low, per_score, last, places):
     """The fine bin of each score plus 1, and 0 for -inf; without branches, so that it runs on vector instructions."""
     for at in range(scores.shape[0]):
@@ -19,7 +19,7 @@ def _places(scores, low, per_score, last, places):
         places[at] = np.int32(place if place < last else last)  # a range beyond float32 overflows
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _bin_row(scores, low, high, means, counts):
     """Number and mean of the scores in equal bins from low to high; -inf marks what is no candidate.
 

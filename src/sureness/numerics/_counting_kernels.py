@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 N_POWERS = 16  # power sums of p < SMALL: the series has the ratio 2 p, and (1/8)**17 / 17 is below rounding
@@ -22,11 +22,11 @@ _LONGEST = 4_096  # longest window whose roots of unity are in the table
 CUT = 34.5  # -log of the probability that may lie outside the window: 1e-15
 
 _FAST: dict[str, Any] = {
-    "cache": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+    "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"},
 }  # fmt: skip
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _reach(variance, cut):
     """How far S is from its mean, except with probability exp(-cut): the distance that solves Bennett's inequality."""
     if variance <= 0.0:
@@ -40,7 +40,7 @@ def _reach(variance, cut):
     return distance
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def window_of(mean, variance, n_most):
     """The window of counts that S leaves with probability 1e-15 on either side: its first count and its length."""
     reach = _reach(variance, CUT)
@@ -49,7 +49,7 @@ def window_of(mean, variance, n_most):
     return first, max(last - first + 1, 1)
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _tiny_sums(probabilities):
     """Power sums of the tiny probabilities and how many there are: no branches, so it runs on vector instructions."""
     first = second = third = fourth = fifth = sixth = n_tiny = 0.0
@@ -68,7 +68,7 @@ def _tiny_sums(probabilities):
     return first, second, third, fourth, fifth, sixth, n_tiny
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def add_power_sums(probabilities, sums, large):
     """Add the power sums of the small probabilities of a row; the others are copied to `large` and counted.
 
@@ -100,7 +100,7 @@ def add_power_sums(probabilities, sums, large):
     return n_large
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _next_powers(power, base):
     """Multiply powers by their base, and add them up."""
     total = 0.0
@@ -124,7 +124,7 @@ def _table_of_roots():
 ROOTS = _table_of_roots()
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _roots(half, cosine, sine):
     """Half of the roots of unity of a length, from the table where it is long enough."""
     if 2 * half <= cosine.shape[0]:
@@ -133,7 +133,7 @@ def _roots(half, cosine, sine):
     return np.cos(angles), np.sin(angles)
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _spectrum(sums, n_sums, large, n_large, roots, real, imaginary):
     """The characteristic function of S at the first half of the frequencies of a window."""
     half = real.shape[0] - 1
@@ -163,7 +163,7 @@ def _spectrum(sums, n_sums, large, n_large, roots, real, imaginary):
             imaginary[place] = x * b_ + y * a_
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _transform(real, imaginary, cosine, sine):
     """Fourier transform in place; the length is a power of two."""
     n = real.shape[0]
@@ -191,7 +191,7 @@ def _transform(real, imaginary, cosine, sine):
         half *= 2
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _parts_of(probabilities, tail):
     """A row and the power sums of others, in parts: large probabilities, power sums of the small ones, and a window."""
     large = np.empty(probabilities.shape[0])
@@ -213,7 +213,7 @@ def _parts_of(probabilities, tail):
     return large[:n_large], sums, n_sums, first, width
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _count_row(large, sums, n_sums, first, width, cosine, sine):
     """The pmf of S over its window, out of `_parts_of` a row."""
     n_large = large.shape[0]
@@ -247,7 +247,7 @@ def pmf_rows(start, stop, probabilities, cosine, sine, result):
                 result[row, first + at] = pmf[at]
 
 
-@njit(cache=True)
+@kernel()
 def _recursion_row(probabilities, pmf):
     pmf[:] = 0.0
     pmf[0] = 1.0
@@ -266,7 +266,7 @@ def recursion_rows(start, stop, probabilities, result):
         _recursion_row(probabilities[row], result[row])
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _without_each(probabilities, first, pmf, without):
     """P(S without item r = count) in column r; rows are counts from max(first - 1, 0) on.
 
@@ -298,7 +298,7 @@ def _without_each(probabilities, first, pmf, without):
             without[row, r] = left
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _forward_four(probabilities, pmf, lead, without):
     """Four columns of `_without_each` with p < 1/2."""
     p, q, s, t = probabilities[0], probabilities[1], probabilities[2], probabilities[3]
@@ -327,7 +327,7 @@ def _nodes_and_weights() -> Any:
 NODES = _nodes_and_weights()
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _nodes_for(degree):
     """Where the nodes for powers of t up to a degree start and stop in `NODES`; (0, 0) if there are too few.
 
@@ -345,7 +345,7 @@ def _nodes_for(degree):
     return 0, 0
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _generating(away, sums, n_sums, large, result):
     """E[t**S] at t = 1 - away: a product over the large probabilities, and a series in power sums of the others."""
     for node in range(away.shape[0]):
@@ -358,7 +358,7 @@ def _generating(away, sums, n_sums, large, result):
             result[node] *= 1.0 - p * away[node]
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _integrate_means(top, shares, sums, n_sums, large, away, weight, values):
     """Sum of the gain with m relevant items in all, times 2 / (k + m), without the distribution of m.
 
@@ -378,7 +378,7 @@ def _integrate_means(top, shares, sums, n_sums, large, away, weight, values):
         values[r] = total
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result):
     """Expected utilities of the first k items for every k, for one user."""
     n_items = min(max_size, probabilities.shape[0])
@@ -418,7 +418,7 @@ def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, 
             values[r] = values[n_items - 1] if n_items else 0.0
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _falls(values):
     n_rises = 0
     for place in range(1, values.shape[0]):
@@ -426,7 +426,7 @@ def _falls(values):
     return n_rises == 0
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _add_by_mean(without, shares, lowest, values):
     """Sum over m of the gain with m relevant items in all, times 2 / (k + m).
 
@@ -452,7 +452,7 @@ def _add_by_mean(without, shares, lowest, values):
             values[r] += a * weights[row + r]
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _add_by_smaller(without, shares, lowest, inverse, values):
     """Sum over m of the gain with m relevant items in all, times a function of min(k, m)."""
     n_rows, n_items = without.shape
@@ -479,7 +479,7 @@ def _add_by_smaller(without, shares, lowest, inverse, values):
             values[r] += a * inverse[min(lowest + row, r + 1)]
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _all_valid(probabilities):
     """Whether all are numbers from 0 to 1; NaN is not."""
     n_valid = 0.0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _heights(knots, slopes):
     """The curve at its knots."""
     heights = np.zeros(knots.shape[0])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sureness.numerics.compiling import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def effect_sums(weight, score, target, target_score, level, stretch, moved, shift, factor, codes, sums):
     """Move every point by the last step, and sum the derivatives of the risk over the points of each value.
 

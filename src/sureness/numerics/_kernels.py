@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import block_bounds, each_block, n_threads
 
 
-@njit(cache=True)
+@kernel()
 def _add_moments(row, score, weight, target):
     row[0] += 1.0
     row[1] += weight
@@ -22,7 +22,7 @@ def _add_moments(row, score, weight, target):
         row[6] += mass * score * score
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _bin_block(scores, targets, weights, start, stop, inverse_width, first_key, moments, totals, outside):
     n_bins = moments.shape[0]
     n_outside = 0
@@ -66,7 +66,7 @@ def bin_moments(
     return moments.sum(axis=0), np.concatenate([kept[block] for block in sorted(kept)]), totals.sum(axis=0)
 
 
-@njit(cache=True)
+@kernel()
 def logistic_terms(features, weight, theta):
     """Sum of weight * softplus(features @ theta), its gradient and its Hessian, in one pass without BLAS threads."""
     n_parameters = theta.size
@@ -92,7 +92,7 @@ def logistic_terms(features, weight, theta):
     return loss, slope, curvature
 
 
-@njit(cache=True)
+@kernel()
 def calibration_bins(probabilities, labels, weights, n_bins):
     """Sums of weight, squared weight, weight * probability and weight * label in equal-width bins of [0, 1]."""
     sums = np.zeros((n_bins, 4))
@@ -107,7 +107,7 @@ def calibration_bins(probabilities, labels, weights, n_bins):
     return sums
 
 
-@njit(cache=True)
+@kernel()
 def _contains(values, start, stop, wanted):
     """Whether a sorted stretch holds a value."""
     while start < stop:
@@ -119,7 +119,7 @@ def _contains(values, start, stop, wanted):
     return start, start < values.shape[0] and values[start] == wanted
 
 
-@njit(cache=True)
+@kernel()
 def mark_members(lists, rows, starts, members, found):
     """Which entries of each list are among the sorted members of its row."""
     for place in range(lists.shape[0]):
@@ -129,7 +129,7 @@ def mark_members(lists, rows, starts, members, found):
             found[place, rank] = there and at < stop
 
 
-@njit(cache=True)
+@kernel()
 def nth_absent(rows, places, starts, members, drawn):
     """For each row number the value that has `places` absent values before it, among those not in its sorted stretch.
 

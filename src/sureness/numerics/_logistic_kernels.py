@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 _MOST = 1_000  # Newton steps; a handful suffice
@@ -20,7 +20,7 @@ _ENOUGH = 1e-5  # the same where steps end: less than half a per cent of probabi
 _LANES = 8  # points are padded to a multiple of this, so that none is left for a loop without vector instructions
 _LOG2_E, _LN_2, _LN_2_REST = 1.4426950408889634, 0.693147180369123816490, 1.90821492927058770002e-10
 
-_EXACT: dict[str, Any] = {"cache": True, "error_model": "numpy"}
+_EXACT: dict[str, Any] = {"error_model": "numpy"}
 _FAST: dict[str, Any] = {**_EXACT, "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
 
@@ -57,7 +57,7 @@ class _Space(NamedTuple):
     spare: Any  # (d,)
 
 
-@njit(**_EXACT, fastmath={"contract"})
+@kernel(**_EXACT, fastmath={"contract"})
 def _falling_exponentials(z, bits, result):
     """exp(-|z|): 2 to a whole number, whose bits are the exponent of a float, times a short series of the rest."""
     powers = bits.view(np.float64)
@@ -74,7 +74,7 @@ def _falling_exponentials(z, bits, result):
         result[at] *= powers[at]
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _sum_of_logarithms(values, weight):
     """Weighted sum of log(1 + v) for v from 0 to 1, by the series of 2 artanh(v / (2 + v))."""
     total = 0.0
@@ -88,7 +88,7 @@ def _sum_of_logarithms(values, weight):
     return 2.0 * total
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _dot(first, second):
     total = 0.0
     for at in range(first.shape[0]):
@@ -96,7 +96,7 @@ def _dot(first, second):
     return total
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _weighted_dot(weight, first, second):
     total = 0.0
     for at in range(weight.shape[0]):
@@ -104,7 +104,7 @@ def _weighted_dot(weight, first, second):
     return total
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _plain_risk(z, shrunk, weight, spare, first, second, with_risk):
     """Sum of weight * softplus(z), and its derivatives in each z.
 
@@ -120,7 +120,7 @@ def _plain_risk(z, shrunk, weight, spare, first, second, with_risk):
     return _dot(weight, spare) + _sum_of_logarithms(shrunk, weight) if with_risk else 0.0
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _unlabelled_risk(z, shrunk, weight, chance, first, expected, actual):
     """Sum of weight * log(1 + p), and its derivatives in each z; the actual second one is negative where p > 0.41."""
     for at in range(z.shape[0]):
@@ -135,7 +135,7 @@ def _unlabelled_risk(z, shrunk, weight, chance, first, expected, actual):
     return _sum_of_logarithms(chance, weight)
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _add_points(points, unlabelled, with_risk, theta, space, expected):
     """The risk of some points; what they add to slope and curvatures goes to `space` and `expected`."""
     n, work, columns, weight = points.n, space.work, points.columns, points.weight[: points.n]
@@ -160,7 +160,7 @@ def _add_points(points, unlabelled, with_risk, theta, space, expected):
     return risk
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _terms(row, theta, space, curvature, with_risk):
     """The risk of a row with its prior; its slope and curvatures are left in `space` and `curvature`.
 
@@ -182,7 +182,7 @@ def _terms(row, theta, space, curvature, with_risk):
     return risk
 
 
-@njit(**_FAST)
+@kernel(**_FAST)
 def _start_with_prior(row, theta, space, curvature):
     risk = 0.0
     for j in range(theta.shape[0]):
@@ -195,7 +195,7 @@ def _start_with_prior(row, theta, space, curvature):
     return risk
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _is_positive(matrix, spare):
     """Whether a symmetric matrix is positive definite; `spare` has room for a copy of it."""
     n = matrix.shape[0]
@@ -210,7 +210,7 @@ def _is_positive(matrix, spare):
     return True
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _model_step(slope, curvature, theta, bounded, matrix, trial, step):
     """The step that minimises the quadratic model while bounded parameters stay non-negative.
 
@@ -251,7 +251,7 @@ def _model_step(slope, curvature, theta, bounded, matrix, trial, step):
     return lowest
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _eliminate(matrix, result):
     """Solve a small linear system, with the right side in the last column, by Gaussian elimination with pivoting."""
     n = matrix.shape[0]
@@ -274,7 +274,7 @@ def _eliminate(matrix, result):
         result[row] = value / matrix[row, row]
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _move(row, theta, step, share, trial):
     """A trial at a share of a step, within the bounds."""
     for j in range(theta.shape[0]):
@@ -283,7 +283,7 @@ def _move(row, theta, step, share, trial):
             trial[j] = max(trial[j], 0.0)
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _search(row, space, theta, risk, promised, curvature):
     """Go along a step, or a share of it, as far as the risk falls as promised; the new risk, or inf if it never does.
 
@@ -306,7 +306,7 @@ def _search(row, space, theta, risk, promised, curvature):
     return np.inf
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _fit_row(row, space, theta, curvature):
     """Damped Newton from `theta`, which is left at the minimum, with its curvature. Says whether it was reached."""
     risk = _terms(row, theta, space, curvature, row.unlabelled)
@@ -327,7 +327,7 @@ def _fit_row(row, space, theta, curvature):
     return -promised <= _ENOUGH * scale
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _gather(features, weight, columns, weights):
     """Points with a weight, column by column; returns their number, padded with points without."""
     n = 0
@@ -343,7 +343,7 @@ def _gather(features, weight, columns, weights):
     return padded
 
 
-@njit(**_EXACT)
+@kernel(**_EXACT)
 def _gather_positives(features, columns, weights, pull):
     """The same for positives, whose features are negated, and their sum."""
     n, d = features.shape

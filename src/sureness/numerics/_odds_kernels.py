@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 
@@ -21,7 +21,7 @@ def tail_sums(start, stop, probabilities, skipped, most, result):
                 result[row, j] += power
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _scale_row(probabilities, tail, wanted):
     """The shift of all log-odds at which probabilities and tail add up to a wanted number.
 

@@ -6,8 +6,8 @@ A rank is kept as the code of an entry and the rank of each code; code 0 is an e
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 _LOWEST = np.float32(-np.inf)
@@ -21,7 +21,7 @@ _DEAR, _CHEAP = 4, 16  # beyond one try per this many entries, summing weights i
 # -- ranks ------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def code_rows(scores, high, scale, n_bins, start, codes):
     """The bins of the columns from `start` on; 1 for the highest scores and all above the range, 0 for -inf."""
     first, last, nowhere = np.float32(1.0), np.float32(n_bins), np.float32(0.0)
@@ -35,7 +35,7 @@ def code_rows(scores, high, scale, n_bins, start, codes):
             code[i] = np.int32(place if some[i] > _LOWEST else nowhere)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _count(codes, even, odd):
     """How many entries have each code; two counters, because equal neighbours would stall one."""
     even[:] = 0
@@ -71,7 +71,7 @@ def place_rows(start, stop, codes, rows, starts, seen, allowed, places, done):
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@kernel()
 def _next(state):
     """The next state of a generator and 64 random bits (splitmix64)."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
@@ -81,7 +81,7 @@ def _next(state):
     return state, z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _weight(i, mine, my_places, other, their_places, table, compared):
     """The weight of one entry: the table at my rank minus theirs; 0 if either is left out."""
     my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
@@ -90,7 +90,7 @@ def _weight(i, mine, my_places, other, their_places, table, compared):
     return table[np.uint32((my_rank if compared else 0) - their_rank + table.shape[0] // 2)]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _propose(mine, my_places, other, their_places, table, compared, state, most, drawn):
     """Draw by rejection; returns how many entries were accepted in `most` tries."""
     n_columns = np.uint64(mine.shape[0])
@@ -107,7 +107,7 @@ def _propose(mine, my_places, other, their_places, table, compared, state, most,
     return made, state
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _largest_gap(mine, my_places, other, their_places):
     top = -mine.shape[0]
     for i in range(mine.shape[0]):
@@ -117,7 +117,7 @@ def _largest_gap(mine, my_places, other, their_places):
     return top
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _sum_relative(mine, my_places, other, their_places, table, sums):
     """Running sums of weights by the distance to the row's largest gap, which has the table's last weight."""
     last = table.shape[0] - 1
@@ -131,7 +131,7 @@ def _sum_relative(mine, my_places, other, their_places, table, sums):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _sum_weights(mine, my_places, other, their_places, table, compared, relative, sums):
     """Running sums of all weights, or of equal weights if none is above zero."""
     if relative:
@@ -148,7 +148,7 @@ def _sum_weights(mine, my_places, other, their_places, table, compared, relative
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _starts_of(sums, first):
     """An index into the sums: for each of equal parts of the total, the first sum beyond its start."""
     i, last = 0, sums.shape[0] - 1
@@ -159,7 +159,7 @@ def _starts_of(sums, first):
         first[part] = i
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _find(sums, first, state):
     """The first sum beyond a random point below the total."""
     state, bits = _next(state)
@@ -170,7 +170,7 @@ def _find(sums, first, state):
     return state, i, point
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _without_tail(sums):
     """The sums without trailing entries of weight 0, which must never be drawn."""
     n = sums.shape[0]
@@ -179,7 +179,7 @@ def _without_tail(sums):
     return sums[:n]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _draw_sums(mine, my_places, other, their_places, table, compared, relative, state, drawn):
     """Draw by the running sums of all weights; uniform if none is above zero, -1 if no entry counts."""
     sums, first = np.empty(mine.shape[0]), np.empty(max(1, mine.shape[0] // 8), dtype=np.int32)
@@ -192,7 +192,7 @@ def _draw_sums(mine, my_places, other, their_places, table, compared, relative, 
         state, drawn[draw], _ = _find(kept, first, state)
 
 
-@njit(cache=True, error_model="numpy", fastmath=_FAST)
+@kernel(error_model="numpy", fastmath=_FAST)
 def _sum_group(mine, mine_weigh, other, others_weigh):
     total = np.float32(0.0)
     for i in range(_GROUP):
@@ -200,7 +200,7 @@ def _sum_group(mine, mine_weigh, other, others_weigh):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _draw_products(mine, my_places, other, their_places, table, state, drawn):
     """Draw where the table is exponential: the weight of a difference is the product of one weight per code.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sureness.numerics.compiling import kernel
 
 
-@njit(cache=True)
+@kernel()
 def _compare(content, start, stop, asked, asked_start, asked_stop):
     """Negative if this text comes before the asked one, 0 if they are equal, positive if it comes after."""
     length = min(stop - start, asked_stop - asked_start)
@@ -17,7 +18,7 @@ def _compare(content, start, stop, asked, asked_start, asked_stop):
     return (stop - start) - (asked_stop - asked_start)
 
 
-@njit(cache=True)
+@kernel()
 def find_sorted(content, offsets, asked, asked_offsets, found):
     for number in range(len(asked_offsets) - 1):
         low, high = 0, len(offsets) - 1

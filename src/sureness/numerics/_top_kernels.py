@@ -7,21 +7,21 @@ reaches it is ranked. Both passes over the whole row run on vector instructions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 _FEWEST, _PER_PLACE = 256, 3  # groups of entries: at least, and for each of the k places
 _STRETCH = 64  # entries that are compared with the bound at once
 
 
-@njit(cache=True)
+@kernel()
 def _comes_after(score, item, other_score, other_item):
     """Whether an item ranks below another: a lower score, or the same and a later position."""
     return score < other_score or (score == other_score and item > other_item)
 
 
-@njit(cache=True)
+@kernel()
 def _sink(scores, items, size, place, score, item):
     """Put an entry into a heap whose root ranks last, starting at `place` and moving down."""
     while True:
@@ -37,7 +37,7 @@ def _sink(scores, items, size, place, score, item):
     scores[place], items[place] = score, item
 
 
-@njit(cache=True)
+@kernel()
 def _rank(row, candidates, items, scores):
     """The highest of some entries in falling order; entries of -inf do not count, missing ones become -1."""
     size = 0
@@ -63,7 +63,7 @@ def _rank(row, candidates, items, scores):
         _sink(scores, items, last, 0, score, item)
 
 
-@njit(cache=True)
+@kernel()
 def _group_maxima(row, maxima):
     """The highest entry of each group; entry i belongs to group i modulo the number of groups."""
     n_groups = maxima.shape[0]
@@ -74,7 +74,7 @@ def _group_maxima(row, maxima):
             maxima[group] = part[group] if part[group] > maxima[group] else maxima[group]
 
 
-@njit(cache=True)
+@kernel()
 def _kth_highest(values, spare, k):
     """The k-th highest of some numbers, which are overwritten; quickselect without branches that depend on them."""
     start, stop = 0, values.shape[0]
@@ -99,7 +99,7 @@ def _kth_highest(values, spare, k):
             values[start:stop] = spare[n - n_below : n]
 
 
-@njit(cache=True)
+@kernel()
 def _reaching(row, bound, candidates):
     """Where entries that reach a bound stand; returns how many there are."""
     n = 0

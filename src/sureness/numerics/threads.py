@@ -18,6 +18,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from sureness.numerics.compiling import kernel
+
 _FEW = 1 << 10  # entries that one thread has done before another wakes up
 _BLOCKS_PER_THREAD = 4  # some rows take longer than others
 _most: ContextVar[int | None] = ContextVar("most_threads", default=None)
@@ -63,7 +65,7 @@ class RowLoop:
 
 def row_loop(**options: Any) -> Callable[[Callable[..., None]], RowLoop]:
     """Compile ``function(start, stop, rows, ...)``; `options` are those of `numba.njit`."""
-    return lambda function: RowLoop(numba.njit(cache=True, nogil=True, **options)(function))
+    return lambda function: RowLoop(kernel(nogil=True, **options)(function))
 
 
 def each_stretch(work: Callable[[int, int], object], n_rows: int, n_entries: int) -> None:

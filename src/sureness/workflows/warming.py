@@ -26,10 +26,11 @@ from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.tables import scan_table, write_table
-from sureness.errors import SurenessWarning
+from sureness.errors import SurenessWarning, warn
 from sureness.list_size.allocation import allocate_budget, allocate_domains
 from sureness.list_size.pages import fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
+from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
 from sureness.numerics.ranking import draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
@@ -65,6 +66,7 @@ class WarmResult:
 
 def warm(*, progress: Progress = silent) -> WarmResult:
     """Run every job on tiny data once, which compiles its kernels; numba caches them for later processes."""
+    _say_if_lost()
     start = time.perf_counter()
     trained = find_spec("torch") is not None
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -79,6 +81,16 @@ def warm(*, progress: Progress = silent) -> WarmResult:
     )
     seconds = time.perf_counter() - start
     return WarmResult(n_compiled=n_compiled, n_loaded=n_loaded, seconds=seconds, trained=trained)
+
+
+def _say_if_lost() -> None:
+    for _ in kernels():  # whether there is a place for the cache is known when they are imported
+        pass
+    if not is_cached():
+        warn(
+            "compiled kernels are lost when this process ends: numba finds no folder to cache them in; set "
+            "NUMBA_CACHE_DIR to a writable folder, here and where the kernels are used"
+        )
 
 
 def kernels() -> Iterator[Any]:

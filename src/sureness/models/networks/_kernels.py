@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sureness.numerics.compiling import kernel
 
 # Sums in any order, but NaN and infinity stay what they are: the loss must show that training diverged.
 _FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
@@ -34,7 +36,7 @@ def _ask_for(typing, table, row, column):
     return types.void(table, row, column), generate
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _ask_for_row(row, *tables):
     """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
     for table in tables:
@@ -43,7 +45,7 @@ def _ask_for_row(row, *tables):
         _ask_for(table, row, table.shape[1] - 1)
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def _touch(row, stamp, stamps, touched, count, gradient):
     """Note a row on its first touch in this step, and clear its gradient."""
     if stamps[row] != stamp:
@@ -54,7 +56,7 @@ def _touch(row, stamp, stamps, touched, count, gradient):
     return count
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def pairwise_gradients(
     user_table, item_table, users, positives, negatives, weights, l2, stamp,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
@@ -94,7 +96,7 @@ def pairwise_gradients(
     return loss, n_users, n_items
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def soft_gradients(
     user_table, item_table, users, items, labels, weights, slope, shift, stamp, n_users, n_items,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
@@ -132,7 +134,7 @@ def soft_gradients(
     return loss, n_users, n_items
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def row_products(user_table, item_table, users, items, scores):
     """Inner products of each user with its items; an item below 0 scores 0."""
     n_factors, every = user_table.shape[1], items.ravel()
@@ -151,7 +153,7 @@ def row_products(user_table, item_table, users, items, scores):
             scores[index, place] = total
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def sum_rows(rows, values, stamp, gradient, stamps, touched):
     """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
     count = 0
@@ -164,7 +166,7 @@ def sum_rows(rows, values, stamp, gradient, stamps, touched):
     return count
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=_FAST, error_model="numpy")
 def adam_rows(
     table, first, second, gradient, touched, scale, learning_rate, of_first, of_second, keep_first, keep_second, small
 ):
