@@ -36,6 +36,27 @@ def test_every_command_has_a_line_of_help_and_a_page_of_its_own(tmp_path):
         assert "Usage" in succeed(*words.split(), "--help", cwd=tmp_path)
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "sureness", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("sureness ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [(["li"], ["list-size"]), (["data", "f"], ["fetch"]), (["fit", "--held"], ["--held-out-share", "--held-out"])],
+)
+def test_shells_complete_commands_and_options(typed, offered, tmp_path, monkeypatch):
+    asked = {"_SURENESS_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["sureness", *typed]),
+             "COMP_CWORD": str(len(typed))}  # fmt: skip
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert run(cwd=tmp_path).stdout.split() == offered
+
+
+def test_completion_can_be_installed(tmp_path):
+    assert "--install-completion" in succeed("--help", cwd=tmp_path)
+
+
 def test_a_misspelt_command_is_told_the_right_one(tmp_path):
     done = run("fti", cwd=tmp_path)
     assert done.returncode == 2

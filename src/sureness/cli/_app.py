@@ -20,6 +20,7 @@ from typer.main import get_command
 
 from sureness.errors import FileError, SettingError, SurenessError, SurenessWarning, missing_extra
 
+_NAME = "sureness"  # also where it runs as a module; completions of shells look for it
 _HELP = "How sure is your recommender? Turn ranking scores into calibrated probabilities, and these into lists."
 _DATA_HELP = "Data sets and the simulator."
 
@@ -121,7 +122,6 @@ app = typer.Typer(
     help=_HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="markdown",
 )
 _data = typer.Typer(cls=_DataCommands, help=_DATA_HELP, no_args_is_help=True)
@@ -159,7 +159,7 @@ def main() -> None:
         warnings.showwarning = _show_warning
         warnings.simplefilter("always", SurenessWarning)
         try:
-            app()
+            app(prog_name=_NAME)
         except SurenessError as error:
             fail(error)
         except ModuleNotFoundError as error:

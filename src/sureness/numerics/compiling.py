@@ -40,17 +40,17 @@ def is_cached() -> bool:
 def before_compiling(tell: Callable[[], None]) -> Iterator[None]:
     """Call `tell` inside the block once, before anything is compiled; not if all that is needed is in the cache."""
     listener = _First(tell)
-    event.register(_PASS, listener)
+    event.register(_PASS, listener)  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
-        event.unregister(_PASS, listener)
+        event.unregister(_PASS, listener)  # type: ignore[no-untyped-call]
 
 
 _PASS = "numba:run_pass"  # a step of the compiler; what is loaded from the cache takes none
 
 
-class _First(event.Listener):  # type: ignore[misc]  # numba has no types
+class _First(event.Listener):
     """Tells of the first event alone."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
