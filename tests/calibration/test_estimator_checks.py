@@ -152,7 +152,7 @@ def test_read_only_memory_maps_are_scores_too(calibrator, pairs, tmp_path):
     ("scores", "labels"),
     [
         ([0j, 1 + 1j, 2j], [0, 1, 0]),
-        (np.array([0.0, 1.0, 2.0], dtype=object), [0, 1, 0]),
+        (np.array([0.0, "one", 2.0], dtype=object), [0, 1, 0]),
         ([[0.0], [1.0], [2.0]], [0, 1, 0]),
         ([0.0, 1.0, 2.0], [[0], [1], [0]]),
         ([0.0, 1.0, 2.0], [0, 1, 2]),
