@@ -7,8 +7,9 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated
 
@@ -98,13 +99,22 @@ def _page(tables: list[Table], loads: list[float], options: list[str]) -> str:
         f"{platform.system()}, Python {platform.python_version()}.",
         f"Load average while it ran: {min(loads):.1f} to {max(loads):.1f}; above the number of cores others were at "
         "work, and single ratios can be off by their whole spread.",
-        "Packages: " + ", ".join(f"{name} {version(name)}" for name in _PACKAGES) + ".",
+        "Packages: " + ", ".join(_versions()) + ".",
         "",
         "Both sides of a comparison run in turns in the same process and on the same data, or as whole processes one "
         "after the other. Times are medians. Ratios are medians over rounds, with the smallest and largest in "
         "brackets. The growth exponent is the slope of log time (or memory) on log size.",
     ])  # fmt: skip
     return "\n\n".join([opening, *(table.markdown() for table in (summary(tables), *tables))]) + "\n"
+
+
+def _versions() -> list[str]:
+    """Of the packages that are there; some are yardsticks of other subjects."""
+    found = []
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found.append(f"{name} {version(name)}")
+    return found
 
 
 def _processor() -> str:

@@ -211,3 +211,19 @@ def test_ids_of_another_width_are_the_same_ids():
     assert not narrow.same_as(sn.IdMap.of([3, 8]))
     log = Interactions.of(np.array([3, 7], dtype=np.int32), [1, 1])
     assert len(union([log, Interactions.of(np.array([3, 7], dtype=np.int64), [1, 1])])) == 2
+
+
+@pytest.mark.parametrize(
+    "ids", [sn.IdMap.counting(4), sn.IdMap.of([-7, 2**62, 3]), sn.IdMap(pl.Series([9, 3, -7]))], ids=str
+)
+def test_numbers_of_an_array_are_found_as_those_of_a_list(ids):
+    asked = [3, 0, -7, -1, 4, 9, 2**62, 2**62 + 1]
+    assert ids.rows(np.array(asked)).tolist() == ids.rows(asked).tolist()
+    for each in asked:
+        assert ids.rows(each).tolist() == ids.rows([each]).tolist()
+
+
+def test_large_numbers_of_another_type_are_not_rounded():
+    ids = sn.IdMap.of(np.array([2**63, 2**63 + 1], dtype=np.uint64))
+    assert ids.rows(np.array([2**62, -1])).tolist() == [-1, -1]
+    assert ids.rows(np.array([2**63 + 1], dtype=np.uint64)).tolist() == [1]

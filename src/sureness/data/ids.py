@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self, cast
 
 import numpy as np
 import polars as pl
@@ -80,6 +80,9 @@ class IdMap(Savable):
         >>> names.rows([7], of_text=True).tolist(), numbers.rows(["007", "7"], of_text=True).tolist()
         ([1], [-1, 0])
         """
+        held, numbers = self._sorted, _plain_numbers(values)
+        if numbers is not None and isinstance(held, _Numbers | _Counted) and held.dtype == np.int64:  # the usual case
+            return self._in_order(held.find_numbers(numbers))
         asked = self.read_from_text(values) if of_text else id_series(values)
         if not len(asked):  # nothing has no kind
             return np.empty(0, dtype=np.int64)
@@ -92,7 +95,10 @@ class IdMap(Savable):
                 f"ids must be of the kind that is known, {self._sorted.what} such as {first_of(known)}, "
                 f"got {kind_of_ids(asked)} such as {first_of(asked)}; convert one of them"
             )
-        places = self._sorted.find(asked)
+        return self._in_order(self._sorted.find(asked))
+
+    def _in_order(self, places: IntArray) -> IntArray:
+        """The rows of sorted places."""
         return places if self._rows is None else np.where(places < 0, -1, self._rows[places])
 
     def read_from_text(self, values: ArrayLike | pl.Series) -> pl.Series:
@@ -220,17 +226,20 @@ class _Numbers:
     what: ClassVar[str] = _NUMBERS
 
     def __init__(self, numbers: IntArray) -> None:
-        self.numbers = numbers
+        self.numbers, self.dtype = numbers, numbers.dtype
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def find(self, values: pl.Series) -> IntArray:
         missing, asked = _numbers_of(values, pl.Series(self.numbers[:0]).dtype)
+        return np.where(missing, -1, self.find_numbers(asked))
+
+    def find_numbers(self, asked: IntArray) -> IntArray:
         if not len(self.numbers):
             return np.full(len(asked), -1, dtype=np.int64)
         places = np.minimum(np.searchsorted(self.numbers, asked), len(self.numbers) - 1)
-        return np.where(missing | (self.numbers[places] != asked), -1, places).astype(np.int64)
+        return np.where(self.numbers[places] != asked, -1, places).astype(np.int64)
 
     def at(self, places: IntArray) -> pl.Series:
         return pl.Series(self.numbers[places])
@@ -240,6 +249,14 @@ class _Numbers:
 
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
         return {"of": _NUMBERS}, {"numbers": self.numbers}
+
+
+def _plain_numbers(values: object) -> IntArray | None:
+    """A column of 64-bit whole numbers as it is, or one of them; None: something else."""
+    if type(values) is int and abs(values) < 2**63:
+        return np.array([values])
+    plain = type(values) is np.ndarray and values.dtype == np.int64 and values.ndim == 1 and len(values) > 0
+    return cast(IntArray, values) if plain else None
 
 
 def _numbers_of(values: pl.Series, dtype: pl.DataType) -> tuple[BoolArray, IntArray]:
@@ -254,14 +271,17 @@ class _Counted:
     what: ClassVar[str] = _NUMBERS
 
     def __init__(self, n: int) -> None:
-        self.n = n
+        self.n, self.dtype = n, np.dtype(np.int64)
 
     def __len__(self) -> int:
         return self.n
 
     def find(self, values: pl.Series) -> IntArray:
         missing, wanted = _numbers_of(values, pl.Int64())
-        return np.where(~missing & (wanted >= 0) & (wanted < self.n), wanted, -1)
+        return np.where(missing, -1, self.find_numbers(wanted))
+
+    def find_numbers(self, asked: IntArray) -> IntArray:
+        return np.where((asked >= 0) & (asked < self.n), asked, -1)
 
     def at(self, places: IntArray) -> pl.Series:
         if len(places) and not (-self.n <= int(places.min()) and int(places.max()) < self.n):
