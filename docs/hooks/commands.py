@@ -49,7 +49,7 @@ def page() -> str:
         app.info.help,
         "Every command has `--help`, shows progress on a terminal, prints JSON with `--json`, and answers bad input "
         "with one sentence. Exit codes: 0 it worked, 1 bad input, 2 wrong usage.",
-        "`sureness --install-completion` lets your shell (bash, zsh, fish or PowerShell) complete commands and options; "
+        "`sureness --install-completion` lets your shell (bash, zsh, fish, PowerShell) complete commands and options; "
         "`--show-completion` prints what it would install. Where the command is not on the path, `python -m sureness` "
         "is the same.",
         *(part for words, function in commands().items() for part in section(f"sureness {words}", function)),
