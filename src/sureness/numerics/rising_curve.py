@@ -28,7 +28,7 @@ _APART = 0.01  # knots closer than this share of their range are joined
 _LEAST = 20.0  # positives without which there is only a line
 _FLATTEST = 0.02  # of the slope of the line: what keeps the order of all scores
 _BELOW = 0.1  # strength of the pull where positives are rare
-_CELLS = 400  # groups of neighbouring scores in which strengths are compared
+_CELLS, _FINE_CELLS = 400, 10_000  # groups of neighbouring scores: to compare strengths, and to fit the chosen one
 _STEPS, _DONE = 100, 1e-12
 _WEAK = 1e-6  # precision of the prior that keeps slopes finite
 
@@ -157,7 +157,7 @@ def learn_curve(data: Labelled, line: tuple[float, float]) -> RisingCurve:
     knots = knots_of(data.positive_scores, data.positives)
     if len(knots) < _FEWEST:
         return straight
-    cells = _in_cells(data)
+    cells = _in_cells(data, _CELLS)
     losses = []
     for fold in np.unique(cells.fold):
         inside, positives = cells.fold == fold, cells.positive_fold == fold
@@ -168,7 +168,8 @@ def learn_curve(data: Labelled, line: tuple[float, float]) -> RisingCurve:
     best = _strongest(np.array(losses))
     if np.isinf(best):
         return straight
-    theta = _Problem.of(data, knots).solved(best, line)
+    fine = _in_cells(replace(data, fold=0 * data.fold, positive_fold=0 * data.positive_fold), _FINE_CELLS)
+    theta = _Problem.of(fine, knots).solved(best, line)
     return RisingCurve(float(theta[0]), knots, theta[1:], best)
 
 
@@ -223,12 +224,12 @@ def _straight(data: Labelled, line: tuple[float, float]) -> RisingCurve:
     return RisingCurve(line[0] + line[1] * low, np.array([low, high]), np.full(2, line[1]), np.inf)
 
 
-def _in_cells(data: Labelled) -> Labelled:
-    """Neighbouring scores of one fold as one score, so that strengths are quickly compared."""
-    if len(data.scores) + len(data.positives) <= 2 * _CELLS:
+def _in_cells(data: Labelled, n_cells: int) -> Labelled:
+    """Neighbouring scores of one fold as one score, so that curves are quickly fitted."""
+    if len(data.scores) + len(data.positives) <= 2 * n_cells:
         return data
-    of_all = _quantiles(data.scores, data.weight, _CELLS // 2)
-    edges = np.unique([*of_all, *_quantiles(data.positive_scores, data.positives, _CELLS // 2)])
+    of_all = _quantiles(data.scores, data.weight, n_cells // 2)
+    edges = np.unique([*of_all, *_quantiles(data.positive_scores, data.positives, n_cells // 2)])
     scores, weight, fold = _merged(data.scores, data.weight, data.fold, edges)
     positive_scores, positives, positive_fold = _merged(data.positive_scores, data.positives, data.positive_fold, edges)
     return Labelled(scores, weight, fold, positive_scores, positives, positive_fold, data.unlabelled_positives)
