@@ -59,7 +59,8 @@ def folder(tmp_path_factory):
 def test_lists_are_those_of_the_library(folder, tmp_path):
     result = told(folder / "p.parquet", "-o", "lists.parquet", "--max-size", "20", cwd=tmp_path)
     lists = pl.read_parquet(tmp_path / "lists.parquet")
-    assert lists.columns == ["user_id", "item_id", "probability", "title", "rank", "list_size", "expected_utility"]
+    assert lists.columns == ["user_id", "item_id", "probability", "title", "rank", "list_size", "expected_utility",
+                             "expected_hits"]  # fmt: skip
     for (user,), mine in pl.read_parquet(folder / "p.parquet").group_by("user_id"):
         worth = expected_utility(mine["probability"].to_numpy()[None], "f1", max_size=20)[0]
         found = lists.filter(user_id=user)
@@ -108,7 +109,13 @@ def test_columns_keep_their_names(folder, tmp_path):
     assert mine.columns[:3] == ["who", "what", "p"]
     assert mine.rows() == same.rows()
     succeed("list-size", "t.tsv", *columns, "-o", "s.parquet", "--sizes-only", cwd=tmp_path)
-    assert pl.read_parquet(tmp_path / "s.parquet").columns == ["who", "list_size", "expected_utility", "unsure"]
+    assert pl.read_parquet(tmp_path / "s.parquet").columns == [
+        "who",
+        "list_size",
+        "expected_utility",
+        "expected_hits",
+        "unsure",
+    ]
 
 
 def test_nobody_is_missing_from_the_sizes_and_users_not_worth_it_are_unsure(folder, tmp_path):
@@ -158,6 +165,74 @@ def test_a_table_whose_tail_is_missing_gets_a_note(folder, tmp_path):
     whole = pl.DataFrame({"user_id": [1, 1, 2, 2], "item_id": [1, 2, 1, 2], "probability": [0.5, 0.4, 0.3, 0.2]})
     whole.write_parquet(tmp_path / "whole.parquet")  # everybody has every item: nothing is missing
     assert note("whole.parquet") == ""
+
+
+def test_more_listed_than_said_to_be_relevant_is_taken_with_a_note(folder, tmp_path):
+    table = pl.read_parquet(folder / "p.parquet")
+    listed = table.group_by("user_id").agg(pl.col("probability").sum())
+    n_more = listed.filter(pl.col("probability") > 4).height
+    assert 0 < n_more < 30
+    done = run("list-size", folder / "p.parquet", "--expected-relevant", "4", "-o", "o.parquet", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"{n_more} of 30 users" in " ".join(done.stderr.split())
+    own = listed.select("user_id", expected_relevant=pl.max_horizontal("probability", pl.lit(4.0)) * (1 + 1e-14))
+    table.join(own, on="user_id", maintain_order="left").write_parquet(tmp_path / "own.parquet")
+    assert run("list-size", "own.parquet", "-o", "same.parquet", cwd=tmp_path).stderr == ""
+    found, same = (pl.read_parquet(tmp_path / name) for name in ("o.parquet", "same.parquet"))
+    assert found["item_id"].equals(same["item_id"])
+    assert_allclose(found["expected_utility"], same["expected_utility"])
+
+
+# --- thresholds and fixed sizes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.4])
+def test_a_threshold_keeps_all_that_is_likely_enough(folder, tmp_path, threshold):
+    result = told(folder / "p.parquet", "--threshold", threshold, "-o", "lists.parquet", cwd=tmp_path)
+    told(folder / "p.parquet", "--threshold", threshold, "--sizes-only", "-o", "sizes.parquet", cwd=tmp_path)
+    lists, sizes = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("lists", "sizes"))
+    likely = pl.read_parquet(folder / "p.parquet").filter(pl.col("probability") >= threshold)
+    assert lists.select("user_id", "item_id").equals(likely.select("user_id", "item_id"))
+    assert lists["expected_utility"].null_count() == lists.height
+    hits = dict(likely.group_by("user_id").agg(pl.col("probability").sum()).iter_rows())
+    assert_allclose(sizes["expected_hits"], [hits.get(user, 0.0) for user in sizes["user_id"]])
+    assert_allclose(lists["expected_hits"], [hits[user] for user in lists["user_id"]])
+    assert sizes["unsure"].to_list() == (sizes["list_size"] == 0).to_list()
+    assert result["rows"] == likely.height
+    assert_allclose(result["expected_hits"], likely["probability"].sum())
+    assert result["expected_utility"] is None
+    assert result["without_list"] == result["unsure"] == 30 - len(hits)
+    assert "Threshold" in result["policy"]
+
+
+def test_a_threshold_keeps_more_than_the_longest_list_of_a_utility(tmp_path):
+    table = pl.DataFrame({"item_id": range(80)}).select(pl.lit(1).alias("user_id"), "item_id", probability=0.5)
+    table.write_parquet(tmp_path / "t.parquet")
+    assert told("t.parquet", "--threshold", "0.5", "-o", "o.parquet", cwd=tmp_path)["rows"] == 80
+    assert told("t.parquet", "--threshold", "0.5", "--max-size", "7", "-o", "o.parquet", cwd=tmp_path)["rows"] == 7
+
+
+def test_the_number_of_items_and_the_expected_hits_are_printed(folder, tmp_path):
+    likely = pl.read_parquet(folder / "top10.parquet").filter(pl.col("probability") >= 0.05)
+    done = run("list-size", folder / "top10.parquet", "--threshold", "0.05", "-o", "o.parquet", cwd=tmp_path)
+    shown = " ".join(done.stdout.split())
+    assert f"{likely.height:,}" in shown
+    assert f"{likely['probability'].sum():,.1f}, " in shown
+    assert "expected f1" not in shown
+    assert done.stderr == ""  # the note on missing items belongs to utilities
+
+
+def test_a_fixed_size_is_a_policy_too(folder, tmp_path):
+    for words in (("--size", "3"), ("--policy", "fixed", "--size", "3")):
+        result = told(folder / "top10.parquet", *words, "-o", "o.parquet", cwd=tmp_path)
+        assert result["list_size"] == {"mean": 3.0, "smallest": 3.0, "median": 3.0, "largest": 3.0}
+
+
+def test_expected_hits_of_a_utility_are_those_of_its_lists(folder, tmp_path):
+    result = told(folder / "p.parquet", "--policy", "expected-utility", "-o", "o.parquet", cwd=tmp_path)
+    lists = pl.read_parquet(tmp_path / "o.parquet")
+    assert_allclose(result["expected_hits"], lists["probability"].sum())
+    assert_allclose(lists.filter(rank=1)["expected_hits"].sum(), lists["probability"].sum())
 
 
 # --- a slow reference -----------------------------------------------------------------------------------------------
@@ -213,7 +288,7 @@ def spoiled(**changes):
         ({"item_id": [1, 1, 1]}, "item 1 several times for user a"),
         ({"item_id": [1, 2, None]}, "column item_id"),
         ({"user_id": ["a", "a", None]}, "column user_id"),
-        ({"expected_relevant": [0.5, 0.5, 5.0]}, "user a"),
+        ({"expected_relevant": [-0.5, -0.5, 5.0]}, "user a"),
         ({"expected_relevant": [5.0, 6.0, 5.0]}, "user a"),
         ({"expected_relevant": [5.0, 5.0, np.inf]}, "user b"),
         ({"expected_relevant": [5.0, 5.0, None]}, "expected_relevant"),
@@ -233,7 +308,14 @@ def test_bad_columns(tmp_path, changes, word, order):
         (("--min-size", "5", "--max-size", "3"), "min_size=5"),
         (("--max-size", "0"), "max_size"),
         (("--min-size", "-1"), "min_size"),
-        (("--expected-relevant", "0.2"), "user a"),
+        (("--expected-relevant", "-1"), "expected_relevant"),
+        (("--threshold", "1.5"), "1.5"),
+        (("--threshold", "0.5", "--utility", "f1"), "utility"),
+        (("--threshold", "0.5", "--size", "3"), "size"),
+        (("--threshold", "0.5", "--expected-relevant", "3"), "expected_relevant"),
+        (("--policy", "threshold"), "needs a threshold"),
+        (("--policy", "fixed", "--threshold", "0.5"), "threshold"),
+        (("--policy", "best-fixed"), "run"),
         (("--expected-relevant", "nan"), "expected_relevant"),
         (("--expected-relevant", "carried"), "expected_relevant"),
         (("--calibrate", "platt"), "--calibrate"),
@@ -338,7 +420,7 @@ def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
 def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
     result = told("--model", runs / "run.sureness", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     sizes = pl.read_csv(tmp_path / "sizes.csv")
-    assert sizes.columns == ["user_id", "list_size", "expected_utility", "unsure", "expected_relevant"]
+    assert sizes.columns == ["user_id", "list_size", "expected_utility", "expected_hits", "unsure", "expected_relevant"]
     assert sizes["list_size"].to_list() == fitted(runs, split).sizes()["list_size"].to_list()
     assert result["rows"] == sizes["list_size"].sum()
 
@@ -418,6 +500,26 @@ def test_the_number_of_relevant_items_is_a_choice(runs, split, tmp_path, target)
     number = target if target == "fitted" else float(target)
     expected = fitted(runs, split, expected_relevant=number).sizes()
     assert_allclose(pl.read_csv(tmp_path / "s.csv")["expected_relevant"], expected["expected_relevant"])
+
+
+def test_a_run_takes_other_policies(runs, split, tmp_path):
+    run_ = ("--model", runs / "run.sureness")
+    result = told(*run_, "--threshold", "0.2", "-o", "lists.parquet", "--report", "page.html", cwd=tmp_path)
+    lists = pl.read_parquet(tmp_path / "lists.parquet")
+    assert lists.equals(fitted(runs, split, policy=sn.Threshold(0.2, min_size=0)).recommend())
+    assert result["rows"] == lists.height
+    assert_allclose(result["expected_hits"], lists["probability"].sum())
+    assert result["expected_utility"] is None
+    told(*run_, "--threshold", "0.2", "--sizes-only", "-o", "sizes.parquet", cwd=tmp_path)
+    assert_allclose(pl.read_parquet(tmp_path / "sizes.parquet")["expected_hits"].sum(), lists["probability"].sum())
+    assert "BestFixedSize" in told(*run_, "--policy", "best-fixed", "-o", "o.parquet", cwd=tmp_path)["policy"]
+    assert pl.read_parquet(tmp_path / "o.parquet")["list_size"].n_unique() == 1
+
+
+def test_a_threshold_that_fills_the_longest_list_of_a_run_is_said(runs, tmp_path):
+    words = ("list-size", "--model", runs / "run.sureness", "--threshold", "0", "-o", "o.parquet")
+    assert "the longest list" in run(*words, cwd=tmp_path).stderr
+    assert "the longest list" not in run(*words, "--max-size", "50", cwd=tmp_path).stderr
 
 
 def test_auto_says_why(runs, tmp_path):

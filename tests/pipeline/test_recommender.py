@@ -262,6 +262,17 @@ class TestHowManyAreRelevant:
         with pytest.raises(sn.errors.SettingError, match="fitted"):  # fmt: skip
             fitted(small, expected_relevant=target)
 
+    def test_users_who_cannot_have_that_many_keep_their_probabilities_and_it_is_said(self, small):
+        as_fitted = fitted(small, expected_relevant="fitted")
+        n_possible = np.array([as_fitted.source.n_items - len(as_fitted.seen_.items_of(row)) for row in range(60)])
+        target = float(np.median(n_possible))
+        unmet = n_possible <= target
+        assert 0 < unmet.sum() < 60
+        with pytest.warns(sn.errors.SurenessWarning, match=f"{unmet.sum()} of 60 users"):
+            found = fitted(small, expected_relevant=target)
+        assert_allclose(found.summaries_.met[~unmet], target)
+        assert_allclose(found.summaries_.met[unmet], as_fitted.summaries_.met[unmet])
+
     def test_items_that_are_certain_cannot_become_fewer(self, small):
         scores = np.linspace(-3, 3, 600)
         labels = (scores > 1) | (np.random.default_rng(0).random(600) < 0.1)
@@ -276,8 +287,10 @@ class TestHowManyAreRelevant:
         assert_allclose(carried.summaries_.met[~stays], carried.summaries_.expected[~stays])
         for target in (n_certain, n_certain - 0.5):
             wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
-            with of_the_labels(), pytest.raises(sn.errors.SettingError, match="between"):
+            n_unmet = np.count_nonzero(n_certain)  # the others are asked for a tenth of an item
+            with of_the_labels(), pytest.warns(sn.errors.SurenessWarning, match=f"{n_unmet} of 60 users"):
                 wanted.fit(small.train, small.validation, refit=False)
+            assert np.all(wanted.summaries_.shift[n_certain > 0] == 0)
 
     @pytest.mark.parametrize(
         ("target", "message"),

@@ -56,7 +56,7 @@ def lists_of(folder, content, **settings):
     return pl.read_parquet(folder / "o.parquet")
 
 
-@pytest.mark.parametrize("name", ["rank", "list_size", "expected_utility"])
+@pytest.mark.parametrize("name", ["rank", "list_size", "expected_utility", "expected_hits"])
 def test_lists_keep_the_columns_that_they_have_themselves(folder, name):
     own = table(**{name: ["a", "b", "c"], f"{name}_before": ["d", "e", "f"]})
     with pytest.warns(SurenessWarning, match=name) as said:
@@ -68,8 +68,8 @@ def test_lists_keep_the_columns_that_they_have_themselves(folder, name):
     assert found[name].dtype.is_numeric()
 
 
-def test_all_three_columns_are_kept_at_once(folder):
-    names = ["rank", "list_size", "expected_utility"]
+def test_all_these_columns_are_kept_at_once(folder):
+    names = ["rank", "list_size", "expected_utility", "expected_hits"]
     with pytest.warns(SurenessWarning):
         found = lists_of(folder, table(**{name: ["a", "b", "c"] for name in names}))
     assert {f"{name}_before" for name in names} <= set(found.columns)

@@ -14,7 +14,7 @@ from sureness.data.columns import Columns
 from sureness.data.frames import place_of
 from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
-from sureness.report.formatting import chance
+from sureness.report.formatting import chance, percent
 from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.workflows.inputs import is_saved, not_usual
 from sureness.workflows.listing import CalibrationOptions, ListOptions
@@ -46,9 +46,9 @@ def list_size(
 ) -> None:
     """Show each user as many items as are worth showing.
 
-    A table keeps its best rows, with rank, list_size and expected_utility. If its rows are sorted by user, it may be
-    larger than memory. The scores of a run are calibrated first, and with a test the lists are compared with lists of
-    fixed and other sizes.
+    A table keeps its best rows, with rank, list_size, expected_utility and expected_hits. If its rows are sorted by
+    user, it may be larger than memory. With --threshold 0.05, every item that is at least that likely is kept. The
+    scores of a run are calibrated first, and with a test the lists are compared with lists of fixed and other sizes.
     """
     if bool(table) == (model is not None):
         raise SettingError("give either a table of probabilities, or with --model a run of `sureness train`")
@@ -72,7 +72,9 @@ def _show(result: CutResult) -> None:
         *((name, value) for name, value in of_run.items() if value is not None),
         ("users", result.n_users),
         ("items in a list", f"{sizes['mean']:.1f} on average, {sizes['smallest']:.0f} to {sizes['largest']:.0f}"),
-        (f"expected {result.utility}", result.expected_utility),
+        ("items in all lists", result.n_rows),
+        ("expected hits", _hits(result)),
+        *([] if result.expected_utility is None else [(f"expected {result.utility}", result.expected_utility)]),
         ("users we are unsure about", result.unsure),
         ("users without a list", result.without_list),
     ]
@@ -87,6 +89,12 @@ def _show(result: CutResult) -> None:
            False: " (read into memory: the rows are not sorted by user)"}  # fmt: skip
     say(f"wrote {result.output}{how[result.in_batches]}")
     say(*(f"wrote {path}" for path in (result.saved, result.report) if path is not None))
+
+
+def _hits(result: CutResult) -> str:
+    """How many of the items in all lists are expected to be relevant, and which share that is."""
+    share = f", {percent(result.expected_hits / result.n_rows)} of them" if result.n_rows else ""
+    return f"{result.expected_hits:,.1f}{share}"
 
 
 def _show_comparison(compared: PolicyComparison) -> None:

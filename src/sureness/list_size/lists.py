@@ -113,6 +113,18 @@ class Lists:
         tail = None if self.tail is None else _tail_over_periods(self.tail, times)
         return replace(self, probabilities=converted, tail=tail)
 
+    def expected_hits(self, sizes: IntArray) -> FloatArray:
+        """How many of each user's first items are expected to be relevant: the sum of their probabilities.
+
+        Examples
+        --------
+        >>> Lists.of(probabilities=[[0.5, 0.25], [0.2, 0.1]]).expected_hits(np.array([2, 0])).tolist()
+        [0.75, 0.0]
+        """
+        shown = self.needed("probabilities", self)[:, : max(1, sizes.max(initial=0))]
+        sums = np.cumsum(shown, axis=1)  # added up in order, so that the sum does not depend on the width of the block
+        return np.asarray(np.where(sizes > 0, sums[np.arange(len(sizes)), sizes - 1], 0.0))
+
     def needed(self, name: str, by: object) -> FloatArray:
         """One of the columns; refused with the name of the policy that needs it if it is missing."""
         values: FloatArray | None = getattr(self, name)

@@ -197,10 +197,20 @@ class ValidationBest(JudgingPolicy):
 class Threshold(ListSizePolicy):
     """All items that are at least this likely to be relevant.
 
+    Parameters
+    ----------
+    probability : float
+    min_size : int
+        Shortest list; with 0 a user without such an item sees nothing.
+    max_size : int
+        Longest list.
+
     Examples
     --------
     >>> Threshold(0.3).sizes(Lists.of(probabilities=[[0.9, 0.4, 0.2], [0.2, 0.1, 0.1]]))
     array([2, 1])
+    >>> Threshold(0.3, min_size=0).sizes(Lists.of(probabilities=[[0.9, 0.4, 0.2], [0.2, 0.1, 0.1]]))
+    array([2, 0])
     """
 
     def __init__(self, probability: float = 0.5, *, min_size: int = 1, max_size: int = 50) -> None:
@@ -208,9 +218,17 @@ class Threshold(ListSizePolicy):
         self.min_size = min_size
         self.max_size = max_size
 
-    def _sizes(self, lists: Lists) -> IntArray:
+    def check(self) -> None:
+        super().check()
         if not 0 <= self.probability <= 1:
             raise SettingError(f"the threshold must lie in [0, 1], got {self.probability}")
+
+    def decide(self, lists: Lists) -> Decision:
+        """Sizes, and users without an item that is likely enough as `unsure`."""
+        decided = super().decide(lists)
+        return decided._replace(unsure=np.asarray((self._sizes(lists) == 0) | (lists.lengths == 0)))
+
+    def _sizes(self, lists: Lists) -> IntArray:
         likely = lists.needed("probabilities", self) >= self.probability
         return np.asarray(np.where(likely.all(axis=1), likely.shape[1], np.argmin(likely, axis=1)))
 

@@ -299,16 +299,27 @@ class ConfidentRecommender(Configurable, Savable):
         return self._decision(best.items, self._listed(rows, best.items, best.scores), best.places)
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
-        """One row per user: user_id, list_size, expected_utility (if the policy has it), unsure, expected_relevant."""
+        """One row per user.
+
+        Returns
+        -------
+        table with the columns user_id, list_size, expected_utility, expected_hits, unsure, expected_relevant
+            expected_utility is missing where the policy does not look at it; expected_hits is what the probabilities of
+            the list add up to, expected_relevant what those of all candidates do.
+        """
         rows = self._rows(users)
-        parts = [self.policy_.decide(lists) for _, lists in self._shown(rows)]
+        parts = []
+        for _, lists in self._shown(rows):
+            decided = self.policy_.decide(lists)
+            parts.append((*decided, lists.expected_hits(decided.sizes)))
         ids, _ = id_maps(self.source)
-        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(3)]
+        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(4)]
         return pl.DataFrame(
             {
                 "user_id": ids.at(rows),
                 "list_size": columns[0].astype(np.int64),
                 "expected_utility": pl.Series(columns[1]).fill_nan(None),
+                "expected_hits": columns[3],
                 "unsure": columns[2].astype(bool),
                 "expected_relevant": self.summaries_.met[rows],
             }

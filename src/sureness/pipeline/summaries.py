@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.errors import SettingError
+from sureness.errors import SettingError, warn
 from sureness.evaluation.ranking import block_scores
 from sureness.list_size.expectation import MOST_RELEVANT, scale_odds, shift_log_odds
 from sureness.numerics.logistic import sigmoid
@@ -115,16 +115,17 @@ def summarise(
         The longest list; what lies behind it is summarised.
     expected_relevant : "fitted", "carried", or one number for all users or for each
         "fitted" takes the probabilities as they are. The others scale the odds of each user so that they add up to
-        the number of the validation period, or to the given one.
+        the number of the validation period, or to the given one. Users who cannot have that number keep their
+        probabilities; if it was given, a warning says how many, and a number that nobody can have is refused.
     """
     n_users = mapped.source.n_users
     target = _targets(expected_relevant, expected[0], n_users)
+    n_unmet = 0
     shift, tail, met = np.zeros(n_users), np.empty((n_users, N_POWERS)), np.empty(n_users)
     for block, probabilities, beyond in _blocks(mapped, expected[1], seen, max_size):
         wanted = target[block] if target is not None else np.full(len(block), np.nan)
         reachable = _reachable(probabilities, beyond, wanted)
-        if not isinstance(expected_relevant, str) and not reachable.all():
-            _refuse(block[~reachable][0], wanted[~reachable][0], probabilities[~reachable][0])
+        n_unmet += int(np.count_nonzero(~reachable))
         if reachable.any():
             shift[block[reachable]] = scale_odds(probabilities[reachable], wanted[reachable], tail=beyond[reachable])
         moved = shift_log_odds(probabilities, shift[block])
@@ -132,6 +133,8 @@ def summarise(
         tail[block, 0] += beyond * np.exp(shift[block])
         met[block] = moved.sum(axis=1) + beyond * np.exp(shift[block])
         progress("summarising users", int(block[-1]) + 1, n_users)
+    if n_unmet and not isinstance(expected_relevant, str):
+        _say_unmet(n_unmet, n_users)
     return Summaries(*expected, shift, tail, met)
 
 
@@ -183,9 +186,11 @@ def _reachable(probabilities: FloatArray, beyond: FloatArray, wanted: FloatArray
     return np.asarray((wanted > certain) & ((wanted < possible) | ((beyond > 0) & np.isfinite(wanted))))
 
 
-def _refuse(user: int, wanted: float, probabilities: FloatArray) -> None:
-    raise SettingError(
-        f"expected_relevant={wanted:g} cannot be met by the user in row {user}: scaled odds reach numbers strictly "
-        f"between {np.count_nonzero(probabilities == 1)} (items with p = 1) and "
-        f"{np.count_nonzero(probabilities)} (items with p > 0); give another number, or 'fitted'"
+def _say_unmet(n_unmet: int, n_users: int) -> None:
+    sentence = (
+        f"expected_relevant cannot be met for {n_unmet:,} of {n_users:,} users: scaled odds reach numbers strictly "
+        "between that of the items with p = 1 and that of the items with p > 0"
     )
+    if n_unmet == n_users:
+        raise SettingError(f"{sentence}; give another number, or 'fitted'")
+    warn(f"{sentence}; the probabilities of these users stay as fitted")

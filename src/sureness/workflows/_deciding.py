@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import ColumnError, DataError, SettingError
+from sureness.errors import ColumnError, DataError
+from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
-from sureness.list_size.policies import ExpectedUtility
 from sureness.list_size.ragged import Ragged, row_starts, similar_lengths
 
 _CELLS = 1_000_000  # probabilities in the matrix of some users
@@ -23,15 +23,20 @@ class Tally:
 
     sizes: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # users with each list size
     expected: float = 0.0  # sum over users with a list
+    is_worth_known: bool = True  # False: the policy computes no expected utility
+    hits: float = 0.0  # expected relevant items of all lists
     unsure: int = 0
+    raised: int = 0  # users whose listed probabilities add up to more than they were said to have
     unsorted: int = 0  # users whose rows were not in the order of their probabilities
 
-    def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray) -> None:
-        """Count the users of a block."""
+    def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray, hits: FloatArray) -> None:
+        """Count the users of a block; the expected utility is NaN where the policy does not compute it."""
         counts = np.bincount(sizes, minlength=len(self.sizes))
         counts[: len(self.sizes)] += self.sizes
         self.sizes = counts
+        self.is_worth_known &= not np.isnan(expected).any()
         self.expected += float(np.nansum(expected))
+        self.hits += float(hits.sum())
         self.unsure += int(np.count_nonzero(unsure))
 
     def summary(self) -> dict[str, Any]:
@@ -42,12 +47,13 @@ class Tally:
         return {
             "n_users": n_users, "n_rows": int(every.sum()), "without_list": int(self.sizes[0]), "unsure": self.unsure,
             "list_size": {"mean": float(every.mean()) if n_users else 0.0, **quantiles},
-            "expected_utility": self.expected / max(n_users, 1),
+            "expected_utility": self.expected / max(n_users, 1) if self.is_worth_known else None,
+            "expected_hits": self.hits,
         }  # fmt: skip
 
 
 def decide_block(
-    table: pl.DataFrame, policy: ExpectedUtility, expected_relevant: float | None, tally: Tally, *, sizes_only: bool
+    table: pl.DataFrame, policy: ListSizePolicy, expected_relevant: float | None, tally: Tally, *, sizes_only: bool
 ) -> pl.DataFrame:
     """Cut the lists of a block of whole users: the kept rows with rank, size and worth, or one row per user."""
     users = table["user_id"].rle_id().to_numpy().astype(np.int64)
@@ -59,38 +65,29 @@ def decide_block(
     table, probability = table[order], probability[order]
     ranks = np.arange(len(users)) - starts[users]
     totals = _totals(table, expected_relevant, starts)
-    sizes, expected, unsure = np.zeros(len(starts), np.int64), np.zeros(len(starts)), np.zeros(len(starts), bool)
+    sizes, unsure = np.zeros(len(starts), np.int64), np.zeros(len(starts), bool)
+    expected, hits = np.zeros(len(starts)), np.zeros(len(starts))
     candidates = Ragged(probability, row_starts(lengths))
     for some in similar_lengths(lengths, _CELLS):
         matrix = candidates.take(some).padded(int(lengths[some].max()))
-        lists = _lists(matrix, lengths[some], totals, some, table, starts)
+        lists = _lists(matrix, lengths[some], None if totals is None else totals[some], tally)
         sizes[some], expected[some], unsure[some] = policy.decide(lists)
-    tally.add(sizes, expected, unsure)
+        hits[some] = lists.expected_hits(sizes[some])
+    tally.add(sizes, expected, unsure, hits)
+    worth = {"expected_utility": pl.Series(expected).fill_nan(None), "expected_hits": pl.Series(hits)}
     if sizes_only:
-        return pl.DataFrame({"user_id": table["user_id"].gather(starts), "list_size": sizes,
-                             "expected_utility": expected, "unsure": unsure})  # fmt: skip
-    added = {"rank": ranks + 1, "list_size": sizes[users], "expected_utility": expected[users]}
+        return pl.DataFrame({"user_id": table["user_id"].gather(starts), "list_size": sizes, **worth, "unsure": unsure})
+    added = {"rank": ranks + 1, "list_size": sizes[users], **{name: each.gather(users) for name, each in worth.items()}}
     return table.with_columns(pl.Series(name, values) for name, values in added.items()).filter(ranks < sizes[users])
 
 
-def _lists(
-    matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, some: IntArray, table: pl.DataFrame,
-    starts: IntArray,
-) -> Lists:  # fmt: skip
-    """Candidates of some users; what is expected beyond them is the tail."""
+def _lists(matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, tally: Tally) -> Lists:
+    """Candidates of some users; what is expected beyond them is the tail, nothing if they hold more than was said."""
     tail = None
     if totals is not None:
         listed = matrix.sum(axis=1)
-        missing = totals[some] - listed
-        short = missing < -1e-9 * np.maximum(listed, 1.0)
-        if short.any():
-            row = int(np.argmax(short))
-            user, wanted = table["user_id"][int(starts[some[row]])], missing[row] + listed[row]
-            raise SettingError(
-                f"user {user} cannot have {wanted:.6g} relevant items: the listed probabilities add up to "
-                f"{listed[row]:.6g} already; give a number of at least that, or one for each user in a column "
-                "expected_relevant"
-            )
+        missing = totals - listed
+        tally.raised += int(np.count_nonzero(missing < -1e-9 * np.maximum(listed, 1.0)))
         tail = np.maximum(missing, 0.0)[:, None]
     return Lists.of(probabilities=matrix, lengths=lengths, tail=tail)
 
@@ -132,7 +129,8 @@ def _totals(table: pl.DataFrame, given: float | None, starts: IntArray) -> Float
     values = column.cast(pl.Float64).to_numpy()
     totals: FloatArray = values[starts]
     differ = values != np.repeat(totals, np.diff(starts, append=len(values)))  # NaN differs from itself
-    if differ.any() or not np.isfinite(totals).all():
-        user = table["user_id"][int(np.argmax(differ | ~np.isfinite(values)))]
-        raise ColumnError(f"expected_relevant must be one finite number for each user, got others for user {user}")
+    bad = differ | ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        user = table["user_id"][int(np.argmax(bad))]
+        raise ColumnError(f"expected_relevant must be one finite number >= 0 for each user, got others for user {user}")
     return totals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,8 +18,10 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
 from sureness.data.tables import column_names, names_aside, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, SettingError, SurenessWarning, warn
+from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison
-from sureness.list_size.policies import ExpectedUtility
+from sureness.list_size.expectation import LONGEST
+from sureness.list_size.policies import ExpectedUtility, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.pipeline.promises import KeptPromise
 from sureness.report.page import require_report
@@ -31,8 +33,8 @@ from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
 
 _NEEDED = ("user_id", "item_id", "probability")
-_OF_LISTS = ("rank", "list_size", "expected_utility")  # added to the rows of a table
-_OF_SIZES = ("list_size", "expected_utility", "unsure")  # beside the user
+_OF_LISTS = ("rank", "list_size", "expected_utility", "expected_hits")  # added to the rows of a table
+_OF_SIZES = ("list_size", "expected_utility", "expected_hits", "unsure")  # beside the user
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,8 @@ class CutResult:
     without_list: int  # users who see nothing
     unsure: int  # users whom showing anything would hardly help
     list_size: dict[str, float]  # mean, smallest, median, largest
-    expected_utility: float  # mean over users
+    expected_utility: float | None  # mean over users; None: the policy does not compute it
+    expected_hits: float  # relevant items among all that are shown
     in_batches: bool | None = None  # of a table: read in batches, since its rows are sorted by user
     calibrator: str | None = None  # of a run
     policy: str | None = None
@@ -79,6 +82,7 @@ class CutResult:
         found |= {
             "users": self.n_users, "rows": self.n_rows, "without_list": self.without_list, "unsure": self.unsure,
             "list_size": self.list_size, "expected_utility": self.expected_utility,
+            "expected_hits": self.expected_hits,
         }  # fmt: skip
         if self.headline is not None:
             found["headline"] = self.headline
@@ -100,7 +104,7 @@ def cut_table(
     columns: Columns | None = None,
     progress: Progress = silent,
 ) -> CutResult:
-    """Keep as many of each user's rows as are worth showing, with rank, list_size and expected_utility.
+    """Keep as many of each user's rows as are worth showing, with rank, list_size and what to expect of the list.
 
     A file whose rows are sorted by user may be larger than memory.
 
@@ -118,7 +122,7 @@ def cut_table(
     """
     path, target = place_of(table), None if output is None else Path(output)
     options, columns = options or ListOptions(), columns or Columns()
-    policy, total = options.policy(), options.expected_relevant
+    policy, total = _policy_of_table(options), options.expected_relevant
     check_outputs([(target, "table")], [path])
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
@@ -131,7 +135,9 @@ def cut_table(
     if total is None and looks_cut(frame, found, path):
         _warn_cut(path, policy, frame, found.longest)
     policy.check()
-    policy.set_params(max_size=max(1, policy.min_size, min(policy.max_size, found.longest)))  # no list is longer
+    said = repr(policy)
+    if "max_size" in policy.get_params():  # no list is longer
+        policy.set_params(max_size=max(1, policy.min_size, min(policy.max_size, found.longest)))
     count = counter(progress, "cutting lists", found.n_rows)
 
     def blocks() -> Iterator[pl.DataFrame]:
@@ -149,9 +155,14 @@ def cut_table(
             f"the rows of {tally.unsorted:,} users were not in the order of their probabilities; they were sorted",
             SurenessWarning, stacklevel=2,
         )  # fmt: skip
+    if tally.raised:
+        warn(
+            f"expected_relevant is less than the listed probabilities add up to for {tally.raised:,} of "
+            f"{found.n_users:,} users; that sum is taken for them"
+        )
     name = named_utility(policy.utility).name
     return CutResult(
-        input=path, output=target, utility=name, in_batches=found.by_user, frame=as_given(path, lists),
+        input=path, output=target, utility=name, policy=said, in_batches=found.by_user, frame=as_given(path, lists),
         **tally.summary(),
     )  # fmt: skip
 
@@ -175,9 +186,26 @@ def _own_columns_aside(
     return frame.rename(aside), back
 
 
-def _warn_cut(path: Place, policy: ExpectedUtility, frame: pl.LazyFrame, longest: int) -> None:
+def _policy_of_table(options: ListOptions) -> ListSizePolicy:
+    """The policy; a table has no period to learn from, and a threshold takes as many of its items as there are."""
+    if options.max_size is None and options.policy_name == "threshold":
+        options = replace(options, max_size=LONGEST)
+    policy = options.list_size_policy()
+    if type(policy).fit is not ListSizePolicy.fit:
+        raise SettingError(f"the policy {options.policy_name} learns from a run; give one, or take another policy")
+    if not isinstance(policy, ExpectedUtility) and options.expected_relevant is not None:
+        raise SettingError(
+            f"expected_relevant has no meaning for a table with the policy {options.policy_name}; leave it out"
+        )
+    policy.check()
+    return policy
+
+
+def _warn_cut(path: Place, policy: ListSizePolicy, frame: pl.LazyFrame, longest: int) -> None:
     """Utilities that are normalised by the number of relevant items need to know how many there are in all."""
-    if named_utility(policy.utility).normaliser == "none" or "expected_relevant" in frame.collect_schema().names():
+    if not isinstance(policy, ExpectedUtility) or named_utility(policy.utility).normaliser == "none":
+        return
+    if "expected_relevant" in frame.collect_schema().names():
         return
     warnings.warn(
         f"{path} looks like the best {longest:,} items of each user; how many relevant items are among the others is "
@@ -216,7 +244,8 @@ def cut_run(
     """
     path, target = Path(run), Path(output)
     options, page, columns = options or ListOptions(), page or PageOptions(), columns or Columns()
-    named_utility(options.utility or "f1")
+    policy = options.list_size_policy()
+    policy.check()
     calibration = calibration or CalibrationOptions()
     check_outputs(
         [(target, "table"), (page.save, "file"), (page.report, "page"), (page.figures, "figures")],
@@ -230,6 +259,8 @@ def cut_run(
     if page.save is not None:
         listing.recommender.save(page.save)
     tally = _write_lists(listing, target, progress, sizes_only=sizes_only)
+    if isinstance(policy, Threshold) and options.max_size is None:
+        _say_if_full(tally, policy.max_size)
     headline = None
     if page.report is not None:
         headline = _write_page(page.report, page.figures, titles, listing, compared, progress)
@@ -243,12 +274,21 @@ def cut_run(
     )  # fmt: skip
 
 
+def _say_if_full(tally: Tally, longest: int) -> None:
+    """A threshold sends all that is likely enough, so a longest list that nobody asked for must not cut it unsaid."""
+    if n_full := int(tally.sizes[longest]) if longest < len(tally.sizes) else 0:
+        warn(
+            f"{n_full:,} users have {longest} items that are likely enough, the longest list; if there may be more, "
+            "give a larger max_size"
+        )
+
+
 def _write_lists(listing: Listing, output: Path, progress: Progress, *, sizes_only: bool) -> Tally:
     recommender, tally = listing.recommender, Tally()
     n_users = recommender.source.n_users
     if sizes_only:
         every = recommender.sizes()
-        tally.add(*(every[name].fill_null(0).to_numpy() for name in ("list_size", "expected_utility", "unsure")))
+        tally.add(*(every[name].to_numpy() for name in ("list_size", "expected_utility", "unsure", "expected_hits")))
         write_table(every, output)
         return tally
     count = counter(progress, "making lists", n_users)
@@ -257,7 +297,8 @@ def _write_lists(listing: Listing, output: Path, progress: Progress, *, sizes_on
         for part, n_block in recommender.tables(np.arange(n_users)):
             first = part.filter(rank=1)
             sizes = np.pad(first["list_size"].to_numpy(), (0, n_block - first.height))  # the others see nothing
-            tally.add(sizes, first["expected_utility"].fill_null(0.0).to_numpy(), first["unsure"].to_numpy())
+            worth, unsure = first["expected_utility"].to_numpy(), first["unsure"].to_numpy()
+            tally.add(sizes, worth, unsure, part["probability"].to_numpy())
             count(n_block)
             yield part
 

@@ -19,8 +19,9 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError, SurenessWarning, warn
+from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison
-from sureness.list_size.policies import ExpectedUtility
+from sureness.list_size.policies import Threshold
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
@@ -36,29 +37,71 @@ AUTO, USUAL = "auto", "per-user"
 _PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 CALIBRATIONS = (*_PER_USER, *names("calibrator"), AUTO)
 
+PolicyName = Literal["expected-utility", "threshold", "fixed", "best-fixed", "validation-best"]
+_LEARNED = ("utility", "min_size", "max_size")
+_SETTINGS: dict[PolicyName, tuple[str, ...]] = {
+    "expected-utility": _LEARNED, "threshold": ("threshold", "min_size", "max_size"), "fixed": ("size",),
+    "best-fixed": _LEARNED, "validation-best": _LEARNED,
+}  # fmt: skip
+_NEEDED: dict[PolicyName, str] = {"threshold": "threshold", "fixed": "size"}  # no number would suit everybody
+
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
     """How long lists are chosen; None where nothing was said."""
 
+    policy: Annotated[
+        PolicyName | None,
+        "What decides; best-fixed and validation-best learn from the validation part of a run.",
+        Usually("expected-utility"),
+    ] = None
     utility: Annotated[str | None, "What a list is worth: ndcg, pdcg, f1, tp or dcg.", Usually("f1")] = None
-    min_size: Annotated[int | None, "Fewest items; with 0, a user may see none.", Usually(1)] = None
-    max_size: Annotated[int | None, "Most items.", Usually(50)] = None
+    threshold: Annotated[
+        float | None, "In place of a utility: show all items that are at least this likely, such as 0.05."
+    ] = None
+    size: Annotated[int | None, "In place of a utility: show everybody this many items."] = None
+    min_size: Annotated[
+        int | None, "Fewest items; with 0, a user may see none.", Usually("1, or 0 with a threshold")
+    ] = None
+    max_size: Annotated[int | None, "Most items.", Usually("50, or all of a table with a threshold")] = None
     expected_relevant: Annotated[
         float | Literal["carried", "fitted"] | None,
         "Relevant items of a user, beyond the table too; for a run also carried or fitted.",
     ] = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.expected_relevant, float) and not math.isfinite(self.expected_relevant):
-            raise SettingError(f"expected_relevant must be a finite number, got {self.expected_relevant}")
+        if isinstance(self.expected_relevant, float) and not 0 <= self.expected_relevant < math.inf:
+            raise SettingError(f"expected_relevant must be a finite number, 0 or more, got {self.expected_relevant}")
 
-    def policy(self) -> ExpectedUtility:
+    @property
+    def policy_name(self) -> PolicyName:
+        """The policy that was named, or the one that a threshold or a size belongs to."""
+        by_setting: PolicyName = "expected-utility"
+        by_setting = "fixed" if self.size is not None else by_setting
+        by_setting = "threshold" if self.threshold is not None else by_setting
+        return self.policy or by_setting
+
+    def list_size_policy(self) -> ListSizePolicy:
         """The policy, with the usual settings where nothing was said."""
-        sizes: dict[str, Any] = {
-            name: getattr(self, name) for name in ("min_size", "max_size") if getattr(self, name) is not None
-        }
-        return ExpectedUtility(named_utility(self.utility or "f1").name, **sizes)
+        name, own = self.policy_name, self._settings()
+        if name == "threshold":
+            return Threshold(own.pop("threshold"), **{"min_size": 0} | own)
+        if "utility" in _SETTINGS[name]:
+            own["utility"] = named_utility(self.utility or "f1").name
+        policy: ListSizePolicy = find("policy", name)(**own)
+        return policy
+
+    def _settings(self) -> dict[str, Any]:
+        """What was said about the policy; refuses what it does not take, and what it cannot do without."""
+        name = self.policy_name
+        check_choice(name, "policy", tuple(_SETTINGS))
+        every = dict.fromkeys(setting for taken in _SETTINGS.values() for setting in taken)
+        said = {setting: getattr(self, setting) for setting in every if getattr(self, setting) is not None}
+        if others := [setting for setting in said if setting not in _SETTINGS[name]]:
+            raise SettingError(f"{others[0]} has no meaning for the policy {name}; leave it out")
+        if name in _NEEDED and _NEEDED[name] not in said:
+            raise SettingError(f"the policy {name} needs a {_NEEDED[name]}; give it")
+        return said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +190,7 @@ def open_listing(
         return _chosen(run, seen, options, calibration, progress)
     calibrator, ready = _calibrator(calibration)
     target = "carried" if options.expected_relevant is None else options.expected_relevant
-    recommender = ConfidentRecommender(run.source, calibrator, options.policy(), expected_relevant=target)
+    recommender = ConfidentRecommender(run.source, calibrator, options.list_size_policy(), expected_relevant=target)
     return Listing(recommender.fit(seen, run.validation, refit=not ready, progress=progress), run)
 
 
@@ -162,12 +205,11 @@ def _refuse_any(path: Path, said: Sequence[str]) -> None:
 
 def _chosen(run: Run, seen: Seen, options: ListOptions, calibration: CalibrationOptions, progress: Progress) -> Listing:
     """Whatever makes the best lists of the validation part."""
-    if any(said is not None for said in (options.expected_relevant, calibration.calibrator, options.min_size)):
-        raise SettingError(
-            "calibrate=auto decides everything itself; leave expected_relevant, calibrator and min_size out"
-        )
+    settled_by_auto = not_usual(options, ListOptions(utility=options.utility, max_size=options.max_size))
+    if settled_by_auto or calibration.calibrator is not None:
+        raise SettingError(f"calibrate=auto decides everything itself; leave {(*settled_by_auto, 'calibrator')[0]} out")
     assert run.validation is not None
-    policy = options.policy()
+    policy = options.list_size_policy()
     ways = ways_to_decide(run.source, policy.utility, policy.max_size)
     choice = choose_list_sizes(ways, seen, run.validation, progress=progress)
     return Listing(choice.best, run, choice.reason)
