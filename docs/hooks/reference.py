@@ -55,7 +55,12 @@ def _page_of(where: str, found: dict[str, dict[str, str]]) -> str:
     return max(folders, key=lambda folder: len(folder) if where.startswith(f"sureness.{folder}.") else 0)
 
 
-BESIDE = (("_registry", "register"), ("_progress", "Progress"), ("_progress", "silent"))
+BESIDE = (
+    ("_registry", "register"),
+    ("_progress", "Progress"),
+    ("_progress", "PrintedProgress"),
+    ("_progress", "silent"),
+)
 """Names at the top that no package has; they stand on the page of files."""
 
 

@@ -14,7 +14,7 @@ __version__ = "0.2.0.dev0"
 __getattr__, _, _lazy_names = lazy_names(
     __name__,
     {
-        "_progress": ["Progress", "silent"],
+        "_progress": ["PrintedProgress", "Progress", "silent"],
         "_registry": ["register"],
         "artefacts.inspecting": ["inspect"],
         "artefacts.saving": ["load"],

@@ -1,5 +1,6 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness import errors as errors
+from sureness._progress import PrintedProgress as PrintedProgress
 from sureness._progress import Progress as Progress
 from sureness._progress import silent as silent
 from sureness._registry import register as register
@@ -140,6 +141,7 @@ __all__ = [
     "PerUserPlatt",
     "PlattCalibrator",
     "PopularityPropensity",
+    "PrintedProgress",
     "ProbabilityMap",
     "Progress",
     "Recommender",

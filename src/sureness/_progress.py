@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import sys
+import time
+from typing import Protocol, TextIO
 
 
 class Progress(Protocol):
@@ -31,3 +33,42 @@ def part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
         progress(f"{name}: {step}", number * total + done, count * total)
 
     return report
+
+
+class PrintedProgress:
+    r"""Progress as one line of text that is written over again, in a terminal or under the cell of a notebook.
+
+    Parameters
+    ----------
+    stream : text file, optional
+        Where to write; by default standard error.
+    every : float
+        Least number of seconds between two writes within a step, so that quick steps cost nothing.
+
+    Examples
+    --------
+    >>> import io
+    >>> told = io.StringIO()
+    >>> progress = PrintedProgress(told, every=0.0)
+    >>> progress("epochs", 1, 2); progress("epochs", 2, 2)
+    >>> told.getvalue()
+    '\repochs: 50% (1 of 2)\repochs: 100% (2 of 2)\n'
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, every: float = 0.2) -> None:
+        self.stream = stream
+        self.every = every
+        self._written_at = -every
+        self._line = ""
+
+    def __call__(self, step: str, done: int, total: int, /) -> None:
+        finished, now = done >= total, time.monotonic()
+        if finished or now - self._written_at >= self.every:
+            self._written_at = now
+            self._write(f"{step}: {done / max(total, 1):.0%} ({done:,} of {total:,})", finished)
+
+    def _write(self, line: str, finished: bool) -> None:
+        stream = sys.stderr if self.stream is None else self.stream
+        stream.write(f"\r{line.ljust(len(self._line))}" + "\n" * finished)  # spaces cover a longer line before it
+        stream.flush()
+        self._line = "" if finished else line

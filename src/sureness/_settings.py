@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self, TypeVar
 
+from sureness._card import card
+from sureness._printing import short
 from sureness.errors import SettingError
 
 T = TypeVar("T", bound="Configurable")
@@ -39,14 +41,32 @@ class Configurable:
                 setattr(self, outer, value)
         return self
 
+    def learned_facts(self) -> dict[str, str]:
+        """What was learned, as short texts by name; nothing before `fit`."""
+        return {}
+
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self).__init__).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if repr(value) != repr(parameters[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        facts = ", ".join(f"{name} {value}" for name, value in self.learned_facts().items())
+        return f"{written(self)} <{facts}>" if facts else written(self)
+
+    def _repr_html_(self) -> str:
+        return card(written(self), self.learned_facts())
+
+
+def written(value: object) -> str:
+    """A value as one would write it: of a configured object its class and the settings that are not at their defaults.
+
+    Unlike ``repr``, it says nothing about what was learned, so it names a method in tables and files.
+    """
+    if isinstance(value, Configurable):
+        parameters = inspect.signature(type(value).__init__).parameters
+        settings = {name: written(setting) for name, setting in value.get_params(deep=False).items()}
+        changed = [f"{name}={text}" for name, text in settings.items() if text != written(parameters[name].default)]
+        return f"{type(value).__name__}({', '.join(changed)})"
+    if type(value) in (list, tuple) and any(isinstance(part, Configurable) for part in value):  # type: ignore[attr-defined]
+        parts = ", ".join(map(written, value))  # type: ignore[call-overload]
+        return f"[{parts}]" if isinstance(value, list) else f"({parts})"
+    return short(value)
 
 
 def clone(configured: T) -> T:

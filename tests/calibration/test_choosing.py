@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit
 
 import sureness as sn
+from sureness._settings import written
 from sureness.calibration.calibration_set import CalibrationSet
 from tests.conftest import draw_pairs
 
@@ -18,7 +19,7 @@ CANDIDATES = [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.IsotonicCalibrat
 
 def test_the_right_family_wins_when_it_matters():
     choice = sn.choose_calibrator(CANDIDATES, drawn(20_000, bend=0.6))
-    assert repr(choice.best) != "PlattCalibrator()"
+    assert written(choice.best) != "PlattCalibrator()"
     assert not choice.fell_back
     assert "sure as the best of 2" in choice.reason
     assert choice.best.n_pairs_ == 20_000
@@ -30,7 +31,7 @@ def test_the_simple_one_stays_unless_another_is_surely_better():
         choice = sn.choose_calibrator(
             [sn.PlattCalibrator(), sn.GaussianCalibrator()], drawn(400, seed, bend=0.0), seed=seed
         )
-        stayed += repr(choice.best) == "PlattCalibrator()"
+        stayed += written(choice.best) == "PlattCalibrator()"
     assert stayed >= 10
 
 
@@ -39,7 +40,7 @@ def test_falling_back_is_visible():
         choice = sn.choose_calibrator(CANDIDATES, drawn(300, seed, bend=0.05), seed=seed)
         if choice.fell_back:
             assert "so the simple one stays" in choice.reason
-            assert repr(choice.best) == "PlattCalibrator()"
+            assert written(choice.best) == "PlattCalibrator()"
             return
     pytest.fail("no fallback in forty tries")
 

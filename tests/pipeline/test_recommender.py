@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 import sureness as sn
-from sureness._settings import clone
+from sureness._settings import clone, written
 from sureness.calibration import SigmoidCalibrator
 from sureness.calibration.maps import Who
 from sureness.evaluation import ranking
@@ -318,7 +318,7 @@ class TestMaps:
         shown = recommender.recommend()
         promised = alone.probability(shown["score"].to_numpy(), users=shown["user_id"])
         assert_allclose(shown["probability"], promised, rtol=1e-9)
-        assert repr(recommender.map_) == "SharedCalibrator(base=PlattCalibrator())"
+        assert written(recommender.map_) == "SharedCalibrator(base=PlattCalibrator())"
         assert recommender.map_.horizon_.which == "next"
 
     @pytest.mark.parametrize(("longest", "top"), [(10, 50), (70, 70)])
@@ -486,7 +486,7 @@ class TestManners:
 
     def test_personal_map_are_the_default(self, small):
         recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
-        assert repr(recommender.map_) == "PerUserCalibrator()"
+        assert written(recommender.map_) == "PerUserCalibrator()"
         assert repr(recommender.policy_) == "ExpectedUtility()"
         assert (recommender.calibrator, recommender.policy) == (None, None)
 

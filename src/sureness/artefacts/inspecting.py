@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sureness._printing import fields_repr
 from sureness.artefacts import _container
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.records import check_heading, read_record
@@ -26,6 +27,8 @@ class Contents:
     parts: dict[str, str]  # the kind of each part, by its path
     arrays: dict[str, tuple[str, tuple[int, ...]]]  # type and shape of each array, by its path
     n_bytes: int
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """As one JSON object."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._registry import Family, find, name_of
 from sureness._types import AnyArray
 from sureness.errors import DamagedError, DataError, KindError, SettingError, missing_extra
@@ -34,6 +35,8 @@ class Packed:
     parts: Mapping[str, Packed] = field(default_factory=dict)  # other objects it holds
     about: Mapping[str, Any] = field(default_factory=dict)  # for people: estimand, horizon, what it was fitted on
     needs: tuple[str, ...] = ()  # extras without which it cannot be opened
+
+    __repr__ = fields_repr
 
 
 class Savable(ABC):

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._progress import part_of
-from sureness._settings import clone
+from sureness._settings import clone, written
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.expressing import Conditional
@@ -78,7 +78,7 @@ class MapChain(ProbabilityMap):
         self._refuse_twice(fitted)
         self._refuse_other_users(fitted)
         if len({link.estimand_ for link in fitted}) > 1:
-            known = ", ".join(f"{link!r}: {link.estimand_}" for link in fitted)
+            known = ", ".join(f"{written(link)}: {link.estimand_}" for link in fitted)
             raise SettingError(f"all maps of a chain must estimate the same, got {known}")
         if other := next((link for link in fitted if fitted[0].horizon_.differs(link.horizon_)), None):
             known = f"{fitted[0]!r}: {fitted[0].horizon_}, and {other!r}: {other.horizon_}"

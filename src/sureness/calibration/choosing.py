@@ -9,8 +9,10 @@ from typing import Generic, TypeVar
 import numpy as np
 import polars as pl
 
+from sureness._card import card
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness._settings import clone
+from sureness._settings import clone, written
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -33,8 +35,13 @@ class Choice(Generic[T]):
     fell_back: bool  # whether the simple one was kept although another had the better number
     reason: str
 
+    __repr__ = fields_repr
+
     def __str__(self) -> str:
-        return f"{self.best!r}: {self.reason}"
+        return f"{written(self.best)}: {self.reason}"
+
+    def _repr_html_(self) -> str:
+        return card(written(self.best), note=self.reason, columns=self.table.columns, rows=self.table.rows())
 
 
 def choose_calibrator(
@@ -77,8 +84,8 @@ def choose_calibrator(
     >>> labels = rng.random(5_000) < 1 / (1 + np.exp(2 - scores - scores**2 * 0.5))
     >>> data = CalibrationSet.from_pairs(scores, labels)
     >>> choice = choose_calibrator([PlattCalibrator(), GaussianCalibrator()], data)
-    >>> choice.best, choice.fell_back
-    (GaussianCalibrator(), False)
+    >>> print(choice)
+    GaussianCalibrator(): lower nll out of fold than PlattCalibrator(), 100% sure as the best of 1
     """
     calibrators = list(calibrators)
     if not calibrators:
@@ -119,7 +126,7 @@ def _decide(
     simple_at = next(i for i, c in enumerate(entries) if c is fallback)
     simple = judged[simple_at]
     if simple is None:
-        raise DataError(f"the simple calibrator {fallback!r} cannot be fitted: {predicted[simple_at]}")
+        raise DataError(f"the simple calibrator {written(fallback)} cannot be fitted: {predicted[simple_at]}")
     table = _compared(entries, predicted, judged, simple, by)
     confidence = table["sure_better"].to_list()
     values = [np.inf if found is None else found[0] for found in judged]
@@ -127,13 +134,14 @@ def _decide(
     certain = [at for at in better if confidence[at] >= sure]
     best_at = min(certain or better or [simple_at], key=values.__getitem__)
     fell_back, others = bool(better) and not certain, len(entries) - 1
+    name, simple_name = written(entries[best_at]), written(fallback)
     if not better:
-        reason = f"no other calibrator has a lower {by} out of fold than {fallback!r}"
+        reason = f"no other calibrator has a lower {by} out of fold than {simple_name}"
     elif fell_back:
-        reason = (f"{entries[best_at]!r} has a lower {by}, but that is only {confidence[best_at]:.0%} sure as the best "
+        reason = (f"{name} has a lower {by}, but that is only {confidence[best_at]:.0%} sure as the best "
                   f"of {others} ({sure:.0%} are asked for), so the simple one stays")  # fmt: skip
     else:
-        reason = f"lower {by} out of fold than {fallback!r}, {confidence[best_at]:.0%} sure as the best of {others}"
+        reason = f"lower {by} out of fold than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
     winner: Calibrator = clone(entries[simple_at if fell_back else best_at])
     return Choice(winner.fit_set(data), table, by, fell_back, reason)
 
@@ -152,6 +160,6 @@ def _compared(
     low, high = values - simple[0] + np.quantile(differences - differences.mean(axis=0), [0.025, 0.975], axis=0)
     confidence = np.where(np.isnan(values), np.nan, confidence_in_gains(simple[0] - values, -differences))
     columns = {by: values, "difference": values - simple[0], "low": low, "high": high, "sure_better": confidence}
-    names = pl.Series("calibrator", [repr(entry) for entry in entries])
+    names = pl.Series("calibrator", [written(entry) for entry in entries])
     problems = pl.Series("problem", [found if isinstance(found, str) else None for found in predicted], pl.String)
     return pl.DataFrame(columns).fill_nan(None).insert_column(0, names).with_columns(problems)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
@@ -50,6 +51,8 @@ class Segments(Savable):
 
     names: AnyArray  # (n_users,) or (n_items,) whole numbers or text
     of: Literal["users", "items"] = "items"
+
+    __repr__ = fields_repr
 
     def __post_init__(self) -> None:
         if self.of not in ("users", "items"):
@@ -101,6 +104,8 @@ class Observed:
     segments: Segments | None = None
     progress: Progress = silent
 
+    __repr__ = fields_repr
+
     @property
     def horizon(self) -> Horizon:
         """The period that was held out."""
@@ -131,6 +136,23 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """What happens to an item with the probability of this map, in words."""
         self.check_fitted()
         return self.horizon_.sentence if self.estimand_ == "interaction" else "liked by the user who sees it"
+
+    def learned_facts(self) -> dict[str, str]:
+        """What was learned, as short texts by name; maps per user or segment have no single set of parameters."""
+        if not hasattr(self, "estimand_"):
+            return {}
+        shown = getattr(self, "base_", self)
+        facts = {name: f"{value:.6g}" for name, value in getattr(shown, "natural_parameters_", {}).items()}
+        facts["estimand"] = self.estimand_
+        if (n_pairs := getattr(self, "n_pairs_", None)) is not None:
+            facts["fitted on"] = f"{n_pairs:,} pairs"
+        if (fitted_range := getattr(self, "score_range_", None)) is not None:
+            facts["scores from"] = f"{fitted_range[0]:.4g} to {fitted_range[1]:.4g}"
+        if self.answers_for != "all":
+            facts["maps"] = f"one per {self.answers_for}"
+        if self.top is not None:
+            facts["meant for"] = f"each user's best {self.top:,} candidates"
+        return facts
 
     # --- asked by id ------------------------------------------------------------------------------------------------
 

@@ -183,8 +183,8 @@ class PlattCalibrator(ParametricCalibrator):
     Examples
     --------
     >>> calibrator = PlattCalibrator().fit([-2.0, -1.0, 0.5, -0.5, 1.0, 2.0], [0, 0, 0, 1, 1, 1])
-    >>> calibrator
-    PlattCalibrator()
+    >>> calibrator  # doctest: +ELLIPSIS
+    PlattCalibrator() <b 1.35..., estimand interaction, fitted on 6 pairs, scores from -2 to 2>
     >>> calibrator.probability([0.0]).round(6)
     array([0.5])
     """

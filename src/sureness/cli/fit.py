@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._settings import written
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
@@ -60,7 +61,7 @@ def fit_calibrator(
 
 def _show(result: FitResult) -> None:
     rows: list[tuple[str, object]] = [
-        ("calibrator", repr(result.calibrator)),
+        ("calibrator", written(result.calibrator)),
         ("probability of", f"{result.calibrator.estimand_}: {result.calibrator.meaning}"),
         ("horizon", str(result.calibrator.horizon_)),
         ("pairs", result.n_pairs),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._settings import written
 from sureness.cli._console import present, print_next, print_notes, print_table, say, shown_progress
 from sureness.cli._logs import Data, OfLogs, WholeLog
 from sureness.cli._options import Json, Spread, spread
@@ -41,7 +42,7 @@ def _show(result: TrainResult) -> None:
         say(f"trial {trial['trial']}: {trial['metric']:.4f} with {trial['settings']}")
     model = result.recommender
     rows: list[tuple[str, object]] = [
-        ("model", repr(model)),
+        ("model", written(model)),
         ("parameters", model.n_parameters),
         ("train, validation, test", ", ".join(f"{n:,}" for n in result.log.sizes.values())),
         ("epochs", f"{model.history_.height} in {result.seconds:.1f} s, best {model.best_epoch_}"),

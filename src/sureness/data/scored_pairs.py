@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import DataError, EmptyError, IdError
 from sureness.numerics.checks import check_ids, check_labels, check_propensity, check_scores, check_weight, same_length
@@ -23,6 +24,8 @@ class ScoredPairs:
     items: AnyArray | None = None  # (n,) ids
     weight: FloatArray | None = None  # (n,) None: all 1
     propensity: FloatArray | None = None  # (n,) None: every pair was seen
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(

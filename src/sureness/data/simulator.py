@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_rows, same_length
@@ -106,6 +107,8 @@ class World:
     test_users: IntArray  # (n_test,)
     test_items: IntArray  # (n_test,) drawn uniformly
     test_labels: BoolArray  # (n_test,) whether the user likes the item
+
+    __repr__ = fields_repr
 
     @property
     def n_users(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
@@ -44,6 +45,8 @@ class Study:
     uniform: ScoredPairs  # many uniformly exposed pairs to fit on; they include the anchor
     test: ScoredPairs
     popularity: PopularityPropensity
+
+    __repr__ = fields_repr
 
     def calibration_set(self, knowledge: str) -> CalibrationSet:
         """The calibration set of a fit with this knowledge."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import World
@@ -28,6 +29,8 @@ class ListStudy:
     source: ScoreSource
     recommender: ConfidentRecommender
     compared: PolicyComparison
+
+    __repr__ = fields_repr
 
 
 def logged(world: World) -> Interactions:

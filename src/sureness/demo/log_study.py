@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -49,6 +50,8 @@ class LogStudy:
     table: pl.DataFrame  # method, ece, ece@10, nll, brier, problem
     test: ScoredPairs  # candidates outside the training log, with the test items as positives
     n_judged: int  # users whose pairs these are
+
+    __repr__ = fields_repr
 
 
 def small_split(dataset: Dataset, *, seed: int = 0) -> Split:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sureness._printing import fields_repr
 from sureness.artefacts.packed import JSON
 from sureness.report.findings import Finding
 from sureness.workflows.outputs import check_outputs
@@ -20,6 +21,8 @@ class DemoResult:
     skipped: tuple[str, ...]  # what was left out, and why
     page: Path
     details: Mapping[str, JSON]  # all results as plain values
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object: the page, the findings, what was skipped, and all details."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -34,6 +35,8 @@ class AlignedSource:
     items: IdMap  # of the log
     user_rows: IntArray  # where the source has each user, -1: unknown
     item_rows: IntArray  # where the source has each item, -1: unknown
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(cls, source: ScoreSource, log: Interactions) -> AlignedSource:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness._settings import Configurable
+from sureness._settings import Configurable, written
 from sureness.data.interactions import Interactions
 from sureness.distillation.settings import DistillationSettings, SettingValue
 from sureness.models.base import checked_validation
@@ -137,7 +137,7 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
     def __repr__(self) -> str:
         default = _values(DistillationSettings())
         changed = [f"{name}={value!r}" for name, value in _values(self).items() if value != default[name]]
-        return f"{type(self).__name__}({', '.join([repr(self.teacher), repr(self.student), *changed])})"
+        return f"{type(self).__name__}({', '.join([written(self.teacher), written(self.student), *changed])})"
 
     def fit(
         self,

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.catalogue import make_calibrator
@@ -33,6 +34,8 @@ class SoftLabels:
     calibrator: Calibrator | None = None  # of the guide's scores
     slope: float = 1.0
     shift: float = 0.0
+
+    __repr__ = fields_repr
 
     def of(self, scores: FloatArray, drawn: BoolArray | None = None) -> FloatArray:
         """Labels between 0 and 1, in the shape of the scores.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.models.networks.batches import Batch
@@ -36,6 +37,8 @@ class Pool:
     by_user: bool  # whether rows are users; otherwise they are the learner's pairs
     scores: FloatArray | None = None  # (rows, rounds, n) of a guide that cannot score single pairs later
     weights: FloatArray | None = None  # (rows, n)
+
+    __repr__ = fields_repr
 
     def take(self, batch: Batch, epoch: int) -> DrawnItems:
         """The drawn items of a batch in an epoch, counted from the last refresh."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
@@ -40,6 +41,8 @@ class CommonIds:
     items: IdMap
     user_rows: tuple[IntArray | None, IntArray | None]  # rows of the common users in each model; None: the same
     item_rows: tuple[IntArray | None, IntArray | None]
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(cls, first: ScoreSource, second: ScoreSource) -> CommonIds:

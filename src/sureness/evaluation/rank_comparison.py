@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sureness._card import card
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
@@ -89,6 +91,13 @@ class RankComparison:
             f"equal {self.equal:.1%}, average rank difference {self.average_difference:.4f})"
         )
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "student better": f"{self.student_better:.1%}", "equal": f"{self.equal:.1%}",
+            "average rank difference": f"{self.average_difference:.4f}",
+        }  # fmt: skip
+        return card(f"Ranks of {len(self):,} interactions, teacher and student", facts)
+
 
 def compare_ranks(
     teacher: ScoreSource,
@@ -157,6 +166,8 @@ class RankScatter:
 
     points: pl.DataFrame  # drawn_by ("teacher" or "student"), teacher_rank, student_rank
     n_items: int
+
+    __repr__ = fields_repr
 
     def known_to_other(self, drawn_by: str, top: float = 0.1) -> float:
         """Share of one model's items that are in this top share of the other's ranking; NaN if it has no items."""

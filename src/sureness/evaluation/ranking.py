@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._card import card
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
@@ -59,6 +60,11 @@ class RankingQuality:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
         return f"RankingQuality({self.n_users:,} users: {shown})"
+
+    def _repr_html_(self) -> str:
+        return card(
+            f"Ranking quality, {self.n_users:,} users", {name: f"{mean:.4f}" for name, mean in self.means.items()}
+        )
 
 
 def evaluate_ranking(

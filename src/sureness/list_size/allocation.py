@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.list_size._allocation_checks import (
     check_budget,
@@ -40,6 +41,8 @@ class DomainAllocation:
     sizes: IntArray  # (n_users, n_domains)
     values: FloatArray  # (n_users, n_domains) expected utility of each part
 
+    __repr__ = fields_repr
+
     @property
     def value(self) -> FloatArray:
         """Expected utility of each page; shape (n_users,)."""
@@ -55,6 +58,8 @@ class BudgetAllocation:
     spent: float  # total cost, within the budget
     price: float  # expected utility of one more unit of the budget; 0 if every user has the best list
     bound: float  # no allocation is worth more than `total + bound`; 0 if this one is optimal
+
+    __repr__ = fields_repr
 
     @property
     def total(self) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sureness._card import card
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError, EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
@@ -39,6 +40,14 @@ class PolicyComparison:
     def table(self) -> pl.DataFrame:
         """One row per policy: mean utility and size, and the paired difference to the reference with its p-value."""
         return pl.DataFrame([self._row(name) for name in self.values])
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name} {values.mean():.4f}" for name, values in self.values.items())
+        return f"PolicyComparison({len(self.users):,} users, {self.utility}: {means})"
+
+    def _repr_html_(self) -> str:
+        title, table = f"{self.utility} of {len(self.values)} policies, {len(self.users):,} users", self.table
+        return card(title, columns=table.columns, rows=table.rows())
 
     def difference(self, policy: str, reference: str) -> tuple[float, float]:
         """Mean paired difference of two policies, and the p-value of a paired t-test (1 if they never differ)."""

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.checks import as_array, number_array
@@ -39,6 +40,8 @@ class Lists:
     tail: FloatArray | None = None  # (n, n_powers) power sums of the probabilities of all other candidates
     hits: BoolArray | None = None  # (n, width) which items turned out to be relevant
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, IntArray
 from sureness.errors import SettingError
 from sureness.list_size._allocation_checks import (
@@ -24,6 +25,8 @@ class Pages:
 
     items: IntArray  # (n_users, slots) -1 if there is nothing left to show
     personal: BoolArray  # (n_users, slots) whether the item is from the user's own list
+
+    __repr__ = fields_repr
 
 
 def fill_with_trending(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from sureness._settings import written
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.errors import EmptyError, NotFittedError, SettingError
 from sureness.list_size.base import Decision, ListSizePolicy
@@ -273,5 +274,7 @@ def _realised(lists: Lists, policy: ListSizePolicy, utility: str | Utility, max_
 
 def _fitted(policy: ListSizePolicy, name: str) -> Any:
     if not hasattr(policy, name):
-        raise NotFittedError(f"{policy!r} is not fitted yet; call fit(lists) with lists of the validation period")
+        raise NotFittedError(
+            f"{written(policy)} is not fitted yet; call fit(lists) with lists of the validation period"
+        )
     return getattr(policy, name)

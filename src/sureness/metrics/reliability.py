@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.errors import SettingError
 from sureness.metrics.cells import equal_width_sums, judge
@@ -29,6 +30,8 @@ class ReliabilityCurve:
     observed: FloatArray  # (n_bins,) frequency of positives, or accuracy
     low: FloatArray  # (n_bins,) 95% interval of `observed` (Wilson)
     high: FloatArray
+
+    __repr__ = fields_repr
 
     @property
     def calibration_error(self) -> float:

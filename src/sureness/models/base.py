@@ -85,6 +85,12 @@ class Recommender(Configured, Savable):
             self.source_ = self.network_.to(self.device).source(self.users, self.items)
         return self
 
+    def learned_facts(self) -> dict[str, str]:
+        if not self.is_fitted:
+            return {}
+        facts = {"users": f"{self.n_users:,}", "items": f"{self.n_items:,}", "best epoch": str(self.best_epoch_)}
+        return facts if self.best_metric_ is None else facts | {self.metric: f"{self.best_metric_:.4f}"}
+
     # -- learning ---------------------------------------------------------------------------------------------------
 
     def fit(

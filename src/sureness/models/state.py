@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from sureness._printing import fields_repr
+
 HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
 """The columns of a training history; one row per epoch, `metric` only where the epoch was validated."""
 
@@ -20,6 +22,8 @@ class TrainingState:
     failures: int = 0  # validations since the best one
     seconds: float = 0.0  # over all processes that trained
     history: list[dict[str, float | None]] = field(default_factory=list)  # rows with the columns of HISTORY
+
+    __repr__ = fields_repr
 
     @property
     def table(self) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness.artefacts.records import read_record, write_record
 from sureness.data.splitting import Split
@@ -34,6 +35,8 @@ class Tuning:
     best: dict[str, Setting]  # the settings that differ from the defaults
     metric: str
     trials: pl.DataFrame  # trial, metric, epoch, seconds, settings as JSON; the best first
+
+    __repr__ = fields_repr
 
     def recommender(self, **changes: Setting) -> Recommender:
         """A model with the best settings, to be fitted."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_targets, check_weight
@@ -42,6 +43,8 @@ class WeightedScores:
     target_square: float  # sum over pairs of (weight * target)**2: how unequal the targets are
     target_noise: float  # sum over pairs of weight * target**2: the same where weights count pairs
     masked: tuple[Masked, ...] = ()  # scores that stood for "no candidate" and were left out
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(cls, scores: FloatArray, targets: AnyArray, weight: FloatArray | None = None) -> WeightedScores:
@@ -119,6 +122,8 @@ class ScoreHistogram:
     far_moments: FloatArray  # (m, 10): the moments, and what each adds to the three sums above
     max_bins: int = MAX_BINS
     estimand: Estimand = "interaction"  # what the targets estimate
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(

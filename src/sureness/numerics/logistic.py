@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray
 
 _MAX_ITERATIONS = 200
@@ -28,6 +29,8 @@ class GaussianPrior:
 
     mean: FloatArray  # (k,)
     precision: FloatArray  # (k, k) in the units of the weights
+
+    __repr__ = fields_repr
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import SurenessWarning
 
@@ -27,6 +28,8 @@ class Rows:
     starts: IntArray  # (n + 1,) where the positives of each user start
     unlabelled_positives: bool = False  # whether the points hold as many positives again, without a label
 
+    __repr__ = fields_repr
+
     def pooled(self) -> Rows:
         """All users pooled into one."""
         d = self.features.shape[-1]
@@ -42,6 +45,8 @@ class Prior:
     mean: FloatArray  # (d,)
     covariance: FloatArray  # (d, d)
     trend: FloatArray | None = None  # (m, d) how the mean changes with what else is known of a user
+
+    __repr__ = fields_repr
 
     def centres(self, known: FloatArray | None, n: int) -> FloatArray:
         """The mean of each user; shape (n, d)."""

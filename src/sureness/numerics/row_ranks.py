@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError, SettingError
 from sureness.numerics.ranking import NOTHING
@@ -24,6 +25,8 @@ class RowRanks:
 
     codes: IntArray  # (n, n_columns), unsigned
     places: IntArray  # (n, n_codes) int32, or one row for all
+
+    __repr__ = fields_repr
 
     def at(self, rows: IntArray, columns: IntArray) -> IntArray:
         """The ranks of some entries."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._settings import written
 from sureness._types import FloatArray
 from sureness.calibration.choosing import Choice
 from sureness.calibration.parametric import PlattCalibrator
@@ -163,7 +164,9 @@ def _plain(utility: Utility) -> str | Utility:
 
 def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
     """How each candidate is called in the table: its calibrator and policy."""
-    names = [f"{c.calibrator or PerUserCalibrator()!r}, {c.policy or ExpectedUtility()!r}" for c in candidates]
+    names = [
+        f"{written(c.calibrator or PerUserCalibrator())}, {written(c.policy or ExpectedUtility())}" for c in candidates
+    ]
     if len(set(names)) < len(names):
         raise SettingError("two of the recommenders have the same calibrator and policy; leave one of them out")
     return names

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -33,6 +34,8 @@ class Decisions:
     sizes: IntArray  # (n,) how many of them are shown
     expected: FloatArray  # (n,) expected utility of that list; NaN if the policy does not compute it
     unsure: BoolArray  # (n,) whether no list is worth showing
+
+    __repr__ = fields_repr
 
     @property
     def shown(self) -> BoolArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
 from sureness.sources.base import ScoreSource
@@ -19,6 +20,8 @@ class MappedSource:
     map: ProbabilityMap
     segments: Segments | None = None
     numbers: IntArray | None = None  # the number of each user's or item's segment in the map
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(cls, source: ScoreSource, fitted: ProbabilityMap, segments: Segments | None) -> MappedSource:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
-from sureness._settings import Configurable, clone
+from sureness._settings import Configurable, clone, written
 from sureness._types import FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.horizon import Horizon
@@ -208,6 +208,15 @@ class ConfidentRecommender(Configurable, Savable):
                 "promise far too much or too little. Let the recommender fit it (refit), or look at promise(test)"
             )
         return copy.copy(given)  # so that fitting the given one again does not change this recommender
+
+    def learned_facts(self) -> dict[str, str]:
+        if not hasattr(self, "map_"):
+            return {}
+        return {
+            "map": written(self.map_), "policy": written(self.policy_), "estimand": self.map_.estimand_,
+            "horizon": str(self.horizon_), "users": f"{self.source.n_users:,}", "items": f"{self.source.n_items:,}",
+            "seen": f"{len(self.seen_):,} pairs",
+        }  # fmt: skip
 
     # --- using ------------------------------------------------------------------------------------------------------
 

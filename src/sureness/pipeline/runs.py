@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Self
 
+from sureness._printing import fields_repr
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, unpack
 from sureness.artefacts.saving import load
 from sureness.data.ids import IdMap
@@ -45,6 +46,8 @@ class Run(_RunFile):
     test: Interactions | None = None
     about: Mapping[str, JSON] = field(default_factory=dict)  # data, protocol, seed, positive_above
 
+    __repr__ = fields_repr
+
     def the_run(self, path: str | PathLike[str]) -> Run:
         """Itself."""
         return self
@@ -80,6 +83,8 @@ class DistilledRuns(_RunFile):
 
     teacher: Run
     student: Run
+
+    __repr__ = fields_repr
 
     def the_run(self, path: str | PathLike[str]) -> Run:
         """Refused: there are two, and only the caller knows which is meant."""

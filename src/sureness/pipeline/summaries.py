@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
@@ -39,6 +40,8 @@ class Summaries:
     shift: FloatArray  # (n_users,) added to the log-odds of the map
     tail: FloatArray  # (n_users, N_POWERS) power sums of the probabilities behind the longest list
     met: FloatArray  # (n_users,) expected number of relevant items after the shift
+
+    __repr__ = fields_repr
 
     def of_users(self, users: IntArray) -> tuple[FloatArray, FloatArray]:
         """Shift and tail of users given as rows; those of unknown users (-1) are the means of all."""

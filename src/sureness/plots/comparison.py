@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.errors import EmptyError, SettingError
 from sureness.metrics.intervals import Interval
@@ -30,6 +31,8 @@ class MetricComparison:
     high: FloatArray
     group_names: tuple[str, ...]  # empty without groups
     group: IntArray  # (n_methods,) index into `group_names`; zeros without groups
+
+    __repr__ = fields_repr
 
 
 def prepare_metric_comparison(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.calibration.maps import ProbabilityMap, Who
 from sureness.errors import EmptyError
@@ -42,6 +43,8 @@ class FittedCurves:
     fitted_range: tuple[float, float] | None  # scores that the main calibrator was fitted on; None: unknown
     edges: FloatArray  # (n_bins + 1,)
     weight: FloatArray  # (n_bins,) weight of the scores in every bin
+
+    __repr__ = fields_repr
 
 
 def prepare_fitted_curves(

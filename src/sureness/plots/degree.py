@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.data.frames import Frame
 from sureness.errors import IdError
@@ -33,6 +34,8 @@ class ConfidenceByDegree:
     n_users: int
     correlation: float  # Pearson, over all users; NaN if degree or confidence does not vary
     log_degree: bool  # whether a logarithmic axis shows the degrees better
+
+    __repr__ = fields_repr
 
 
 def prepare_confidence_by_degree(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.data.frames import Frame
 from sureness.errors import EmptyError, SettingError
@@ -27,6 +28,8 @@ from sureness.plots.style import (
     SETTINGS,
     drawing,
     legend_above,
+    new_axes,
+    new_figure,
     require_matplotlib,
     short_name,
 )
@@ -47,6 +50,8 @@ class RankDifferences:
     curves: dict[str, FloatArray]  # name -> (n_points,) increasing, as shares of the catalogue
     average: dict[str, float]  # average rank difference of each
     student_better: dict[str, float]  # share of the interactions above zero
+
+    __repr__ = fields_repr
 
 
 def prepare_rank_differences(comparisons: Mapping[str, RankComparison], *, n_points: int = 500) -> RankDifferences:
@@ -149,6 +154,8 @@ class TrainingCurves:
     warm_up: int  # epochs before the models began to learn from each other
     metric: str
 
+    __repr__ = fields_repr
+
 
 def prepare_training_curves(history: Frame, *, warm_up: int = 0, metric: str = "metric") -> TrainingCurves:
     """Select the judged epochs of `BidirectionalDistillation.history_`.
@@ -245,7 +252,7 @@ def draw_side_by_side(draws: Sequence[Callable[..., Axes]], *, panel: tuple[floa
         raise EmptyError("a figure needs at least one panel, got none; give functions that take ax")
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):
-        figure: Figure = matplotlib.figure.Figure(figsize=(panel[0] * len(draws), panel[1]), layout="constrained")
-        for ax, draw in zip(figure.subplots(1, len(draws), squeeze=False)[0], draws, strict=True):
+        figure = new_figure((panel[0] * len(draws), panel[1]))
+        for ax, draw in zip(new_axes(figure, len(draws)), draws, strict=True):
             draw(ax=ax)
     return figure

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots.style import BLUE, ORANGE, drawing, spread_edges, weights_in_bins
@@ -28,6 +29,8 @@ class ClassScores:
     std: float
     density: FloatArray  # (n_bins,) integrates to 1
 
+    __repr__ = fields_repr
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreDistributions:
@@ -36,6 +39,8 @@ class ScoreDistributions:
     edges: FloatArray  # (n_bins + 1,)
     negative: ClassScores
     positive: ClassScores
+
+    __repr__ = fields_repr
 
 
 def prepare_score_distributions(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import DataError
 from sureness.plots.style import BLUE, GREY, INK, LIGHT_BLUE, LIGHT_GREY, ORANGE, PALE, drawing, legend_above
@@ -28,6 +29,8 @@ class ListCut:
     size: int  # number of shown items
     hits: BoolArray | None  # (n_drawn,) which items turned out to be relevant; None: unknown
     utility: str  # its name
+
+    __repr__ = fields_repr
 
 
 def prepare_list_cut(

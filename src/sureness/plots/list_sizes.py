@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.errors import DataError, EmptyError
 from sureness.plots.degrees import correlation, is_skewed, log_axis, sample_of_users, written_correlation
@@ -26,6 +27,8 @@ class SizeDistributions:
 
     shares: dict[str, FloatArray]  # name -> (largest size + 1,) share of the users with lists of 0, 1, ... items
     means: dict[str, float]
+
+    __repr__ = fields_repr
 
 
 def prepare_size_distributions(sizes: Mapping[str, ArrayLike]) -> SizeDistributions:
@@ -93,6 +96,8 @@ class SizeByDegree:
     n_users: int
     correlation: float  # Pearson, over all users; NaN if degree or size does not vary
     log_degree: bool  # whether a logarithmic axis shows the degrees better
+
+    __repr__ = fields_repr
 
 
 def prepare_size_by_degree(sizes: ArrayLike, degree: ArrayLike, *, seed: int = 0) -> SizeByDegree:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.errors import ColumnError
 from sureness.plots.style import BLUE, INK, LIGHT_BLUE, drawing, legend_above
@@ -26,6 +27,8 @@ class PromiseBands:
     realised: FloatArray  # (n_bands,)
     low: FloatArray  # (n_bands,) of the 95% interval of what is realised
     high: FloatArray
+
+    __repr__ = fields_repr
 
 
 def prepare_promise(table: pl.DataFrame) -> PromiseBands:

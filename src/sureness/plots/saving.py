@@ -47,7 +47,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
             f"a figure can be written as .png or .svg, got {target.name!r}; change the ending of the name"
         )
     with replacing(target) as temporary:
-        temporary.write_bytes(_svg(figure).encode() if ending == "svg" else _rendered(figure, "png"))
+        temporary.write_bytes(_svg(figure).encode() if ending == "svg" else rendered(figure, "png"))
     return target
 
 
@@ -86,11 +86,12 @@ def _own_identifiers(text: str, prefix: str) -> str:
 
 
 def _svg(figure: Figure) -> str:
-    text = _rendered(figure, "svg").decode()
+    text = rendered(figure, "svg").decode()
     return _FAMILY.sub(rf"\g<1>{FONTS}", text)
 
 
-def _rendered(figure: Figure, kind: str) -> bytes:
+def rendered(figure: Figure, kind: str) -> bytes:
+    """A figure as PNG or SVG in the style of the package."""
     buffer = io.BytesIO()
     with require_matplotlib().rc_context(SETTINGS), _missing_glyphs_allowed():
         figure.savefig(buffer, format=kind, metadata={"Date": None} if kind == "svg" else {"Software": None})

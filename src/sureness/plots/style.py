@@ -15,6 +15,7 @@ from sureness.errors import missing_extra
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 BLUE, LIGHT_BLUE, ORANGE = "#2463b4", "#9dbfe6", "#e07a1f"
 INK, GREY, LIGHT_GREY, PALE = "#1f2933", "#6b7783", "#b8c0c8", "#e6e9ed"
@@ -73,7 +74,21 @@ def drawing(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
     """The given axes, or those of a new figure of this size in inches, in the style of the package."""
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):
-        yield ax if ax is not None else matplotlib.figure.Figure(figsize=size, layout="constrained").add_subplot()
+        yield ax if ax is not None else new_axes(new_figure(size), 1)[0]
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of this size in inches, which a notebook shows."""
+    from sureness.plots._shown import ShownFigure  # imports matplotlib
+
+    return ShownFigure(figsize=size, layout="constrained")
+
+
+def new_axes(figure: Figure, count: int) -> list[Axes]:
+    """Axes side by side in a figure; a notebook shows the figure of any of them."""
+    from sureness.plots._shown import ShownAxes
+
+    return [figure.add_subplot(1, count, place + 1, axes_class=ShownAxes) for place in range(count)]
 
 
 def strip_below(ax: Axes, label: str, *, height: float = 0.13) -> Axes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.calibration.maps import ProbabilityMap, check_map
@@ -53,6 +54,8 @@ class Contents:
     distillation: Distillation | None
     findings: tuple[Finding, ...]  # the page in short
     list_tables: tuple[ExtraTable, ...]  # shown after the list sizes
+
+    __repr__ = fields_repr
 
     @property
     def main(self) -> Method:

@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
@@ -60,6 +61,8 @@ class DistilledModels:
     main: str | None = None
     about: Mapping[str, str] = field(default_factory=dict)
 
+    __repr__ = fields_repr
+
     @property
     def alone(self) -> tuple[str, str]:
         """Names of the teacher and the student that were trained alone."""
@@ -102,6 +105,8 @@ class TrainingRecord:
     history: pl.DataFrame
     warm_up: int = 0
     metric: str = "metric"
+
+    __repr__ = fields_repr
 
     def curves(self) -> TrainingCurves | None:
         """What the page draws; None if no epoch was judged."""
@@ -179,6 +184,8 @@ class Distillation:
     differences: RankDifferences
     scatter: RankScatter  # of the two models trained alone
     training: TrainingCurves | None
+
+    __repr__ = fields_repr
 
     def row(self, name: str) -> ModelRow:
         """The row of a model."""

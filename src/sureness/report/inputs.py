@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness.data.frames import Frame, as_frame
 from sureness.errors import ColumnError, DataError
 from sureness.report.distillation import Distillation
@@ -43,6 +44,8 @@ class PageText:
     notes: Sequence[str] = ()
     tables: Sequence[ExtraTable] = ()
 
+    __repr__ = fields_repr
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Background:
@@ -66,6 +69,8 @@ class Background:
     groups: ArrayLike | None = None
     segments: ArrayLike | None = None
     candidates: Frame | None = None
+
+    __repr__ = fields_repr
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,6 +98,8 @@ class Additions(PageText):
     list_sizes: ListSizes | None = None
     list_tables: Sequence[ExtraTable] = ()
     distillation: Distillation | None = None
+
+    __repr__ = fields_repr
 
 
 NO_TEXT, NO_BACKGROUND, NO_ADDITIONS = PageText(), Background(), Additions()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.frames import Frame, as_frame
 from sureness.data.interactions import Interactions
@@ -75,6 +76,8 @@ class ListSizes:
     groups: tuple[UserGroup, ...]
     promise: KeptPromise | None  # None without labels, or if nothing is shown
     cases: tuple[ListCase, ...]
+
+    __repr__ = fields_repr
 
     def policy(self, name: str | None) -> PolicyRow | None:
         """The row of a policy; None if it was not compared."""

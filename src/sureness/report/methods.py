@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._progress import Progress
+from sureness._settings import written
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
@@ -24,7 +25,6 @@ from sureness.metrics.calibration import (
 from sureness.metrics.intervals import Interval, by_group, interval
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import group_codes, top_n
-from sureness.report.formatting import count
 
 TOP_N = 10
 MOST_GROUPS = 40
@@ -92,7 +92,7 @@ def judge_methods(
         p = probabilities[name]
         ece = interval("ece", pairs.labels, p, users=users, sample_weight=pairs.weight, n_resamples=n_resamples)
         values = _values(pairs, p, top)
-        methods.append(Method(name, ece, values, _kind(calibrator), repr(calibrator), _facts(calibrator)))
+        methods.append(Method(name, ece, values, _kind(calibrator), written(calibrator), _facts(calibrator)))
     progress("metrics", len(calibrators), len(calibrators))
     return tuple(methods)
 
@@ -139,20 +139,9 @@ def _kind(calibrator: ProbabilityMap) -> str:
 
 
 def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:
-    """What the map says about itself; maps per user or segment have no single range or set of parameters."""
-    facts = [("horizon", str(calibrator.horizon_))] if calibrator.learns_from_labels else []
-    n_pairs: int | None = getattr(calibrator, "n_pairs_", None)
-    if n_pairs is not None:
-        facts.append(("fitted on", f"{count(n_pairs)} pairs"))
-    fitted_range: tuple[float, float] | None = getattr(calibrator, "score_range_", None)
-    if fitted_range is not None:
-        facts.append(("scores from", f"{fitted_range[0]:.4g} to {fitted_range[1]:.4g}"))
-    if calibrator.answers_for != "all":
-        facts.append(("maps", f"one per {calibrator.answers_for}"))
-    if calibrator.top is not None:
-        facts.append(("meant for", f"each user's best {count(calibrator.top)} candidates"))
-    natural: dict[str, float] = getattr(calibrator, "natural_parameters_", {})
-    return (*facts, *((name, f"{value:.6g}") for name, value in natural.items()))
+    """What the map says about itself; its estimand has a column of its own."""
+    horizon = {"horizon": str(calibrator.horizon_)} if calibrator.learns_from_labels else {}
+    return tuple((name, fact) for name, fact in (horizon | calibrator.learned_facts()).items() if name != "estimand")
 
 
 def _group_means(codes: IntArray, pairs: ScoredPairs, p: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sureness import __version__
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.files import replacing
 from sureness.calibration.maps import ProbabilityMap
@@ -40,6 +41,8 @@ class ReportSummary:
     main: str
     ece: dict[str, float]  # of every method
     figures: tuple[Path, ...]  # files in the folder of figures, if one was given
+
+    __repr__ = fields_repr
 
 
 def write_report(

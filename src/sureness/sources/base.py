@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
@@ -76,6 +77,8 @@ class KnownScores:
     starts: IntArray  # (n_rows + 1,) where the scores of each row start
     items: IntArray  # (n,) columns
     scores: FloatArray  # (n,) float32
+
+    __repr__ = fields_repr
 
     @classmethod
     def of_dense(cls, block: AnyArray) -> Self:
@@ -157,6 +160,8 @@ class MatrixSource(SavableSource):
     items: IdMap | None = None  # the id of each column
     trained_pairs: int | None = None  # how many pairs the recommender was trained on; None: unknown
 
+    __repr__ = fields_repr
+
     def __post_init__(self) -> None:
         self._check_numbers()
         if np.ndim(self.matrix) != 2:
@@ -196,6 +201,8 @@ class FactorSource(SavableSource):
     users: IdMap | None = None  # the id of each user's row; None: its number
     items: IdMap | None = None  # the id of each item's row
     trained_pairs: int | None = None  # how many pairs the recommender was trained on; None: unknown
+
+    __repr__ = fields_repr
 
     def __post_init__(self) -> None:
         self._check_numbers()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import DataError
@@ -33,6 +34,8 @@ class FunctionSource:
     users: IdMap | None = None  # the id of each row; None: its number
     items: IdMap | None = None  # the id of each column
     trained_pairs: int | None = None  # how many pairs the model was trained on; None: unknown
+
+    __repr__ = fields_repr
 
     def __post_init__(self) -> None:
         check_names(self)
@@ -64,6 +67,8 @@ class PartialFunctionSource(FunctionSource):
     >>> source.known_block(np.array([2])).items
     array([0])
     """
+
+    __repr__ = fields_repr
 
     @property
     def scores_per_user(self) -> int:

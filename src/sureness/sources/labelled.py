@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions, check_log
 from sureness.data.scored_pairs import ScoredPairs
@@ -42,6 +43,8 @@ class LabelledSource:
     user_ids: AnyArray | None  # (n_users,) None: row numbers
     item_ids: AnyArray | None  # (n_items,) None: column numbers
     asked_by_id: bool  # whether the propensity model is called with ids, or with rows and columns
+
+    __repr__ = fields_repr
 
     @classmethod
     def of(cls, source: ScoreSource, held_out: Log, seen: Log | Literal["nothing"] | None = None) -> Self:

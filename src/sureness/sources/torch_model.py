@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.errors import DataError
@@ -54,6 +55,8 @@ class TorchSource:
     users: IdMap | None = None
     items: IdMap | None = None
     trained_pairs: int | None = None
+
+    __repr__ = fields_repr
 
     def __post_init__(self) -> None:
         if not callable(self.model) and not callable(getattr(self.model, "score", None)):

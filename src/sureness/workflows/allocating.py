@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
@@ -67,6 +68,8 @@ class AllocateResult:
     expected_utility_of_equal_shares: float
     held_out: dict[str, float] | None  # paired comparison by labels of a later period, if there are any
     frame: Any = None  # without an output: the sizes or items, of the library of the given table
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import Estimand
 from sureness.artefacts.packed import JSON
@@ -65,6 +66,8 @@ class ApplyResult:
     estimand: Estimand
     meaning: str  # the same in words
     frame: Any = None  # without an output: the table with probabilities, of the library of the given one
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

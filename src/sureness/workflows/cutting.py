@@ -12,7 +12,9 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness._settings import written
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
@@ -71,6 +73,8 @@ class CutResult:
     headline: str | None = None  # of the report
     saved: Path | None = None  # the recommender
     frame: Any = None  # of a table, without an output: the lists, of the library of the given one
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -267,7 +271,7 @@ def cut_run(
     recommender = listing.recommender
     return CutResult(
         input=path, output=target, utility=named_utility(recommender.policy_.utility).name,
-        calibrator=repr(recommender.calibrator), policy=repr(recommender.policy_),
+        calibrator=written(recommender.calibrator), policy=written(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
         promise=listing.promise() if compared is not None else None, saved=page.save,
         **tally.summary(),

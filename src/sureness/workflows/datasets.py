@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
@@ -33,6 +34,8 @@ class Found:
     kind: str  # "folder", "cache", "download", "by hand" or "damaged"
     place: Path | None
 
+    __repr__ = fields_repr
+
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
         each = self.recipe
@@ -46,6 +49,8 @@ class DatasetList:
     """All data sets that have a recipe."""
 
     datasets: Sequence[Found]
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -78,6 +83,8 @@ class Description:
     seed: int
     split: pl.DataFrame | None  # users, items and interactions of each part; None: too small to split
     notes: tuple[str, ...]
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
+from sureness._settings import written
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import split_path
 from sureness.data.columns import Columns
@@ -78,6 +80,8 @@ class JudgedModel:
     validation: float | None  # the metric of training; None without a validation part
     test: RankingQuality | None  # None without a test part
 
+    __repr__ = fields_repr
+
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
         found: dict[str, Any] = {"model": self.model, "parameters": self.n_parameters}
@@ -102,6 +106,8 @@ class DistillResult:
     models: Mapping[str, JudgedModel]  # "teacher alone", "student alone", "teacher", "student"
     report: Path | None = None
     headline: str | None = None  # of the report
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -348,4 +354,4 @@ def _fitted(model: ScoreSource) -> bool:
 def _described(model: ScoreSource) -> str | None:
     """The settings of one of our models; None for another source, which would print its arrays."""
     own = as_recommender(model)
-    return None if own is None else repr(own)
+    return None if own is None else written(own)

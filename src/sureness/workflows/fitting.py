@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._registry import find, names
+from sureness._settings import written
 from sureness._types import Estimand, Risk
 from sureness.artefacts.packed import JSON, Form
 from sureness.calibration.base import Calibrator
@@ -121,6 +123,8 @@ class FitResult:
     chosen_because: str | None = None  # where methods were compared
     comparison: pl.DataFrame | None = None
 
+    __repr__ = fields_repr
+
     @property
     def parameters(self) -> dict[str, float] | None:
         """The parameters under the names of the literature; None for a calibrator that has none."""
@@ -151,7 +155,7 @@ class FitResult:
                 name: {"value": each.value, "low": each.low, "high": each.high}
                 for name, each in self.out_of_fold.items()
             }
-        found |= {"calibrator": repr(self.calibrator), "estimand": self.calibrator.estimand_,
+        found |= {"calibrator": written(self.calibrator), "estimand": self.calibrator.estimand_,
                   "meaning": self.calibrator.meaning, "horizon": self.calibrator.horizon_.plain()}  # fmt: skip
         found |= {} if self.score_range is None else {"score_range": self.score_range}
         found |= {} if self.parameters is None else {"parameters": self.parameters}

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.inspecting import inspect
 from sureness.artefacts.packed import JSON
@@ -51,6 +52,8 @@ class EvaluateResult:
     quality: RankingQuality
     notes: tuple[str, ...]
     promise: KeptPromise | None = None  # of a recommender
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._registry import find, names
 from sureness.artefacts.inspecting import inspect
@@ -130,6 +131,8 @@ class Listing:
     recommender: ConfidentRecommender
     run: Run | None  # None: it was saved without its split
     chosen_because: str | None = None
+
+    __repr__ = fields_repr
 
     def compared(self) -> PolicyComparison | None:
         """The lists beside those of other policies, if there is a test that can judge them."""

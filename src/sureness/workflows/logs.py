@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.data.columns import Columns
 from sureness.data.frames import Table, name_of
@@ -55,6 +56,8 @@ class SplitLog:
     recipe: Recipe | None  # None: it was read from a file
     about: Mapping[str, Any]  # what a run remembers of its data
     notes: tuple[str, ...]  # what was dropped, and what training never meets
+
+    __repr__ = fields_repr
 
     @property
     def validation(self) -> Interactions | None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.files import shown_name
 from sureness.artefacts.packed import JSON
@@ -53,6 +54,8 @@ class ReportResult:
     output: Path
     n_pairs: int
     summary: ReportSummary
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

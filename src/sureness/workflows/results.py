@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from sureness._settings import written
 from sureness.artefacts.packed import JSON
 from sureness.data.frames import HeldTable
 
@@ -47,4 +48,4 @@ def plain(value: Any) -> Any:
         return [plain(part) for part in value]
     if is_dataclass(value):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    return repr(value)
+    return written(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.splitting import Split
@@ -30,6 +31,8 @@ class DomainPage:
     sizes: IntArray  # (n_users, n_domains) of the shared pages
     equal: IntArray  # (n_users, n_domains)
     compared: AllocationComparison
+
+    __repr__ = fields_repr
 
     @property
     def table(self) -> pl.DataFrame:
@@ -57,6 +60,8 @@ class DomainLists:
     hits: BoolArray  # (n_users, n_domains, slots)
     relevant: IntArray  # (n_users, n_domains)
     lengths: IntArray  # (n_users, n_domains) number of candidates
+
+    __repr__ = fields_repr
 
     def equal(self) -> IntArray:
         """The same number of items from each domain."""

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Literal
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.artefacts.packed import JSON
 from sureness.data.simulator import SimulatorSettings, simulate, world_tables
@@ -37,6 +38,8 @@ class WorldResult:
 
     rows: dict[Path, int]  # of each table
     held_out_share: float
+
+    __repr__ = fields_repr
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""

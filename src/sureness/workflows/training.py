@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness._settings import written
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
@@ -54,6 +56,8 @@ class TrainResult:
     trials: pl.DataFrame | None  # of the search for settings, best first
     test: RankingQuality | None  # None: the split has no test part
 
+    __repr__ = fields_repr
+
     @property
     def validation(self) -> dict[str, float | None]:
         """The metric that training stopped by, at its best epoch."""
@@ -71,7 +75,7 @@ class TrainResult:
         if self.trials is not None:
             found["trials"] = self.trials
         found |= {
-            "output": self.output, "model": repr(model), "parameters": model.n_parameters, "resumed": self.resumed,
+            "output": self.output, "model": written(model), "parameters": model.n_parameters, "resumed": self.resumed,
             "epochs": model.history_.height, "best_epoch": model.best_epoch_, "seconds": self.seconds,
             "validation": self.validation, "parts": self.log.sizes,
             "test": None if self.test is None else {"users": self.test.n_users, **self.test.means},

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 
@@ -66,6 +67,8 @@ class Recipe:
     core: int = 1  # minimum for users and items, repeated until it holds
     per_domain: bool = False  # shares are taken of each user's pairs of each domain
     validation: Literal["one", "tenth"] = "tenth"  # pairs per user taken from a given training part
+
+    __repr__ = fields_repr
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,84 @@
+"""Cards for notebooks are plain, escaped HTML that holds what was learned."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+import sureness as sn
+from sureness._card import card
+from sureness.calibration import Choice
+from sureness.evaluation import RankComparison, RankingQuality
+from sureness.list_size import Lists
+from tests.artefacts.kinds import made
+
+NASTY = "<script>alert('x')</script>"
+
+
+class Elements(HTMLParser):
+    """The elements of a page; refuses what is not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.names, self.open = [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.names.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def compared():
+    lists = Lists.of(hits=[[True, False], [True, True]])
+    return sn.compare_policies({NASTY: sn.FixedSize(1), "two": sn.FixedSize(2)}, lists, "f1", reference="two")
+
+
+def chosen():
+    return Choice(sn.PlattCalibrator(), pl.DataFrame({"calibrator": [NASTY], "nll": [0.5]}), "nll", False, NASTY)
+
+
+def ranks():
+    one = {"user_id": [1], "item_id": [1], "teacher_rank": [1.0], "student_rank": [2.0]}
+    return RankComparison(pl.DataFrame(one), n_items=9, n_left_out=0)
+
+
+CARDS = {
+    "calibrator": lambda: made("calibrator/platt"),
+    "recommender": lambda: made("saved/recommender"),
+    "comparison": compared,
+    "choice": chosen,
+    "ranking": lambda: RankingQuality(pl.DataFrame({"user_id": [1], NASTY: [1.0]})),
+    "ranks": ranks,
+}
+
+
+@pytest.mark.parametrize("name", list(CARDS))
+def test_cards_are_whole_and_plain(name):
+    text = CARDS[name]()._repr_html_()
+    assert set(Elements(text).names) <= {"div", "b", "table", "tr", "th", "td"}
+    assert "http" not in text
+    assert "url(" not in text
+    assert len(text) < 10_000
+
+
+def test_a_comparison_shows_every_policy():
+    text = compared()._repr_html_()
+    assert "two" in text
+    assert "&lt;script&gt;" in text
+    assert "mean_size" in text
+
+
+def test_a_choice_shows_why():
+    assert "&lt;script&gt;" in chosen()._repr_html_()
+
+
+def test_long_tables_are_cut_and_counted():
+    text = card("many", columns=["n"], rows=[(number,) for number in range(1_000)])
+    assert "970 more rows" in text
+    assert text.count("<tr>") == 31
