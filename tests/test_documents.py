@@ -18,7 +18,8 @@ from sureness.cli import main
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = r"(?:<!-- needs: (?P<needs>\w+) -->\n+)?"
-FENCED = re.compile(NEEDS + r"```(?P<language>python|console)\n(?P<text>.*?)```", re.DOTALL)
+OUTPUT = r"(?:\n+<!-- output -->\n```text\n(?P<output>.*?)```)?"
+FENCED = re.compile(NEEDS + r"```(?P<language>python|console)\n(?P<text>.*?)```" + OUTPUT, re.DOTALL)
 
 
 class Block(NamedTuple):
@@ -28,14 +29,17 @@ class Block(NamedTuple):
     text: str
     needs: str | None
     line: int  # where it starts in the document, counted from 0
+    output: str | None = None  # all that it prints, if the document shows it
 
 
 def blocks(path: Path) -> list[Block]:
     document = path.read_text(encoding="utf-8")
-    return [
-        Block(found["language"], found["text"], found["needs"], document.count("\n", 0, found.start("text")))
-        for found in FENCED.finditer(document)
-    ]
+    return [block_of(found, document) for found in FENCED.finditer(document)]
+
+
+def block_of(found: re.Match[str], document: str) -> Block:
+    line = document.count("\n", 0, found.start("text"))
+    return Block(found["language"], found["text"], found["needs"], line, found["output"])
 
 
 def name(path: Path) -> str:
@@ -63,14 +67,16 @@ def test_examples_run_in_order(path, tmp_path, monkeypatch, capsys):
             run_python(block, path, names, capsys)
         else:
             run_commands(block.text, monkeypatch, capsys)
-    assert path.name != "README.md" or (tmp_path / "report.html").stat().st_size > 50_000
+    assert path.name != "tour.md" or (tmp_path / "report.html").stat().st_size > 50_000
 
 
 def run_python(block, path, names, capsys):
     capsys.readouterr()
     code = "\n" * block.line + block.text  # so that errors name the line of the document
     exec(compile(code, str(path), "exec", dont_inherit=True), names)
-    printed = capsys.readouterr().out.splitlines()
+    output = capsys.readouterr().out
+    assert block.output in (None, output)
+    printed = output.splitlines()
     promised = re.findall(r"^print\(.*\)\s+# (.*)$", block.text, flags=re.MULTILINE)
     for line, promise in zip(printed, promised, strict=False):
         if not promise.startswith("the "):
@@ -102,6 +108,19 @@ def test_the_readme_names_both_set_up_commands():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "make demo" in text
     assert "make test" in text
+
+
+def test_the_first_screen_of_the_readme_installs_and_runs():
+    """A sentence, how to install it, eight lines of Python and what they print; all of it on about 100 lines."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first, *_ = blocks(ROOT / "README.md")
+    assert text.index("pip install sureness") < text.index(first.text)
+    assert first.line < 12
+    assert first.output is not None
+    assert len([line for line in first.text.splitlines() if line]) <= 8
+    assert len(text.splitlines()) <= 110
+    for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text):
+        assert (ROOT / picture).stat().st_size < 100_000
 
 
 def test_examples_are_found():

@@ -41,7 +41,9 @@ def card(
 
 
 def _data_table(columns: Sequence[str], rows: list[Sequence[object]]) -> str:
-    head = "".join(f'<th style="{_CELL};{_QUIET}" scope="col">{escape(name)}</th>' for name in columns)
+    styles = [_style(value) for value in rows[0]] if rows else [_CELL] * len(columns)
+    names = zip(columns, styles, strict=True)
+    head = "".join(f'<th style="{style};{_QUIET}" scope="col">{escape(name)}</th>' for name, style in names)
     left_out = len(rows) - _MOST_ROWS
     more = f'<div style="{_QUIET}">and {left_out:,} more rows</div>' if left_out > 0 else ""
     return _table([f"<tr>{head}</tr>", *(_row(row) for row in rows[:_MOST_ROWS])]) + more
@@ -57,8 +59,11 @@ def _row(values: Sequence[object], *, header: bool = False) -> str:
 
 
 def _cell(value: object) -> str:
-    style = _NUMBER if isinstance(value, (int, float)) else _CELL
-    return f'<td style="{style}">{escape(_text(value))}</td>'
+    return f'<td style="{_style(value)}">{escape(_text(value))}</td>'
+
+
+def _style(value: object) -> str:
+    return _NUMBER if isinstance(value, (int, float)) else _CELL
 
 
 def _text(value: object) -> str:
