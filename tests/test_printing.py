@@ -15,8 +15,9 @@ import sureness as sn
 from sureness._printing import fields_repr, short
 from sureness._settings import written
 from sureness.data.recipes import Dataset
-from sureness.evaluation import RankingQuality
+from sureness.evaluation import RankingQuality, compare_ranks
 from sureness.list_size import Lists
+from sureness.metrics.utility import named_utility
 from sureness.propensity import GivenPropensity
 from tests.artefacts.kinds import KINDS, made
 
@@ -45,15 +46,21 @@ def public_classes():
 
 def prints_its_fields(kind):
     """Whether the printed form is made from the fields: by Python or by `fields_repr`."""
-    return hasattr(kind.__repr__, "__wrapped__") or kind.__repr__ is fields_repr
+    return hasattr(kind.__repr__, "__wrapped__") or kind.__repr__ is fields_repr or issubclass(kind, tuple)
 
 
 def filled(kind):
     """An object whose fields hold something long, unless their type says that they never do."""
+    if issubclass(kind, tuple):
+        return kind(*(held(kind.__annotations__[name].__forward_arg__) for name in kind._fields))
     holder = object.__new__(kind)
     for field in dataclasses.fields(kind):
-        object.__setattr__(holder, field.name, 12_345 if PLAIN.fullmatch(str(field.type)) else Long())
+        object.__setattr__(holder, field.name, held(str(field.type)))
     return holder
+
+
+def held(annotation):
+    return 12_345 if PLAIN.fullmatch(annotation) else Long()
 
 
 def is_short(text):
@@ -78,7 +85,7 @@ def examples():
     """Objects with a printed form of their own that are not saved."""
     world = sn.simulate(sn.SimulatorSettings(n_users=30, n_items=20))
     log = sn.Interactions.from_matrix(world.train)
-    model = sn.BPR(n_factors=2)
+    model, source = sn.BPR(n_factors=2), sn.svd_source(log, n_factors=2)
     dataset = Dataset("ours", log, {"train": log}, {}, ())
     lists = Lists.of(hits=[[True, False], [True, True]])
     return [
@@ -86,13 +93,18 @@ def examples():
         sn.BidirectionalDistillation(model, sn.BPR(n_factors=1)),
         sn.compare_policies({f"fixed {size}": sn.FixedSize(size) for size in (1, 2)}, lists, "f1"),
         GivenPropensity(np.full((30, 20), 0.5)), sn.PopularityPropensity(),
-        RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]})),
+        RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]})), log.users, named_utility("f1"),
+        sn.CandidateSource.of(["a"] * 900, range(900), np.ones(900)),
+        compare_ranks(source, source, log, seen="nothing"),
     ]  # fmt: skip
 
 
 def test_everything_else_prints_short():
-    for example in examples():
+    shown = examples()
+    for example in shown:
         assert is_short(repr(example)), repr(example)
+    own = {kind for kind in public_classes() if "__repr__" in vars(kind) and not prints_its_fields(kind)}
+    assert own <= {type(example) for example in shown}, "a class with a printed form of its own needs an example"
 
 
 @pytest.mark.parametrize("name", ["platt", "gaussian", "isotonic"])

@@ -11,7 +11,7 @@ _MOST_ENTRIES = 20  # more entries are counted, not printed
 
 
 def fields_repr(holder: Any) -> str:
-    """The printed form of a dataclass: the fields that are not at their defaults, each cut short.
+    """The printed form of a dataclass or named tuple: the fields that are not at their defaults, each cut short.
 
     Put ``__repr__ = fields_repr`` into a class whose fields may hold arrays, tables or other large things.
 
@@ -73,9 +73,12 @@ def _counted(value: Any) -> str | None:
 
 def _values(holder: Any) -> dict[str, Any]:
     """What is worth printing: the fields by name, without those at their defaults."""
-    held = {field.name: getattr(holder, field.name) for field in fields(holder) if field.repr}
-    defaults = {field.name: field.default for field in fields(holder)}
-    return {name: value for name, value in held.items() if not _same(value, defaults[name])}
+    if isinstance(holder, tuple):  # a named one
+        held, defaults = holder._asdict(), holder._field_defaults  # type: ignore[attr-defined]
+    else:
+        held = {field.name: getattr(holder, field.name) for field in fields(holder) if field.repr}
+        defaults = {field.name: field.default for field in fields(holder)}
+    return {name: value for name, value in held.items() if name not in defaults or not _same(value, defaults[name])}
 
 
 def _same(value: object, default: object) -> bool:

@@ -44,6 +44,9 @@ class Who(NamedTuple):
     users: IntArray | None = None  # (n,) row of each user in the map, -1: unknown
     segments: IntArray | None = None  # (n,), or the shape of the scores; number in the map, -1: unknown
 
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Segments(Savable):

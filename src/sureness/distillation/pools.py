@@ -55,3 +55,6 @@ class Refreshed(NamedTuple):
 
     log: Interactions  # the learner's positives
     pool: Pool | None  # None: this direction draws nothing
+
+    def __repr__(self) -> str:
+        return fields_repr(self)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
 from sureness.metrics.bounds import largest_gap_bounds, mean_bounds, total_gap_bounds
@@ -32,6 +33,9 @@ class Judged(NamedTuple):
     probabilities: FloatArray
     weight: FloatArray | None
 
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
 
 class Cells(NamedTuple):
     """The cell of each pair, and what the pair adds to the sums of that cell."""
@@ -40,6 +44,9 @@ class Cells(NamedTuple):
     n_cells: int
     predicted: FloatArray  # (n,)
     observed: AnyArray  # (n,)
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 Bounds = Callable[[FloatArray, float, int, np.random.Generator], tuple[float, float]]
@@ -53,6 +60,9 @@ class Metric(NamedTuple):
     cells: Callable[[Judged, int], Cells]  # (pairs, n_bins)
     finish: Callable[[FloatArray], FloatArray]  # (..., n_cells, 4) -> (...)
     bounds: Bounds
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
     @property
     def is_mean(self) -> bool:

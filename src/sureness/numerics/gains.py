@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 
 
@@ -21,6 +22,9 @@ class Gains(NamedTuple):
     kind: IntArray  # (n_utilities,) 0: not normalised, 1: by min(k, m), 2: by (k + m) / 2, with m relevant items
     inverse: FloatArray  # (n_utilities, max_size + 1) one over the normaliser, by min(k, m)
     most: FloatArray  # (n_utilities,) the largest value that is possible; infinite without a normaliser
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 def expected_gains(

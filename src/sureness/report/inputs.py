@@ -25,6 +25,9 @@ class ExtraTable(NamedTuple):
     caption: str
     rows: Frame
 
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
     def checked(self) -> ExtraTable:
         """The table as the page shows it: cut if it is too long."""
         try:

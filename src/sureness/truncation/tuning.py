@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import find
 from sureness.errors import DivergedError, SettingError
@@ -34,6 +35,9 @@ class CutTuning(NamedTuple):
 
     policy: CutPolicy  # the best one, fitted
     trials: pl.DataFrame  # trial, utility, epoch, seconds, settings as JSON; the best first
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 def tune_cut(
