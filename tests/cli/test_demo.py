@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from sureness.cli import demo
+from sureness.demo import log, recommenders, simulated
 from sureness.demo.result import DemoResult
+from sureness.errors import EmptyError, SettingError
 from sureness.report import Finding
-from tests.cli.runner import run, succeed
+from tests.cli.runner import refused, run, succeed
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,41 @@ def test_data_that_was_not_fetched_is_refused_in_one_sentence(tmp_path, monkeypa
     assert "sureness data fetch ml-100k" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "cache").exists()  # nothing was downloaded
+
+
+def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text("who,what\n1,2\n3,4\n")
+    assert "--user-column" in run("demo", "--data", "log.csv", cwd=tmp_path).stderr  # what its own message names
+    read = {}
+
+    def studied(dataset):
+        read["users"] = dataset.interactions.users.ids.to_list()
+        raise EmptyError("that is enough")
+
+    monkeypatch.setattr(log, "small_split", studied)
+    words = ("--user-column", "who", "--item-column", "what", "--recommender", "svd")
+    refused(run("demo", "--data", "log.csv", *words, cwd=tmp_path), EmptyError, "enough")
+    assert read["users"] == [1, 3]
+
+
+def test_columns_of_no_log_are_refused(tmp_path):
+    refused(run("demo", "--user-column", "who", cwd=tmp_path), SettingError, "data")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [(), ("--data", "log.csv")])
+def test_missing_extras_are_said_before_anything_is_read(words, tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text("user_id,item_id\n1,2\n")
+    monkeypatch.setattr(recommenders, "find_spec", lambda name: None)
+
+    def computed(*_, **__):
+        raise EmptyError("that is enough")
+
+    monkeypatch.setattr(log, "read_log", computed)
+    monkeypatch.setattr(simulated, "_find", computed)
+    done = run("demo", *words, cwd=tmp_path)
+    refused(done, EmptyError, "enough")
+    assert "sureness[models]" in done.stderr
 
 
 def test_only_a_terminal_sees_the_bar_with_the_time_left():

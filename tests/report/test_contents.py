@@ -84,6 +84,13 @@ def test_tiles_count(contents, material):
     assert values["ECE before → after"].endswith(f"{contents.main.ece.value:.4f}")
 
 
+def test_the_tile_of_judged_pairs_knows_what_the_main_method_was_fitted_on(contents, material):
+    assert f"fitted on {material.calibrators['platt'].n_pairs_:,} pairs" in contents.tiles[0].note
+    pairs = material.pairs
+    own = {"platt": PlattCalibrator().fit(pairs.scores, pairs.labels)}
+    assert "look like" in gather_contents(pairs, own, n_resamples=20).tiles[0].note
+
+
 def test_groups_are_complete_and_ordered_by_size(contents, material):
     names, counts = np.unique(material.groups, return_counts=True)
     assert {row.name: row.n_pairs for row in contents.groups} == dict(zip(names, counts, strict=True))

@@ -266,3 +266,12 @@ def test_options_of_runs_and_tables_are_told_apart(folder, tmp_path):
     with pytest.raises(SettingError, match="segments"):
         options = workflows.ApplyOptions(segments=tmp_path / "x.csv")
         workflows.apply(folder / "map.json", folder / "pairs.parquet", tmp_path / "o.csv", options)
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_a_fit_that_says_nothing_is_said(method):
+    table = pl.DataFrame({"score": [1.0, 2.0, 3.0, 4.0] * 10, "label": [1, 1, 0, 0] * 10})
+    with pytest.warns(SurenessWarning, match="the same probability"):
+        found = workflows.fit(table, workflows.FitOptions(method=method))
+    low, high = found.calibrator.probability([1.0, 4.0])
+    assert low == high

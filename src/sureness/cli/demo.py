@@ -17,7 +17,11 @@ from rich.text import Text
 
 from sureness._progress import Progress
 from sureness.cli._console import compiling_announced, err, out, print_json
-from sureness.cli._options import Json
+from sureness.cli._logs import OfLogs
+from sureness.cli._options import Json, spread
+from sureness.data.columns import Columns
+from sureness.errors import SettingError
+from sureness.workflows.inputs import not_usual
 
 if TYPE_CHECKING:
     from sureness.demo.result import DemoResult
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
 _WIDTH = 38  # of the words beside the bar; the rest fits into 80 columns
 
 
+@spread
 def demo(
+    *,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for report, figures, calibrator and lists.")
     ] = Path("demo-output"),
@@ -38,6 +44,7 @@ def demo(
         int, typer.Option(min=1, max=1_000, help="Number of simulated worlds; tables show means over them.")
     ] = 1,
     recommender: Annotated[Literal["bpr", "svd"], typer.Option(help="The recommender to train and calibrate.")] = "bpr",
+    used: OfLogs,
     json: Json = False,
 ) -> None:
     """Train a recommender, calibrate it with every method, choose list sizes, distil it, and write a page.
@@ -48,13 +55,15 @@ def demo(
     from sureness.demo.log import log_demo  # slow to import, and not needed for --help
     from sureness.demo.simulated import simulated_demo
 
+    if data is None and (given := not_usual(used, Columns())):
+        raise SettingError(f"{given[0]} says how a log is read, got none; give one with --data")
     with demo_progress(quiet=json) as progress:
         if data is None:
             result = simulated_demo(
                 output, users=users, items=items, n_worlds=seeds, recommender=recommender, progress=progress
             )
         else:
-            result = log_demo(data, output, recommender=recommender, progress=progress)
+            result = log_demo(data, output, columns=used, recommender=recommender, progress=progress)
     if json:
         print_json(result.plain())
     else:

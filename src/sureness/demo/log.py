@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
-from sureness.artefacts.files import shown_name
+from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import load_dataset, whereabouts
+from sureness.data.recipes.loading import whereabouts
 from sureness.data.splitting import Split
 from sureness.data.tables import write_table
 from sureness.demo import findings
@@ -32,6 +32,7 @@ from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.base import ScoreSource
+from sureness.workflows.logs import read_log
 from sureness.workflows.shared_pages import DomainPage, share_page
 
 READ, TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (
@@ -56,7 +57,12 @@ class _Found:
 
 
 def log_demo(
-    data: str, output: Path, *, recommender: RecommenderName = "bpr", progress: Progress = silent
+    data: str,
+    output: Path,
+    *,
+    columns: Columns | None = None,
+    recommender: RecommenderName = "bpr",
+    progress: Progress = silent,
 ) -> DemoResult:
     """Do on a real log what `simulated_demo` does in a simulated world; a page is shared where there are domains.
 
@@ -66,15 +72,17 @@ def log_demo(
         Name of a data set that was fetched before, or the path of a log (.parquet, .csv, .tsv).
     output : path
         Folder for the page (report.html), its figures, the calibrator and the lists.
+    columns : Columns, optional
+        Of a log in a file.
     recommender : "bpr" or "svd"
     progress : Progress
     """
     require_report("the demo")
     check_demo_outputs(output, data)
     refuse_absent(data)
-    stages = Stages(_SECONDS, progress)
-    dataset = _read(data, stages.stage(READ))
     learner = choose_learner(recommender, ON_LOGS)
+    stages = Stages(_SECONDS, progress)
+    dataset, _ = read_log(data, columns=columns, progress=stages.stage(READ))
     split = small_split(dataset)
     source = learner(split.train, progress=stages.stage(TRAIN))
     found = _find(dataset, split, source, stages)
@@ -108,13 +116,6 @@ def refuse_absent(data: str) -> None:
         raise FileError(
             f"{data} is {looked} nor in the cache; {get}, or set SURENESS_DATA to a folder that holds {data}"
         )
-
-
-def _read(data: str, progress: Progress) -> Dataset:
-    if data not in RECIPES and (data.endswith((".csv", ".tsv", ".parquet", ".gz")) or Path(data).exists()):
-        log = Interactions.read(data)
-        return Dataset(shown_name(data), log, notes=log.notes)
-    return load_dataset(data, progress=progress)
 
 
 def _find(dataset: Dataset, split: Split, source: ScoreSource, stages: Stages) -> _Found:

@@ -98,7 +98,7 @@ def gather_contents(
         title=additions.title or "How sure is the recommender?",
         n_users=n_users,
         headline=headline(pairs, methods[0], probabilities[name], before),
-        tiles=tiles(pairs, n_users, methods[0], before),
+        tiles=tiles(pairs, n_users, methods[0], before, main),
         methods=methods,
         comparison=_comparison(methods),
         diagrams={one: _curve(pairs, probabilities[one]) for one in shown},

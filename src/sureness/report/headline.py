@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sureness._types import FloatArray
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.report.formatting import count, error, percent, points, spoken_percent
@@ -71,8 +72,10 @@ def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
     return min(rescaled, key=lambda method: method.ece.value, default=None)
 
 
-def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method | None) -> tuple[Tile, ...]:
-    """The four numbers under the headline."""
+def tiles(
+    pairs: ScoredPairs, n_users: int | None, main: Method, before: Method | None, fitted: ProbabilityMap
+) -> tuple[Tile, ...]:
+    """The four numbers under the headline; `fitted` is the map of the main method."""
     users = Tile("users", "unknown")
     if n_users is not None:
         users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")
@@ -83,11 +86,31 @@ def tiles(pairs: ScoredPairs, n_users: int | None, main: Method, before: Method 
         values = f"{error(before.ece.value)} → {error(main.ece.value)}"
         ece = Tile("ECE before → after", values, f"{before.name} → {after}")
     return (
-        Tile("judged pairs", count(len(pairs)), "not used for fitting"),
+        Tile("judged pairs", count(len(pairs)), fitted_on(fitted, pairs, main.name)),
         users,
         Tile("positive", percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
         ece,
     )
+
+
+def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
+    """How many pairs a map was fitted on, and whether they look like those that judge it; empty if it does not know.
+
+    Examples
+    --------
+    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0], [0, 0, 1])
+    >>> fitted_on(MinMaxCalibrator().fit([0.0, 3.0], [0, 1]), pairs, "minmax")
+    'minmax was fitted on 2 pairs'
+    >>> fitted_on(MinMaxCalibrator().fit(pairs.scores, pairs.labels), pairs, "minmax")
+    'these look like the pairs that minmax was fitted on'
+    """
+    n_pairs, score_range = getattr(fitted, "n_pairs_", None), getattr(fitted, "score_range_", None)
+    if n_pairs is None:
+        return ""
+    if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
+        return f"these look like the pairs that {name} was fitted on"
+    return f"{name} was fitted on {count(n_pairs)} pairs"
 
 
 def _points(method: Method) -> str:
