@@ -42,6 +42,7 @@ CALLS = {
     "train": [TRAIN],
     "distill": [DISTILL],
     "demo": [("demo", "--recommender", "svd", "--users", "50", "--items", "30", "-o", "{out}")],
+    "evaluate": [("evaluate", "run.sureness")],
     "data describe": [("data", "describe", "log.csv")],
     "data simulate": [("data", "simulate", "--users", "50", "--items", "30", "-o", "{out}")],
     "reproduce": [("reproduce", "--list")],
