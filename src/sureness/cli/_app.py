@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list-size": ("list_size", "Show each user as many items as are worth showing."),
     "allocate": ("allocate", "Share the slots of a page, or a budget over all users."),
     "sql": ("sql", "Print a calibrator as SQL, for the database that holds the scores."),
+    "export": ("export", "Write the factors of a model for a phone: arrays and ids, without its training log."),
     "inspect": ("inspect", "Say what a saved file holds."),
     "warm": ("warm", "Compile all numerical kernels now instead of when they are first used."),
     "data list": ("data_list", "List the data sets that have a recipe."),

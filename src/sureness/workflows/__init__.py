@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "cutting": ["CutResult", "PageOptions", "cut_run", "cut_table"],
         "datasets": ["DatasetList", "Description", "FetchResult", "Found", "describe", "fetch", "list_datasets"],
         "distilling": ["DistillOptions", "DistillResult", "JudgedModel", "distill"],
+        "exporting": ["ExportResult", "export"],
         "fitting": ["FitOptions", "FitResult", "fit"],
         "judging": ["EvaluateOptions", "EvaluateResult", "evaluate", "judge", "usual_metrics"],
         "listing": ["CalibrationOptions", "ListOptions", "Listing", "open_listing"],

@@ -24,6 +24,8 @@ from sureness.workflows.distilling import DistillOptions as DistillOptions
 from sureness.workflows.distilling import DistillResult as DistillResult
 from sureness.workflows.distilling import JudgedModel as JudgedModel
 from sureness.workflows.distilling import distill as distill
+from sureness.workflows.exporting import ExportResult as ExportResult
+from sureness.workflows.exporting import export as export
 from sureness.workflows.fitting import FitOptions as FitOptions
 from sureness.workflows.fitting import FitResult as FitResult
 from sureness.workflows.fitting import fit as fit
@@ -79,6 +81,7 @@ __all__ = [
     "DomainPage",
     "EvaluateOptions",
     "EvaluateResult",
+    "ExportResult",
     "FetchResult",
     "FitOptions",
     "FitResult",
@@ -114,6 +117,7 @@ __all__ = [
     "distill",
     "domain_lists",
     "evaluate",
+    "export",
     "fetch",
     "fit",
     "judge",

@@ -16,8 +16,8 @@ from sureness.data.table_files import would_hold
 from sureness.errors import OutputError
 
 AnyPath = str | PathLike[str]
-Kind = Literal["table", "page", "file", "json", "figures", "folder"]
-"""What is written: a table, a page, one of the two saved forms; or files into a folder, only figures or any."""
+Kind = Literal["table", "page", "file", "json", "arrays", "figures", "folder"]
+"""What is written: a table, a page, a saved form, arrays of numpy; or files into a folder, only figures or any."""
 
 CHECKPOINTS = f"{ENDINGS['file']}.checkpoints"
 """How the folder of a training's checkpoints ends; nothing else is written into it."""
@@ -27,6 +27,7 @@ _ENDINGS: dict[Kind, tuple[str, ...]] = {
     "page": (".html", ".htm"),
     "file": (ENDINGS["file"],),
     "json": (ENDINGS["json"],),
+    "arrays": (".npz",),
 }
 _FIGURES = (".png", ".svg")
 

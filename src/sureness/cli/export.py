@@ -1,0 +1,37 @@
+"""sureness export: factors and ids for a place without sureness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sureness.cli._console import present, say
+from sureness.cli._options import Json
+from sureness.workflows.exporting import FACTORS, IDS, ExportResult, export
+
+
+def export_factors(
+    run: Annotated[
+        Path, typer.Argument(help="Run or model; of a distillation a part of its file: distilled.sureness/student.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for both files.")] = Path("exported"),
+    json: Json = False,
+) -> None:
+    """Write the factors of a model as factors.npz and its ids as ids.json, without the log that it was trained on.
+
+    Any program that multiplies matrices reads them, on a phone too. Models whose scores are no products of factors
+    (NeuMF, CDAE, tables of candidates) are refused.
+    """
+    present(export(run, output), json, _show)
+
+
+def _show(result: ExportResult) -> None:
+    say(
+        f"wrote {result.output}: {FACTORS} and {IDS}, {result.n_bytes:,} bytes; {result.n_users:,} users and "
+        f"{result.n_items:,} items with {result.n_factors:,} factors each"
+    )
+
+
+COMMAND = export_factors
