@@ -93,6 +93,7 @@ def test_the_pages_are_whole_and_refer_to_nothing_outside(written, tmp_path):
     assert page.count("<svg") == 1
     index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     assert 'href="small/index.html"' in index
+    assert "1 experiment." in index
     assert "The mean is 0.20." in index
     for text in (page, index):
         assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)

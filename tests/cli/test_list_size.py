@@ -99,6 +99,11 @@ def test_equal_probabilities_stay_in_the_order_of_the_file(tmp_path):
     assert pl.read_csv(tmp_path / "o.csv")["item_id"].to_list() == ["b", "c", "a"]
 
 
+def test_one_user_is_no_plural(tmp_path):
+    pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2], "probability": [0.2, 0.9]}).write_csv(tmp_path / "t.csv")
+    assert "the rows of 1 user were" in run("list-size", "t.csv", "-o", "o.csv", cwd=tmp_path).stderr
+
+
 def test_columns_keep_their_names(folder, tmp_path):
     table = pl.read_parquet(folder / "p.parquet").rename({"user_id": "who", "item_id": "what", "probability": "p"})
     table.write_csv(tmp_path / "t.tsv", separator="\t")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
@@ -36,7 +37,8 @@ def apply_calibrator(
 
 
 def _show(result: ApplyResult) -> None:
-    say(f"wrote {result.output}: {result.n_pairs:,} rows with the probability of {result.estimand} ({result.meaning})")
+    rows = counted(result.n_pairs, "row")
+    say(f"wrote {result.output}: {rows} with the probability of {result.estimand} ({result.meaning})")
 
 
 COMMAND = apply_calibrator

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import present, print_notes, print_table, shown_progress
 from sureness.cli._logs import OfPairs
 from sureness.cli._options import Json, Spread, spread
@@ -36,7 +37,8 @@ def _show(result: EvaluateResult) -> None:
     print_notes(result.notes)
     if result.promise is not None:
         show_promise(result.promise)
-    print_table(f"Ranking of {result.quality.n_users:,} users", ["metric", "mean"], result.quality.means.items())
+    users = counted(result.quality.n_users, "user")
+    print_table(f"Ranking of {users}", ["metric", "mean"], result.quality.means.items())
 
 
 COMMAND = evaluate_run

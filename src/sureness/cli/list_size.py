@@ -7,6 +7,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.cli._promises import show_promise
@@ -105,8 +106,8 @@ def _show_comparison(compared: PolicyComparison) -> None:
     ]
     header = ["policy", compared.utility, "mean size", f"difference to {compared.reference}", "p"]
     caption = (
-        f"Means over {len(compared.users):,} users with a relevant item in the test; p of a paired t-test over users. "
-        "Oracle knows the answers."
+        f"Means over {counted(len(compared.users), 'user')} with a relevant item in the test; p of a paired t-test "
+        "over users. Oracle knows the answers."
     )
     print_table("What list sizes are worth", header, rows, caption)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sureness._wording import counted
 from sureness.cli._console import present, progress_bar, say, steps_of
 from sureness.cli._options import Json
 from sureness.workflows.warming import WarmResult, warm
@@ -19,7 +20,8 @@ def warm_kernels(json: Json = False) -> None:
 
 
 def _show(result: WarmResult) -> None:
-    say(f"compiled {result.n_compiled} kernels and found {result.n_loaded} in the cache, in {result.seconds:.0f} s")
+    compiled = counted(result.n_compiled, "kernel")
+    say(f"compiled {compiled} and found {result.n_loaded} in the cache, in {result.seconds:.0f} s")
     if not result.trained:
         say("without torch, those of training were left out; install it with: pip install 'sureness[models]'")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sureness._wording import counted
 from sureness.report.distillation import Distillation, Measure, ModelRow
 from sureness.report.formatting import chance, count, error, spoken_percent
 from sureness.report.headline import Headline, Tile
@@ -16,7 +17,7 @@ def distillation_headline(found: Distillation) -> Headline:
     detail = f"{main.name} reaches {metric} {error(reached)}, {share}{teacher.name}'s {error(wanted)}"
     if main is not alone:
         detail += f"; {alone.name}, trained alone, {error(alone.measures[metric].value.value)}"
-    return Headline(_verdict(found, main), f"{detail}. Judged on {count(found.n_users)} users.{_of_teacher(found)}")
+    return Headline(_verdict(found, main), f"{detail}. Judged on {counted(found.n_users, 'user')}.{_of_teacher(found)}")
 
 
 def distillation_tiles(found: Distillation) -> tuple[Tile, ...]:

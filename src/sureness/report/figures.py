@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from sureness._progress import Progress
+from sureness._wording import counted
 from sureness.metrics.reliability import ReliabilityCurve
 from sureness.pipeline.promises import KeptPromise
 from sureness.plots.comparison import draw_metric_comparison
@@ -89,7 +90,7 @@ def list_plans(found: ListSizes) -> list[Plan]:
     """The figures about list sizes."""
     cuts = [
         Plan(f"list_case_{place}", f"list-case-{place}", f"Probabilities of user {case.user} with the cut after "
-             f"{case.size} items", partial(draw_list_cut, case.cut))
+             f"{counted(case.size, 'item')}", partial(draw_list_cut, case.cut))
         for place, case in enumerate(found.cases, start=1)
     ]  # fmt: skip
     return [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sureness._types import FloatArray
+from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
@@ -110,7 +111,7 @@ def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
         return ""
     if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
         return f"these look like the pairs that {name} was fitted on"
-    return f"{name} was fitted on {count(n_pairs)} pairs"
+    return f"{name} was fitted on {counted(n_pairs, 'pair')}"
 
 
 def _points(method: Method) -> str:

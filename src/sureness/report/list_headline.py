@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sureness._wording import counted
 from sureness.report.formatting import chance, count, error
 from sureness.report.headline import Headline, Tile
 from sureness.report.list_sizes import ORACLE, ListSizes, PolicyRow
@@ -14,13 +15,14 @@ def list_headline(found: ListSizes) -> Headline:
     main, reference = found.policy(found.main), found.policy(found.reference)
     if main is None:
         sentence = f"Each list is as long as it is worth showing: {found.mean_size:.1f} items on average."
-        return Headline(sentence, f"Lists of up to {found.max_size} items that maximise the expected {found.utility}.")
+        longest = counted(found.max_size, "item")
+        return Headline(sentence, f"Lists of up to {longest} that maximise the expected {found.utility}.")
     detail = f"{found.utility} {error(main.value)} with {main.mean_size:.1f} items on average"
     if reference is not None:
         detail += f"; {reference.name} {error(reference.value)} with {reference.mean_size:.1f}"
     if (oracle := found.policy(ORACLE)) is not None:
         detail += f"; the best size for every user, known only in hindsight, {error(oracle.value)}"
-    return Headline(_verdict(found, main, reference), f"{detail}. Judged on {count(found.n_judged or 0)} users.")
+    return Headline(_verdict(found, main, reference), f"{detail}. Judged on {counted(found.n_judged or 0, 'user')}.")
 
 
 def list_tiles(found: ListSizes) -> tuple[Tile, ...]:

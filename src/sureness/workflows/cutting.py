@@ -15,6 +15,7 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import written
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
@@ -156,13 +157,14 @@ def cut_table(
     lists = write_blocks(blocks(), target)
     if tally.unsorted:
         warnings.warn(
-            f"the rows of {tally.unsorted:,} users were not in the order of their probabilities; they were sorted",
+            f"the rows of {counted(tally.unsorted, 'user')} were not in the order of their probabilities, and were "
+            "sorted",
             SurenessWarning, stacklevel=2,
         )  # fmt: skip
     if tally.raised:
         warn(
             f"expected_relevant is less than the listed probabilities add up to for {tally.raised:,} of "
-            f"{found.n_users:,} users; that sum is taken for them"
+            f"{counted(found.n_users, 'user')}; that sum is taken for them"
         )
     name = named_utility(policy.utility).name
     return CutResult(
