@@ -150,3 +150,13 @@ def test_on_the_command_line(shop, tmp_path, ending):
     assert found["pairs"] == by_hand.n_pairs
     assert found["parameters"] == pytest.approx(by_hand.parameters, rel=1e-5)
     assert f"are not in {files[0]}" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["platt", "per-user-platt"])
+def test_a_saved_top_n_source_has_the_pairs_of_its_table(shop, tmp_path, method):
+    """Not users times items, most of which have no score."""
+    table, clicks, _ = shop
+    sn.CandidateSource.from_table(table).save(tmp_path / "top.sureness")
+    with pytest.warns(SurenessWarning):
+        found = fit(tmp_path / "top.sureness", FitOptions(method=method, held_out=clicks))
+    assert found.n_pairs == table.height

@@ -39,10 +39,10 @@ _PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 CALIBRATIONS = (*_PER_USER, *names("calibrator"), AUTO)
 
 PolicyName = Literal["expected-utility", "threshold", "fixed", "best-fixed", "validation-best"]
-_LEARNED = ("utility", "min_size", "max_size")
+_BY_UTILITY = ("utility", "min_size", "max_size")
 _SETTINGS: dict[PolicyName, tuple[str, ...]] = {
-    "expected-utility": _LEARNED, "threshold": ("threshold", "min_size", "max_size"), "fixed": ("size",),
-    "best-fixed": _LEARNED, "validation-best": _LEARNED,
+    "expected-utility": _BY_UTILITY, "threshold": ("threshold", "min_size", "max_size"), "fixed": ("size",),
+    "best-fixed": _BY_UTILITY, "validation-best": _BY_UTILITY,
 }  # fmt: skip
 _NEEDED: dict[PolicyName, str] = {"threshold": "threshold", "fixed": "size"}  # no number would suit everybody
 
@@ -77,10 +77,11 @@ class ListOptions:
     @property
     def policy_name(self) -> PolicyName:
         """The policy that was named, or the one that a threshold or a size belongs to."""
-        by_setting: PolicyName = "expected-utility"
-        by_setting = "fixed" if self.size is not None else by_setting
-        by_setting = "threshold" if self.threshold is not None else by_setting
-        return self.policy or by_setting
+        if self.policy is not None:
+            return self.policy
+        if self.threshold is not None:
+            return "threshold"
+        return "expected-utility" if self.size is None else "fixed"
 
     def list_size_policy(self) -> ListSizePolicy:
         """The policy, with the usual settings where nothing was said."""
