@@ -7,6 +7,7 @@ INSTALLED := $(VENV)/.installed
 BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
+RECTOOLS := .venv-rectools
 MCGRAD := .venv-mcgrad
 SQL := .venv-sql
 WHEELS := build/wheels
@@ -73,9 +74,16 @@ $(ADAPTERS)/.installed: pyproject.toml
 	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[adapters]'
 	@touch $@
 
-test-adapters: $(ADAPTERS)/.installed  ## Test RecBole, LightFM and Surprise in an environment of their own
+$(RECTOOLS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RECTOOLS)
+	$(RECTOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[rectools]'
+	@touch $@
+
+test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed  ## Test RecBole, LightFM, Surprise and RecTools in two environments of their own
 	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
 	$(ADAPTERS)/bin/python -m pytest tests/test_documents.py -k "recbole or lightfm or surprise"
+	$(RECTOOLS)/bin/python -m pytest tests/sources/adapters/test_rectools.py
+	$(RECTOOLS)/bin/python -m pytest tests/test_documents.py -k rectools
 
 $(SQL)/.installed: pyproject.toml constraints.txt tools/install_databases.sh
 	bash tools/install_databases.sh
@@ -118,4 +126,4 @@ attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, 
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

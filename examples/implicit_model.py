@@ -1,6 +1,6 @@
 """Turn the scores of an implicit model into probabilities in five lines.
 
-The same five lines work for LensKit, Cornac, RecBole, LightFM and Surprise, through sn.source_of or their own from_...:
+The same five lines work for LensKit, Cornac, RecTools, RecBole, LightFM and Surprise, through sn.source_of:
 
     python examples/implicit_model.py
 """

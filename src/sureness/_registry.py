@@ -79,6 +79,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "implicit": "sureness.sources.adapters.implicit:from_implicit",
         "lenskit": "sureness.sources.adapters.lenskit:from_lenskit",
         "cornac": "sureness.sources.adapters.cornac:from_cornac",
+        "rectools": "sureness.sources.adapters.rectools:from_rectools",
         "recbole": "sureness.sources.adapters.recbole:from_recbole",
         "lightfm": "sureness.sources.adapters.lightfm:from_lightfm",
         "surprise": "sureness.sources.adapters.surprise:from_surprise",

@@ -6,8 +6,8 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "adapters": [
-            "from_cornac", "from_implicit", "from_lenskit", "from_lightfm", "from_recbole", "from_surprise",
-            "source_of",
+            "from_cornac", "from_implicit", "from_lenskit", "from_lightfm", "from_recbole", "from_rectools",
+            "from_surprise", "source_of",
         ],
         "base": [
             "BLOCK_SCORES", "FactorSource", "KnownScores", "MatrixSource", "PartialSource", "SavableSource",

@@ -4,6 +4,7 @@ from sureness.sources.adapters import from_implicit as from_implicit
 from sureness.sources.adapters import from_lenskit as from_lenskit
 from sureness.sources.adapters import from_lightfm as from_lightfm
 from sureness.sources.adapters import from_recbole as from_recbole
+from sureness.sources.adapters import from_rectools as from_rectools
 from sureness.sources.adapters import from_surprise as from_surprise
 from sureness.sources.adapters import source_of as source_of
 from sureness.sources.base import BLOCK_SCORES as BLOCK_SCORES
@@ -57,6 +58,7 @@ __all__ = [
     "from_lenskit",
     "from_lightfm",
     "from_recbole",
+    "from_rectools",
     "from_surprise",
     "id_maps",
     "named",

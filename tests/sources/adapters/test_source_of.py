@@ -13,7 +13,7 @@ from sureness._registry import names, register
 from sureness.errors import DataError, IdError
 from sureness.sources.adapters.rows import rows_of
 
-LIBRARIES = ["implicit", "lenskit", "cornac", "recbole", "lightfm", "surprise", "torch", "pandas"]
+LIBRARIES = ["implicit", "lenskit", "cornac", "rectools", "recbole", "lightfm", "surprise", "torch", "pandas"]
 
 
 def test_importing_the_adapters_and_sources_loads_no_other_library():
@@ -52,6 +52,7 @@ def test_anything_else_is_refused_with_the_classes_to_use(model):
     with pytest.raises(DataError, match="FunctionSource") as raised:
         sn.source_of(model)
     assert raised.value.code == "data"
+    assert all(library in str(raised.value) for library in names("adapter"))
 
 
 def test_a_mapping_may_omit_rows_and_name_rows_beyond_the_model():

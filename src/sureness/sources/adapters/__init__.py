@@ -11,6 +11,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "lightfm": ["from_lightfm"],
         "recbole": ["from_recbole"],
         "recognising": ["source_of"],
+        "rectools": ["from_rectools"],
         "rows": ["Rows", "fitted", "rows_of", "where_defined"],
         "surprise": ["from_surprise"],
     },

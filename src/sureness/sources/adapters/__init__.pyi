@@ -5,6 +5,7 @@ from sureness.sources.adapters.lenskit import from_lenskit as from_lenskit
 from sureness.sources.adapters.lightfm import from_lightfm as from_lightfm
 from sureness.sources.adapters.recbole import from_recbole as from_recbole
 from sureness.sources.adapters.recognising import source_of as source_of
+from sureness.sources.adapters.rectools import from_rectools as from_rectools
 from sureness.sources.adapters.rows import Rows as Rows
 from sureness.sources.adapters.rows import fitted as fitted
 from sureness.sources.adapters.rows import rows_of as rows_of
@@ -19,6 +20,7 @@ __all__ = [
     "from_lenskit",
     "from_lightfm",
     "from_recbole",
+    "from_rectools",
     "from_surprise",
     "rows_of",
     "source_of",
