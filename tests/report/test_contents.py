@@ -15,12 +15,12 @@ from sureness.metrics import (
     expected_calibration_error,
     maximum_calibration_error,
     negative_log_likelihood,
-    reliability_curve,
     top_n_calibration_error,
 )
+from sureness.numerics.grouping import ranks_within
 from sureness.report import Additions, Background, ExtraTable, gather_contents
 from sureness.report.cases import choose_cases, top_candidates
-from sureness.report.headline import telling_bin
+from sureness.report.formatting import spoken_percent
 from sureness.report.methods import best_of_columns
 
 
@@ -62,26 +62,25 @@ def test_methods_say_what_they_estimate(contents):
     assert set(contents.comparison.group_names) == {"preference", "rescaled only", "interaction"}
 
 
-def test_headline_quotes_the_diagram(contents):
-    curve = contents.diagrams["platt"]
-    place = telling_bin(curve)
-    assert f"{10 * place}–{10 * place + 10}%" in contents.headline.sentence
-    assert "were liked" in contents.headline.sentence
-    assert "before calibration (sigmoid)" in contents.headline.detail
-
-
-def test_telling_bin_prefers_the_highest_that_is_known_well():
-    labels, probabilities = [0, 1] * 1_000 + [1], [0.35] * 2_000 + [0.95]
-    assert telling_bin(reliability_curve(labels, probabilities)) == 3
-    assert telling_bin(reliability_curve([0, 1, 1], [0.35, 0.35, 0.95])) == 3
+def test_headline_quotes_what_the_top_promised_and_what_came(contents, material):
+    pairs, p = material.pairs, material.calibrators["platt"].probability(material.pairs.scores)
+    top = ranks_within(pairs.users, pairs.scores) <= 10
+    assert contents.promise.n_pairs == top.sum()
+    assert_allclose(
+        [contents.promise.main.promised, contents.promise.realised], [p[top].mean(), pairs.labels[top].mean()]
+    )
+    assert_allclose(contents.promise.main.ratio.value, pairs.labels[top].sum() / p[top].sum())
+    promised, came = spoken_percent(p[top].mean()), spoken_percent(pairs.labels[top].mean())
+    assert f"promised {promised}; {came} were liked" in contents.headline.sentence
 
 
 def test_tiles_count(contents, material):
     values = {tile.label: tile.value for tile in contents.tiles}
     assert values["judged pairs"] == f"{len(material.pairs):,}"
     assert values["users"] == "600"
-    assert values["positive"] == f"{material.pairs.labels.mean():.1%}"
-    assert values["ECE before → after"].endswith(f"{contents.main.ece.value:.4f}")
+    assert values["liked"] == f"{material.pairs.labels.mean():.1%}"
+    promise = contents.promise
+    assert values["promised → realised"] == f"{promise.main.promised:.1%} → {promise.realised:.1%}"
 
 
 def test_the_tile_of_judged_pairs_knows_what_the_main_method_was_fitted_on(contents, material):
@@ -138,7 +137,8 @@ def test_what_is_not_given_is_left_out_with_a_reason(material):
     assert contents.degree is None
     assert contents.cases == contents.groups == ()
     assert "ECE@10" not in contents.main.values
-    assert contents.tiles[-1].label == "ECE"
+    assert not contents.promise.by_user
+    assert contents.promise.n_pairs == pytest.approx(0.01 * len(pairs), abs=2)
     assert list(contents.diagrams) == ["platt"]
 
 

@@ -10,6 +10,7 @@ import typer
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
+from sureness.report.formatting import error
 from sureness.workflows.reporting import ReportOptions, ReportResult, report
 
 
@@ -31,7 +32,11 @@ def write_report(
 
 def _show(result: ReportResult) -> None:
     summary = result.summary
-    say(summary.headline, f"ECE of {summary.main}: {summary.ece[summary.main]:.4f}", f"wrote {result.output}")
+    say(
+        summary.headline,
+        f"ECE of {summary.main} over all pairs: {error(summary.ece[summary.main])}",
+        f"wrote {result.output}",
+    )
 
 
 COMMAND = write_report

@@ -13,6 +13,7 @@ from sureness.errors import EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
 from sureness.numerics.checks import check_choice
+from sureness.numerics.ratios import ratio_of_sums
 
 By = Literal["rank", "probability"]
 
@@ -23,8 +24,6 @@ PROBABILITY_BANDS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 1.0
 """Probabilities that are judged together, from the first up to the second."""
 
 _COLUMNS = {"rank": "ranks", "probability": "probabilities"}
-_NORMAL = 1.959963984540054  # of a two-sided interval of 95%
-_NONE_CAME = 3.688879454113936  # so many may be expected where none came, by the same interval of a Poisson number
 
 
 def promise(
@@ -103,17 +102,12 @@ def _row(
     promised = np.bincount(users, np.where(where, probabilities, 0.0).sum(axis=1))
     realised = np.bincount(users, (where & hits.astype(bool)).sum(axis=1))
     judged = np.bincount(users, where.sum(axis=1)) > 0
-    total, came, n = float(promised.sum()), int(realised.sum()), int(judged.sum())
-    ratio = came / total if total > 0 else None
-    margin = None
-    if ratio is not None and n > 1:
-        away = (realised - ratio * promised)[judged]
-        margin = _NORMAL * float(np.sqrt(away @ away * n / (n - 1))) / total if came else _NONE_CAME / total
+    ratio = ratio_of_sums(realised[judged], promised[judged])
     return {
         "shown": int(where.sum()),
-        "promised": total,
-        "realised": came,
-        "ratio": ratio,
-        "low": None if ratio is None or margin is None else max(ratio - margin, 0.0),
-        "high": None if ratio is None or margin is None else ratio + margin,
+        "promised": float(promised.sum()),
+        "realised": int(realised.sum()),
+        "ratio": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
     }

@@ -8,6 +8,7 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "bands": ["ProbabilityBands", "draw_bands", "prepare_bands"],
         "comparison": ["MetricComparison", "draw_metric_comparison", "prepare_metric_comparison"],
         "curves": ["FittedCurves", "draw_fitted_curves", "prepare_fitted_curves"],
         "degree": ["ConfidenceByDegree", "draw_confidence_by_degree", "prepare_confidence_by_degree"],

@@ -1,4 +1,7 @@
 # Written by `make stubs` from the table in __init__.py.
+from sureness.plots.bands import ProbabilityBands as ProbabilityBands
+from sureness.plots.bands import draw_bands as draw_bands
+from sureness.plots.bands import prepare_bands as prepare_bands
 from sureness.plots.comparison import MetricComparison as MetricComparison
 from sureness.plots.comparison import draw_metric_comparison as draw_metric_comparison
 from sureness.plots.comparison import prepare_metric_comparison as prepare_metric_comparison
@@ -69,6 +72,7 @@ __all__ = [
     "MARKERS",
     "MetricComparison",
     "ORANGE",
+    "ProbabilityBands",
     "PromiseBands",
     "ROLE_COLOURS",
     "ROLE_MARKERS",
@@ -78,6 +82,7 @@ __all__ = [
     "SizeByDegree",
     "SizeDistributions",
     "TrainingCurves",
+    "draw_bands",
     "draw_confidence_by_degree",
     "draw_fitted_curves",
     "draw_list_cut",
@@ -94,6 +99,7 @@ __all__ = [
     "drawing",
     "figure_svg",
     "legend_above",
+    "prepare_bands",
     "prepare_confidence_by_degree",
     "prepare_fitted_curves",
     "prepare_list_cut",

@@ -12,7 +12,7 @@ from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.errors import EmptyError, SettingError
 from sureness.metrics.intervals import Interval
-from sureness.plots.style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, legend_above, short_name
+from sureness.plots.style import BLUE, GREY, INK, MARKERS, ORANGE, drawing, error_text, legend_above, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,9 @@ def draw_metric_comparison(
         for group in np.unique(comparison.group):
             _draw_group(drawn, comparison, int(group))
         for row, value in enumerate(comparison.value):
-            drawn.annotate(f"{value:.4f}", (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
+            drawn.annotate(
+                error_text(value), (1.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=8.5
+            )
         drawn.set_yticks(range(n_methods), [short_name(name) for name in comparison.names], color=INK)
         drawn.set(ylim=(n_methods - 0.5, -0.5), xlabel=f"{comparison.metric} with {bars}")
         _scale(drawn, comparison)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _N_BINS = 60
+_LOW = 0.3  # highest probability up to which the axis ends below 100%
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +99,25 @@ def draw_fitted_curves(curves: FittedCurves, *, ax: Axes | None = None) -> Axes:
             drawn.axvspan(low, high, color=LIGHT_BLUE, alpha=0.16, linewidth=0, label="fitted range")
         for place, (name, probability) in enumerate(curves.probabilities.items()):
             _draw_curve(drawn, place, name, curves.grid, probability)
-        drawn.set(xlim=(curves.grid[0], curves.grid[-1]), ylim=(0, 1), ylabel="probability")
-        percent_axis(drawn.yaxis)
+        drawn.set(xlim=(curves.grid[0], curves.grid[-1]), ylabel="probability")
+        _fit_axis(drawn, next(iter(curves.probabilities.values())))
         strip = strip_below(drawn, "pairs")
         strip.stairs(curves.weight, curves.edges, fill=True, color=LIGHT_GREY)
         strip.set(xlabel="score", ylim=(0, 1.05 * curves.weight.max()))
         drawn.legend(loc="upper left", ncols=1 + (len(curves.probabilities) > 7), handlelength=2.2)
         drawn.set_title("Fitted curves")
     return drawn
+
+
+def _fit_axis(ax: Axes, main: FloatArray) -> None:
+    """From 0% to 100%, or to where the main curve ends if it stays low: rare events would be a line at the bottom."""
+    top = 1.15 * float(main.max())
+    if top > _LOW:
+        ax.set_ylim(0, 1)
+        percent_axis(ax.yaxis)
+    else:
+        ax.set_ylim(0, max(top, 1e-9))
+        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g}%")
 
 
 def _draw_curve(ax: Axes, place: int, name: str, grid: FloatArray, probability: FloatArray) -> None:

@@ -44,11 +44,17 @@ class ScoreDistributions:
 
 
 def prepare_score_distributions(
-    scores: ArrayLike, labels: ArrayLike, *, sample_weight: ArrayLike | None = None, n_bins: int = 60
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 60,
+    names: tuple[str, str] = ("negative", "positive"),
 ) -> ScoreDistributions:
     """Histogram the scores of both classes.
 
-    The bins cover the middle 99.9% of the scores; the few outside are counted in the end bins.
+    The bins cover the middle 99.9% of the scores; the few outside are counted in the end bins. `names` says what the
+    two classes are called, such as ("not bought", "bought").
 
     Examples
     --------
@@ -60,8 +66,8 @@ def prepare_score_distributions(
     edges = spread_edges(pairs.scores, n_bins)
     return ScoreDistributions(
         edges=edges,
-        negative=_class_scores("negative", pairs, ~pairs.labels, edges),
-        positive=_class_scores("positive", pairs, pairs.labels, edges),
+        negative=_class_scores(names[0], pairs, ~pairs.labels, edges),
+        positive=_class_scores(names[1], pairs, pairs.labels, edges),
     )
 
 
@@ -85,7 +91,7 @@ def draw_score_distributions(distributions: ScoreDistributions, *, ax: Axes | No
         drawn.set_yticks([])
         drawn.set_ylim(0, _HEADROOM * drawn.dataLim.y1)
         drawn.legend(loc="upper right", handlelength=1.4)
-        drawn.set_title("Scores of positives and negatives")
+        drawn.set_title(f"Scores: {distributions.positive.name} and {distributions.negative.name}")
     return drawn
 
 

@@ -14,6 +14,7 @@ from sureness.plots.style import (
     LIGHT_GREY,
     ORANGE,
     drawing,
+    error_text,
     legend_above,
     percent_axis,
     short_count,
@@ -69,7 +70,7 @@ def draw_reliability(
         _draw_bars(drawn, curve)
         _draw_reference(drawn, curve)
         name = f"{short_name(title, 17 if compact else 36)} · " if title else ""
-        drawn.set_title(f"{name}ECE {shown_error:.4f}", fontsize=9.5 if compact else None)
+        drawn.set_title(f"{name}ECE {error_text(shown_error)}", fontsize=9.5 if compact else None)
         drawn.set(xlim=(0, 1), ylim=(0, 1))
         percent_axis(drawn.yaxis, step=0.5 if compact else 0.2)
         _draw_strip(drawn, curve, compact=compact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -126,6 +127,19 @@ def short_name(name: str, most: int = 26) -> str:
     ('platt', 'a very long…')
     """
     return name if len(name) <= most else name[: most - 1].rstrip() + "…"
+
+
+def error_text(value: float) -> str:
+    """An error with four decimals, or with two digits where four decimals would leave one or none.
+
+    Examples
+    --------
+    >>> error_text(0.01234567), error_text(0.0000312), error_text(0.0), error_text(1e-12)
+    ('0.0123', '0.000031', '0.0000', '0.0000')
+    """
+    if 1e-7 < abs(value) < 0.001:
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
+    return f"{value:.4f}"
 
 
 def short_count(count: float) -> str:

@@ -15,6 +15,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
+from sureness.plots.bands import ProbabilityBands, prepare_bands
 from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
 from sureness.plots.curves import FittedCurves, prepare_fitted_curves
 from sureness.plots.degree import ConfidenceByDegree, prepare_confidence_by_degree
@@ -22,12 +23,14 @@ from sureness.plots.distributions import ScoreDistributions, prepare_score_distr
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
-from sureness.report.headline import Headline, Tile, headline, tiles, uncalibrated
+from sureness.report.headline import OUTCOMES, Headline, Tile, fitted_on, headline, tiles, uncalibrated
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import TOP_N, GroupRow, Method, judge_groups, judge_methods
+from sureness.report.promise import Promise, judge_promise
 
 MOST_DIAGRAMS = 6
+_CROWDED = 0.95  # share of the pairs in one of ten bins from which a diagram from 0% to 100% shows nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +39,15 @@ class Contents:
 
     title: str
     n_users: int | None  # None: unknown
+    outcome: str  # what a label of 1 means, as in "were bought"
     headline: Headline
+    promise: Promise  # what was promised and what came where lists are made
     tiles: tuple[Tile, ...]
     methods: tuple[Method, ...]  # the first is the main one
     comparison: MetricComparison
-    diagrams: dict[str, ReliabilityCurve]  # frequencies, for the first few methods
-    accuracy_diagram: ReliabilityCurve  # of the main one
+    bands: dict[str, ProbabilityBands]  # of the main method; of all with a diagram where events are rare
+    diagrams: dict[str, ReliabilityCurve]  # frequencies, for the first few methods; none where events are rare
+    accuracy_diagram: ReliabilityCurve | None  # of the main one; None where events are rare
     distributions: ScoreDistributions
     curves: FittedCurves
     degree: ConfidenceByDegree | None
@@ -60,6 +66,11 @@ class Contents:
     @property
     def main(self) -> Method:
         return self.methods[0]
+
+    @property
+    def rare(self) -> bool:
+        """Whether nearly all probabilities fall into one of ten equal bins, so that bands are shown instead."""
+        return not self.diagrams
 
 
 def gather_contents(
@@ -92,18 +103,27 @@ def gather_contents(
     before = uncalibrated(methods)
     n_users = None if pairs.users is None else group_codes(pairs.users)[1]
     shown = _shown(methods, before)
+    outcome = additions.outcome or OUTCOMES[methods[0].kind]
+    promise = judge_promise(pairs, probabilities)
+    diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
+    banded = [name] if diagrams else shown
     top = top_candidates(pairs, main, candidates=background.candidates, segments=segments)
     groups, degrees = background.groups, background.user_degree
     return Contents(
         title=additions.title or "How sure is the recommender?",
         n_users=n_users,
-        headline=headline(pairs, methods[0], probabilities[name], before),
-        tiles=tiles(pairs, n_users, methods[0], before, main),
+        outcome=outcome,
+        headline=headline(promise, outcome),
+        promise=promise,
+        tiles=tiles(pairs, n_users, promise, outcome, fitted_on(main, pairs, name)),
         methods=methods,
         comparison=_comparison(methods),
-        diagrams={one: _curve(pairs, probabilities[one]) for one in shown},
-        accuracy_diagram=_curve(pairs, probabilities[name], "accuracy"),
-        distributions=prepare_score_distributions(pairs.scores, pairs.labels, sample_weight=pairs.weight),
+        bands={one: _bands(pairs, probabilities[one]) for one in banded},
+        diagrams=diagrams,
+        accuracy_diagram=_curve(pairs, probabilities[name], "accuracy") if diagrams else None,
+        distributions=prepare_score_distributions(
+            pairs.scores, pairs.labels, sample_weight=pairs.weight, names=(f"not {outcome}", outcome)
+        ),
         curves=prepare_fitted_curves(
             {one: calibrators[one] for one in shown}, pairs.scores, sample_weight=pairs.weight
         ),
@@ -133,6 +153,17 @@ def _shown(methods: tuple[Method, ...], before: Method | None) -> list[str]:
     if before is not None and before.name not in names:
         names[-1] = before.name
     return names
+
+
+def _diagrams(pairs: ScoredPairs, probabilities: Mapping[str, FloatArray]) -> dict[str, ReliabilityCurve]:
+    """The diagrams from 0% to 100%, the main method first; none if nearly all of its pairs share one bin."""
+    curves = {name: _curve(pairs, p) for name, p in probabilities.items()}
+    weight = next(iter(curves.values())).weight
+    return {} if len(pairs) > 1 and weight.max() > _CROWDED * weight.sum() else curves
+
+
+def _bands(pairs: ScoredPairs, probability: FloatArray) -> ProbabilityBands:
+    return prepare_bands(pairs.labels, probability, users=pairs.users, sample_weight=pairs.weight)
 
 
 def _curve(

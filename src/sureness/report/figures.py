@@ -13,6 +13,7 @@ from sureness._progress import Progress
 from sureness._wording import counted
 from sureness.metrics.reliability import ReliabilityCurve
 from sureness.pipeline.promises import KeptPromise
+from sureness.plots.bands import draw_bands
 from sureness.plots.comparison import draw_metric_comparison
 from sureness.plots.curves import draw_fitted_curves
 from sureness.plots.degree import draw_confidence_by_degree
@@ -23,6 +24,7 @@ from sureness.plots.list_sizes import draw_size_by_degree, draw_size_distributio
 from sureness.plots.promises import draw_promise, prepare_promise
 from sureness.plots.reliability import draw_reliability
 from sureness.plots.saving import figure_svg, save_figure
+from sureness.plots.style import error_text
 from sureness.report.contents import Contents
 from sureness.report.distillation import Distillation
 from sureness.report.list_sizes import ListSizes
@@ -70,10 +72,10 @@ def page_plans(contents: Contents) -> list[Plan]:
     main = contents.main.name
     plans = [
         *_comparison(contents),
-        _diagram(contents, main, contents.diagrams[main], "reliability", "reliability"),
-        _diagram(contents, main, contents.accuracy_diagram, "reliability_accuracy", "reliability"),
-        *_small_diagrams(contents),
-        Plan("scores", "scores", "Densities of the scores of positives and negatives",
+        Plan("promise", "promise", f"Promised and realised shares of {main} from the least to the most likely pairs",
+              partial(draw_bands, contents.bands[main], title=main)),
+        *_diagrams(contents),
+        Plan("scores", "scores", f"Densities of the scores of pairs {contents.outcome} and not {contents.outcome}",
               partial(draw_score_distributions, contents.distributions)),
         Plan("curves", "curves", "Probability against score for several calibrators",
               partial(draw_fitted_curves, contents.curves)),
@@ -136,21 +138,39 @@ def _comparison(contents: Contents) -> list[Plan]:
     return [Plan("comparison", "metrics", "ECE of every method with its interval", draw)]
 
 
-def _small_diagrams(contents: Contents) -> list[Plan]:
-    """One small diagram per method; none if there is only the main one, which is shown large."""
+def _diagrams(contents: Contents) -> list[Plan]:
+    """The main method large, in both readings, then one small diagram per method if there are several."""
+    main, accuracy = contents.main.name, contents.accuracy_diagram
+    if accuracy is None:
+        return _small_bands(contents)
+    large = [
+        _diagram(contents, main, contents.diagrams[main], "reliability", "reliability"),
+        _diagram(contents, main, accuracy, "reliability_accuracy", "reliability"),
+    ]
     if len(contents.diagrams) == 1:
-        return []
-    return [
+        return large
+    return large + [
         _diagram(contents, name, curve, f"reliability_{place}_{_file_name(name)}", "diagrams", compact=True)
         for place, (name, curve) in enumerate(contents.diagrams.items(), start=1)
     ]
+
+
+def _small_bands(contents: Contents) -> list[Plan]:
+    """One small diagram per method; none if there is only the main one, which is shown large."""
+    if len(contents.bands) == 1:
+        return []
+    return [
+        Plan(f"promise_{place}_{_file_name(name)}", "diagrams", f"Promised and realised shares of {name}",
+             partial(draw_bands, bands, title=name, compact=True))
+        for place, (name, bands) in enumerate(contents.bands.items(), start=1)
+    ]  # fmt: skip
 
 
 def _diagram(
     contents: Contents, name: str, curve: ReliabilityCurve, file: str, section: str, *, compact: bool = False
 ) -> Plan:
     error = next(method.ece.value for method in contents.methods if method.name == name)
-    label = f"Reliability diagram of {name}, {curve.reading}; ECE {error:.4f}"
+    label = f"Reliability diagram of {name}, {curve.reading}; ECE {error_text(error)}"
     return Plan(file, section, label, partial(draw_reliability, curve, title=name, error=error, compact=compact))
 
 

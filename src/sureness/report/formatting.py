@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
+
+from sureness.numerics.ratios import Ratio
+from sureness.plots.style import error_text
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MISSING = "–"
 
 
 def error(value: float) -> str:
-    """A calibration error or loss.
+    """A calibration error or loss, written as in figures.
 
     Examples
     --------
-    >>> error(0.01234567), error(float("nan"))
-    ('0.0123', '–')
+    >>> error(0.01234567), error(0.0000312), error(0.0), error(float("nan"))
+    ('0.0123', '0.000031', '0.0000', '–')
     """
-    return f"{value:.4f}" if math.isfinite(value) else MISSING
+    return error_text(value) if math.isfinite(value) else MISSING
 
 
 def percent(share: float) -> str:
-    """A probability or share in a table, with one decimal, or two if one would round it to 0 or 100.
+    """A probability or share in a table, with one decimal, or two digits below 1%.
 
     Examples
     --------
-    >>> [percent(p) for p in (0.7432, 0.0004, 0.9996, 1.0, float("nan"))]
-    ['74.3%', '0.04%', '99.96%', '100.0%', '–']
+    >>> [percent(p) for p in (0.7432, 0.00123, 0.00004, 0.9996, 1.0, float("nan"))]
+    ['74.3%', '0.12%', '0.004%', '99.96%', '100.0%', '–']
     """
     if not math.isfinite(share):
         return MISSING
-    return f"{share:.{2 if 0 < min(share, 1 - share) < 0.0005 else 1}%}"
+    if 0 < share < 0.0095:
+        return f"{100 * share:.2g}%"
+    return f"{share:.{2 if 0 < 1 - share < 0.0005 else 1}%}"
 
 
 def spoken_percent(share: float) -> str:
@@ -69,18 +79,45 @@ def points(share: float) -> str:
     return f"{100 * share:.{1 if share >= 0.001 or share == 0 else 2}f}"
 
 
-def ratio(row: Mapping[str, float | None]) -> str:
-    """Realised over promised hits with their interval, out of a row of a table of promises.
+def times(value: float) -> str:
+    """A ratio without its interval.
+
+    Examples
+    --------
+    >>> times(0.5667), times(72.31), times(float("nan"))
+    ('0.57', '72', '–')
+    """
+    if not math.isfinite(value):
+        return MISSING
+    return f"{value:.2f}" if value < 10 else count(value)
+
+
+def ratio(row: Mapping[str, float | None] | Ratio) -> str:
+    """Realised over promised hits with their interval, as such or out of a row of a table of promises.
 
     Examples
     --------
     >>> ratio({"ratio": 1.041, "low": 0.98, "high": 1.1}), ratio({"ratio": None, "low": None, "high": None})
     ('1.04 (0.98 to 1.10)', '–')
     """
-    value, low, high = (row[name] for name in ("ratio", "low", "high"))
+    value, low, high = row if isinstance(row, Ratio) else (row[name] for name in ("ratio", "low", "high"))
     if value is None:
         return MISSING
     return f"{value:.2f}" if low is None or high is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
+
+
+def headings(page: str) -> list[tuple[str, Markup]]:
+    """The sections of a page for its table of contents: id and heading, in order.
+
+    Examples
+    --------
+    >>> headings('<section id="notes"><h2>Notes &amp; more</h2></section><section id="bare"></section>')
+    [('notes', Markup('Notes &amp; more'))]
+    """
+    from markupsafe import Markup
+
+    found = re.findall(r'<section id="([^"]+)">\s*<h2>(.*?)</h2>', page, flags=re.DOTALL)
+    return [(place, Markup(title)) for place, title in found]
 
 
 def numeric_columns(frame: pl.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""The result of calibration in one sentence and four numbers."""
+"""The result of calibration in short: what was promised where lists are made, and what came."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sureness._types import FloatArray
 from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
-from sureness.report.formatting import count, error, percent, points, spoken_percent
-from sureness.report.methods import Method
+from sureness.report.formatting import count, percent, ratio, spoken_percent
+from sureness.report.methods import TOP_N, Method
+from sureness.report.promise import TOP_SHARE, Promise
 
-_SHARP = 0.05  # half-width of a frequency's interval that is narrow enough for the headline
-
-_HAPPENED = {"preference": "were liked", "interaction": "were interacted with", "rescaled": "were positive"}
+OUTCOMES = {"preference": "liked", "interaction": "chosen", "rescaled": "chosen"}
+"""What a label of 1 is called where the caller gives no word: "were liked", "not liked"."""
 
 
 @dataclass(frozen=True)
@@ -36,35 +34,46 @@ class Tile:
     note: str = ""
 
 
-def headline(pairs: ScoredPairs, main: Method, probability: FloatArray, before: Method | None) -> Headline:
-    """A sentence on the highest bin of probabilities whose frequency is well known."""
-    curve = reliability_curve(pairs.labels, probability, sample_weight=pairs.weight)
-    n_pairs = reliability_curve(pairs.labels, probability).weight
-    place = telling_bin(curve)
-    low, high = 100 * curve.edges[place : place + 2]
-    promised, observed, at_least, at_most = (
-        spoken_percent(values[place]) for values in (curve.confidence, curve.observed, curve.low, curve.high)
+def headline(promise: Promise, outcome: str) -> Headline:
+    """What was promised for the best pairs and what came; then how sure that is, and what a simple baseline does."""
+    promised, came = spoken_percent(promise.main.promised), spoken_percent(promise.realised)
+    sentence = f"{best_pairs(promise)} promised {promised}; {came} were {outcome}."
+    return Headline(sentence, " ".join([_verdict(promise), _lift(promise), _against_baseline(promise)]).strip())
+
+
+def best_pairs(promise: Promise) -> str:
+    """Which pairs lists would be made of, as the subject of a sentence."""
+    return f"Each user's top {TOP_N}" if promise.by_user else f"The top {TOP_SHARE:.0%} of the pairs"
+
+
+def _verdict(promise: Promise) -> str:
+    found = promise.main.ratio
+    if found.value is None:
+        return "Nothing was promised there, so there is no ratio to judge."
+    said = f"Realised over promised is {ratio(found)}"
+    if found.low is None or found.high is None:
+        return f"{said}."
+    if found.high < 1:
+        return f"{said}, 95% interval in brackets: too much is promised where lists are made."
+    kept = "more came than was promised" if found.low > 1 else "the promise is kept as far as the data can tell"
+    return f"{said}, 95% interval in brackets: {kept}."
+
+
+def _lift(promise: Promise) -> str:
+    if not promise.base_rate:
+        return ""
+    return f"What came is {_many(promise.lift)} times the {spoken_percent(promise.base_rate)} of all judged pairs."
+
+
+def _against_baseline(promise: Promise) -> str:
+    simple = promise.baseline
+    if simple is None:
+        return ""
+    how = "lower" if promise.gain >= 0 else "higher"
+    return (
+        f"The log loss of {promise.main.name} over all pairs is {percent(abs(promise.gain))} {how} than that of the "
+        f"best simple baseline, {simple.name}."
     )
-    sentence = f"Among items shown with {low:.0f}–{high:.0f}%, {observed} {_HAPPENED[main.kind]}."
-    detail = (
-        f"The mean predicted probability was {promised}; with {count(n_pairs[place])} pairs, the true share lies "
-        f"between {at_least} and {at_most} (95% interval). Over all pairs, {main.name} is off by {_points(main)} on "
-        "average"
-    )
-    then = "." if before is None else f"; before calibration ({before.name}) it was {_points(before)}."
-    return Headline(sentence, detail + then)
-
-
-def telling_bin(curve: ReliabilityCurve) -> int:
-    """The highest bin whose frequency is known to within five percentage points, else the fullest bin.
-
-    Examples
-    --------
-    >>> telling_bin(reliability_curve([0, 1] * 1_000 + [1], [0.55] * 2_000 + [0.95]))
-    5
-    """
-    sharp = np.flatnonzero((curve.weight > 0) & (curve.high - curve.low <= 2 * _SHARP))
-    return int(sharp[-1]) if sharp.size else int(np.argmax(curve.weight))
 
 
 def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
@@ -73,24 +82,18 @@ def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
     return min(rescaled, key=lambda method: method.ece.value, default=None)
 
 
-def tiles(
-    pairs: ScoredPairs, n_users: int | None, main: Method, before: Method | None, fitted: ProbabilityMap
-) -> tuple[Tile, ...]:
-    """The four numbers under the headline; `fitted` is the map of the main method."""
+def tiles(pairs: ScoredPairs, n_users: int | None, promise: Promise, outcome: str, fitting: str) -> tuple[Tile, ...]:
+    """The four numbers under the headline; `fitting` says what the main map was fitted on."""
     users = Tile("users", "unknown")
     if n_users is not None:
         users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")
     share = float(np.average(pairs.labels, weights=pairs.weight))
-    after = f"{main.name}, 95% interval {error(main.ece.low)} to {error(main.ece.high)}"
-    ece = Tile("ECE", error(main.ece.value), after)
-    if before is not None:
-        values = f"{error(before.ece.value)} → {error(main.ece.value)}"
-        ece = Tile("ECE before → after", values, f"{before.name} → {after}")
+    values = f"{percent(promise.main.promised)} → {percent(promise.realised)}"
     return (
-        Tile("judged pairs", count(len(pairs)), fitted_on(fitted, pairs, main.name)),
+        Tile("judged pairs", count(len(pairs)), fitting),
         users,
-        Tile("positive", percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
-        ece,
+        Tile(outcome, percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
+        Tile("promised → realised", values, f"{best_pairs(promise).lower()}, {count(promise.n_pairs)} pairs"),
     )
 
 
@@ -112,10 +115,6 @@ def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
     if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
         return f"these look like the pairs that {name} was fitted on"
     return f"{name} was fitted on {counted(n_pairs, 'pair')}"
-
-
-def _points(method: Method) -> str:
-    return f"{points(method.ece.value)} percentage points"
 
 
 def _many(number: float) -> str:

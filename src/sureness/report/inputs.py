@@ -83,6 +83,9 @@ class Additions(PageText):
     Parameters
     ----------
     title : str
+    outcome : str
+        What a label of 1 means, as in "were bought": the page then speaks of bought and not bought. By default liked
+        or chosen, by what the main map estimates.
     findings : sequence of Finding
         The page in short, at its top.
     list_sizes : ListSizes
@@ -97,6 +100,7 @@ class Additions(PageText):
         Sentences for the end of the page, for example how the pairs were drawn.
     """
 
+    outcome: str | None = None
     findings: Sequence[Finding] = ()
     list_sizes: ListSizes | None = None
     list_tables: Sequence[ExtraTable] = ()

@@ -25,6 +25,7 @@ from sureness.metrics.calibration import (
 from sureness.metrics.intervals import Interval, by_group, interval
 from sureness.numerics.checks import check_ids
 from sureness.numerics.grouping import group_codes, top_n
+from sureness.report.formatting import error
 
 TOP_N = 10
 MOST_GROUPS = 40
@@ -101,7 +102,7 @@ def best_of_columns(methods: tuple[Method, ...]) -> dict[str, str]:
     """The smallest value of every column, as the table writes it."""
     columns = {"ECE": [method.ece.value for method in methods]}
     columns |= {title: [method.values[title] for method in methods] for title in methods[0].values}
-    return {title: f"{min(values):.4f}" for title, values in columns.items()}
+    return {title: error(min(values)) for title, values in columns.items()}
 
 
 def judge_groups(

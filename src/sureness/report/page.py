@@ -23,13 +23,14 @@ from sureness.report.cases import CARD_ITEMS, labels_known
 from sureness.report.contents import Contents, gather_contents
 from sureness.report.distillation_headline import distillation_headline
 from sureness.report.figures import PageFigure, draw_figures, page_plans
+from sureness.report.headline import best_pairs
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
 from sureness.report.methods import MOST_GROUPS, TOP_N, best_of_columns
 
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-_FILTERS = ("error", "percent", "count", "plain", "chance", "ratio", "numeric_columns")
+_FILTERS = ("error", "percent", "count", "plain", "chance", "ratio", "times", "numeric_columns", "headings")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def write_report(
     >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])
     >>> calibrators = {"minmax": MinMaxCalibrator().fit(pairs.scores, pairs.labels)}
     >>> write_report(Path(tempfile.mkdtemp()) / "report.html", pairs, calibrators).headline
-    'Among items shown with 0–10%, 0% were positive.'
+    'The top 1% of the pairs promised 100%; 100% were chosen.'
     """
     require_report()
     contents = gather_contents(
@@ -155,5 +156,5 @@ def page_environment(*loaders: BaseLoader) -> Environment:
         loader=ChoiceLoader([*loaders, PackageLoader("sureness.report", "")]), autoescape=True,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {name: getattr(formatting, name) for name in _FILTERS}
+    environment.filters |= {name: getattr(formatting, name) for name in _FILTERS} | {"best_pairs": best_pairs}
     return environment

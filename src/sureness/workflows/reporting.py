@@ -44,6 +44,7 @@ class ReportOptions:
     utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
     group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
     title: Annotated[str | None, "Title of the page."] = None
+    outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None
     most_rows: Annotated[int, "Judge on a sample of the users if the table has more rows than this."] = 2_000_000
 
 
@@ -111,7 +112,10 @@ def report(
             segments=rows["segment"].to_numpy() if segmented else None,
             candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented]),
         ),
-        additions=Additions(title=options.title, notes=notes, list_sizes=_list_sizes(options, titles, progress)),
+        additions=Additions(
+            title=options.title, outcome=options.outcome, notes=notes,
+            list_sizes=_list_sizes(options, titles, progress),
+        ),
         figures_dir=options.figures, progress=progress,
     )  # fmt: skip
     return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
