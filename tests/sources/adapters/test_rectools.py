@@ -18,6 +18,8 @@ from lightfm import LightFM  # noqa: E402
 from rectools import models  # noqa: E402
 from rectools.dataset import Dataset  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore:OpenBLAS is configured:RuntimeWarning")
+
 MODELS = {
     "ALS": lambda: models.ImplicitALSWrapperModel(AlternatingLeastSquares(factors=3, random_state=1, num_threads=1)),
     "BPR": lambda: models.ImplicitBPRWrapperModel(
