@@ -10,6 +10,7 @@ from sureness.calibration.rescaling import SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots import draw_bands, draw_fitted_curves
 from sureness.report import Additions, gather_contents, write_report
+from sureness.report.methods import PLAIN_NAMES, best_of_columns
 
 N_USERS, N_ITEMS = 1_500, 200
 
@@ -123,3 +124,7 @@ def test_the_contents_lead_to_every_section_with_a_heading(pairs, calibrators, t
     assert listed[0] == "promise"
     assert len(listed) == page.count("<h2>") >= 6
     assert all(f'<section id="{place}">' in page for place in listed)
+
+
+def test_every_column_of_the_methods_has_a_plain_name(contents):
+    assert set(best_of_columns(contents.methods)) == set(PLAIN_NAMES)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LABELS = {
     "frequency": ("probability", "observed frequency"),
-    "accuracy": ("probability (below 50%, negative is predicted)", "accuracy"),
+    "accuracy": ("probability (below 50%, the event is not predicted)", "accuracy"),
 }
 
 

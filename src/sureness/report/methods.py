@@ -37,6 +37,17 @@ MEANINGS = {
 }
 FAMILIES = {"preference": "preference", "interaction": "interaction", "rescaled": "rescaled only"}
 
+PLAIN_NAMES = {
+    "ECE": "mean error",
+    "MCE": "largest error",
+    "adaptive ECE": "mean error, equally full bins",
+    "debiased ECE": "mean error without noise",
+    f"ECE@{TOP_N}": f"mean error of the top {TOP_N}",
+    "NLL": "log loss",
+    "Brier": "squared error",
+}
+"""What the columns of the table of methods mean, beside their usual abbreviations."""
+
 _GAPS: dict[str, Callable[..., float]] = {
     "MCE": maximum_calibration_error,
     "adaptive ECE": adaptive_calibration_error,

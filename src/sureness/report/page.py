@@ -25,7 +25,7 @@ from sureness.report.distillation_headline import distillation_headline
 from sureness.report.figures import PageFigure, draw_figures, page_plans
 from sureness.report.headline import best_pairs
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
-from sureness.report.methods import MOST_GROUPS, TOP_N, best_of_columns
+from sureness.report.methods import MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
 
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
@@ -111,8 +111,8 @@ def render_page(contents: Contents, figures: tuple[PageFigure, ...]) -> str:
     return rendered(
         "template.html.j2", figures, page=contents, lists=contents.list_sizes, distilled=distilled,
         distilled_headline=None if distilled is None else distillation_headline(distilled),
-        best=best_of_columns(contents.methods), labels_known=labels_known(contents.cases), n_top=TOP_N,
-        n_card=CARD_ITEMS, most_groups=MOST_GROUPS,
+        best=best_of_columns(contents.methods), plain_names=PLAIN_NAMES, labels_known=labels_known(contents.cases),
+        n_top=TOP_N, n_card=CARD_ITEMS, most_groups=MOST_GROUPS,
     )  # fmt: skip
 
 
