@@ -138,7 +138,10 @@ def compute(data: str, model: str, seed: int, protocol: str, methods: Iterable[s
     for method in methods:
         path = folder / f"{data}~{model}~{protocol}~{method}~{seed}.npz"
         if not path.exists():
-            np.savez_compressed(path, **judged(run_of(data, model, seed, protocol, cache), method))
+            new = path.with_suffix(".new")
+            with new.open("wb") as file:
+                np.savez_compressed(file, **judged(run_of(data, model, seed, protocol, cache), method))
+            new.rename(path)
             print(data, model, seed, protocol, method, flush=True)
 
 
