@@ -49,6 +49,10 @@ def per_user(name: str) -> PerUserCalibrator:
     return find("map", name)().fit_source(world().source, world().validation, seen=world().train)
 
 
+def shared() -> sn.SharedCalibrator:
+    return sn.SharedCalibrator().fit_source(world().source, world().validation, seen=world().train)
+
+
 def chain() -> sn.MapChain:
     return sn.MapChain.of(per_user("per-user-platt"), calibrator("platt"))
 
@@ -92,6 +96,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "map/segment": per_segment,
     "map/multi-segment": multi_segment,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
+    "map/shared": shared,
     "map/chain": chain,
     **{f"policy/{name}": partial(policy, name) for name in names("policy") if HAS_TORCH or name not in NEED_TORCH},
     **{f"model/{name}": partial(model, name) for name in names("model") if HAS_TORCH},

@@ -47,7 +47,8 @@ EXCLUDED = {
          "__version__"), "no data"),
     **dict.fromkeys(
         ("Columns", "Direction", "DistillationSettings", "SimulatorSettings", "Utility", "distillation_method",
-         "make_calibrator", "make_recommender", "register", "simulate", "silent", "ways_to_decide", "BestFixedSize",
+         "make_calibrator", "make_recommender", "PrintedProgress", "register", "simulate",
+         "silent", "ways_to_decide", "BestFixedSize",
          "FixedSize", "Threshold", "ValidationBest"), "takes settings; lists come from Lists"),
     **dict.fromkeys(("Calibrator", "ListSizePolicy", "ProbabilityMap", "Progress", "Recommender", "ScoreSource"),
                     "a contract; those that fulfil it are attacked"),
@@ -123,6 +124,11 @@ def _calibrators() -> list[Door]:
     def segments(**data: Any) -> Any:
         return sn.SegmentCalibrator(strength=10.0).fit(**data).probability(SCORES, segments=NAMES)
 
+    def fields(segments: Any = NAMES, **data: Any) -> Any:
+        told = {"name": segments, "item": ITEMS}
+        fitted = sn.MultiSegmentCalibrator(sn.PlattCalibrator(), interactions=1).fit(**data, segments=told)
+        return fitted.probability(SCORES, segments={"name": NAMES, "item": ITEMS})
+
     def top_n(**data: Any) -> Any:
         return sn.TopNCalibrator(n=2).fit(**data).probability(SCORES)
 
@@ -131,6 +137,9 @@ def _calibrators() -> list[Door]:
     shared = sn.SharedCalibrator().fit_source(world().source, world().validation, seen=world().train)
     found += _vectors(
         "SegmentCalibrator.fit", segments, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
+    )
+    found += _vectors(
+        "MultiSegmentCalibrator.fit", fields, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
     )
     found += _vectors("SegmentCalibrator.probability", per_segment.probability, {"scores": SCORES, "segments": NAMES})
     found += _vectors("TopNCalibrator.fit", top_n, {"scores": SCORES, "labels": LABELS, "users": USERS})

@@ -55,9 +55,16 @@ class TestTails:
         with pytest.raises(DataError, match="tail"):
             sn.expected_utility([[0.5, 0.4]], max_size=2, tail=tail)
 
-    def test_sums_of_certain_items_do_not_converge_and_are_refused(self):
+    @pytest.mark.parametrize("utility", ["ndcg", "tp"])
+    def test_sums_of_certain_items_do_not_converge_and_are_refused(self, utility):
         with pytest.raises(DataError, match="too"):
-            sn.expected_utility([[0.5, 0.4]], max_size=2, tail=np.ones((1, 13)))
+            sn.expected_utility([[0.5, 0.4]], utility, max_size=2, tail=np.ones((1, 13)))
+
+    @pytest.mark.parametrize("n", [1, 5])
+    def test_the_integral_of_f1_takes_certain_items(self, n):
+        found = sn.expected_utility([[0.5, 0.4]], "f1", max_size=2, tail=np.full((1, 13), float(n)))
+        whole = sn.expected_utility([[0.5, 0.4] + [1.0] * n], "f1", max_size=2)
+        np.testing.assert_allclose(found, whole, atol=2e-4)
 
     def test_sums_of_likely_items_are_fine(self):
         tail = power_sums([[0.4] * 5], 12)
