@@ -212,7 +212,7 @@ def test_files_of_others_beside_the_checkpoints_stay(folder):
         (["--teacher", "bpr:0"], DataError, "n_factors"),
         (["--teacher", "als:50"], SettingError, "lightgcn"),
         (["--student", "nowhere"], SettingError, "student"),
-        (["--teacher", "empty"], FileError, "empty"),
+        (["--teacher", "empty"], SettingError, "empty"),
         (["--method", "magic"], DataError, "magic"),
         (["--set", "speed=3"], SettingError, "speed"),
         (["--set", "to_student=3"], SettingError, "to_student__weight"),
