@@ -44,7 +44,7 @@ def maps_of_users(scale: Scale) -> Table:
         f"Maps of users with prior and learned shape, {n_items:,} items, time a user",
         ("users", "maps", "scoring + top-50", "times"), [*rows, ("growth exponent", *exponents, "")],
         bars=(Bar.at_most(what, 3.0, ratio(most["maps"], most["top-50"]).value),) if full else (),
-        notes=("One thread, processor time. What all users have in common is learned from at most 5,000 of them.",),
+        notes=("One thread, processor time. What all users have in common is learned from at most 3,000 of them.",),
     )  # fmt: skip
 
 

@@ -74,6 +74,8 @@ def test_the_lowest_point_of_a_parabola_inside_bounds(seed):
         lambda x: 0.5 * x @ curvature @ x - pull @ x, np.maximum(lowest, 0.0), jac=lambda x: curvature @ x - pull,
         bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-12, "maxiter": 10_000},
     )  # fmt: skip
+    for start in (np.where(np.isinf(lowest), 3.0, lowest), np.maximum(lowest, rng.normal(size=size))):
+        assert_allclose(lowest_point(curvature, pull, lowest, start), found, atol=1e-7)
     assert np.all(found >= lowest - 1e-9)
     assert 0.5 * found @ curvature @ found - pull @ found <= best.fun + 1e-7 * (1 + abs(best.fun))
 

@@ -122,7 +122,7 @@ class PerUserCalibrator(StandardisedMap):
         top: int | None = 200,
         unlabelled_positives: bool = True,
         prior_width: float | Literal["auto"] = "auto",
-        prior_users: int = 5_000,
+        prior_users: int = 3_000,
         n_bins: int = 256,
         seed: int = 0,
     ) -> None:

@@ -335,7 +335,7 @@ class _Problem:
         for _ in range(_STEPS):
             slope, curvature = self.derivatives(theta)
             slope, curvature = slope + penalty @ (theta - centre), curvature + penalty
-            step = lowest_point(curvature, curvature @ theta - slope, lowest) - theta
+            step = lowest_point(curvature, curvature @ theta - slope, lowest, theta) - theta
             promised = -float(slope @ step)
             if promised <= _DONE * max(1.0, abs(value)):
                 return np.asarray(theta + step)
@@ -352,8 +352,12 @@ class _Problem:
         return theta
 
 
-def lowest_point(curvature: FloatArray, pull: FloatArray, lowest: FloatArray) -> FloatArray:
+def lowest_point(
+    curvature: FloatArray, pull: FloatArray, lowest: FloatArray, start: FloatArray | None = None
+) -> FloatArray:
     """The minimum of ``x @ curvature @ x / 2 - pull @ x`` with ``x >= lowest``, by Lawson and Hanson's active sets.
+
+    It is found soonest from a start where the same coordinates are at their bounds.
 
     Examples
     --------
@@ -366,13 +370,13 @@ def lowest_point(curvature: FloatArray, pull: FloatArray, lowest: FloatArray) ->
     unbounded = np.linalg.solve(matrix, right)
     if np.all(unbounded >= bound):  # the usual case
         return np.asarray(unbounded * units)
-    free = np.isinf(bound)
-    x = np.where(free, 0.0, bound)
+    x = np.where(np.isinf(bound), 0.0, bound) if start is None else np.maximum(start / units, bound)
+    free = np.isinf(bound) | (x > bound)
     for _ in range(20 * len(pull)):
         while True:  # go to the minimum on the free coordinates, and hold those that meet their bound on the way
             target = x.copy()
-            held = matrix[np.ix_(free, ~free)] @ x[~free]
-            target[free] = np.linalg.solve(matrix[np.ix_(free, free)], right[free] - held)
+            rows = matrix[free]
+            target[free] = np.linalg.solve(rows[:, free], right[free] - rows[:, ~free] @ x[~free])
             below = free & (target < bound)
             if not below.any():
                 break
