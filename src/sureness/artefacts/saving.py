@@ -93,8 +93,8 @@ def load(
     >>> import tempfile; from sureness.calibration.parametric import PlattCalibrator
     >>> path = Path(tempfile.mkdtemp()) / "calibrator.json"
     >>> PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(path)
-    >>> load(path, PlattCalibrator)
-    PlattCalibrator()
+    >>> load(path, PlattCalibrator).probability([0.0, 3.0]).round(2).tolist()
+    [0.2, 0.8]
     """
     place = Path(path)
     packed = read_packed(place, verify=verify, mapped=mapped)
