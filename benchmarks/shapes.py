@@ -68,7 +68,9 @@ def trained(model: str, split: Split, seed: int) -> ScoreSource:
     if model != "als-tuned":
         return _implicit(model, split, seed)
     tried = [_implicit("als", split, seed, regularization=pull, alpha=weight) for pull, weight in _TUNED]
-    return max(tried, key=lambda s: evaluate_ranking(s, split.validation, ["ndcg@20"], seen=split.train)["ndcg@20"])
+    return max(
+        tried, key=lambda s: evaluate_ranking(s, split.validation, metrics=["ndcg@20"], seen=split.train)["ndcg@20"]
+    )
 
 
 def _implicit(model: str, split: Split, seed: int, **settings: float) -> ScoreSource:
@@ -88,8 +90,9 @@ def run_of(data: str, model: str, seed: int, protocol: str, cache: Path) -> Run:
     path = cache / f"{data}-{model}-{seed}{'' if protocol == 'ratio' else '-' + protocol}.sureness"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        by_order = {"share_of": "user"} if protocol == "time" and data in ORDERED else {}
-        split = prepare(data, protocol, seed=seed, per_user=20, core=1, positive_above=None, **by_order)
+        cuts = {"validation_share": 0.2, "test_share": 0.2, "share_of": "user" if data in ORDERED else "period"}
+        by_time = cuts if protocol == "time" else None
+        split = prepare(data, protocol, seed=seed, per_user=20, core=1, positive_above=None, cuts=by_time)
         Run(trained(model, split, seed), split.train, split.validation, split.test).save(path)
     return open_run(path)
 
