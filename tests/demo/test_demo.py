@@ -88,7 +88,7 @@ def test_every_part_leaves_its_results(simulated):
 def test_the_page_begins_with_the_findings_and_each_links_to_a_section(simulated):
     folder, found = simulated
     there = sections(folder / "report.html")
-    assert there[:3] == ["in-short", "how-to-read", "reliability"]
+    assert there[:4] == ["in-short", "promise", "how-to-read", "reliability"]
     assert set(there) > {"metrics", *LIST_SECTIONS, *DISTILLATION_SECTIONS, "list-table-1", "table-1", "notes"}
     assert {finding["section"] for finding in found["findings"]} <= set(there)
     text = (folder / "report.html").read_text(encoding="utf-8")

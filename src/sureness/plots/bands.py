@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.metrics.cells import Judged, judge
 from sureness.numerics.grouping import group_codes
@@ -36,6 +37,8 @@ class ProbabilityBands:
     low: FloatArray  # (n_bands,) of the 95% interval of what is realised
     high: FloatArray
     base_rate: float  # share that came among all pairs
+
+    __repr__ = fields_repr
 
     @property
     def ratio(self) -> FloatArray:
