@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -65,9 +67,9 @@ class StandardisedMap(ProbabilityMap):
             self._reach = known = (self.location_, lowest, highest)
         return Reach(known[1], known[2], self._n_fitted(), upwards=True)
 
+    @abstractmethod
     def _n_fitted(self) -> int:
         """How many pairs it was fitted on."""
-        raise NotImplementedError
 
     @staticmethod
     def _rows(who: Who) -> IntArray:
