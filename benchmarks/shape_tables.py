@@ -89,7 +89,6 @@ def write_tables() -> None:
     for name, rows in {
         "shapes": utilities_table(utilities),
         "shape counts": counts_table(utilities),
-        "promises": promises_table(at_random, methods),
         "promises by time": promises_table(by_time, methods),
         "promises kept": [
             f"- {method}: {kept(at_random, method)} cells (at random), {kept(by_time, method)} (by time)"
