@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.calibration import Calibrator, MapChain, MultiSegmentCalibrator
+from sureness.calibration import Calibrator, MapChain, MultiSegmentCalibrator, SegmentCalibrator
 from sureness.calibration.families import NUMPY
-from sureness.errors import NotFittedError, SettingError
+from sureness.errors import NotFittedError, SettingError, SurenessWarning
 from sureness.expressions import DIALECTS
-from tests.sql.cases import MAPS, SEGMENTS, difference, domain_of, expected, fitted, nasty, of_segments, of_users
+from tests.sql.cases import (
+    FIELDS,
+    MAPS,
+    SEGMENTS,
+    difference,
+    domain_of,
+    expected,
+    fitted,
+    nasty,
+    of_fields,
+    of_segments,
+    of_users,
+)
 from tests.sql.engines import Column, SQLite
 
 NUMBERED = [float(number) for number in range(-5, 6)]
@@ -130,10 +145,44 @@ def test_a_chain_of_segments_and_all(general_first):
 
 
 def test_a_chain_does_not_leave_out_a_link_without_an_expression(pairs):
+    chain = MapChain.of(SegmentCalibrator(WithoutFormula()).fit(*pairs, segments=np.arange(3_000) % 3), fitted("platt"))
+    with pytest.raises(SettingError, match="WithoutFormula"):
+        chain.expression("duckdb")
+
+
+@pytest.mark.parametrize("base", ["shape", "histogram", "sigmoid"])
+@pytest.mark.parametrize("missing", [True, False])
+def test_maps_of_several_fields_in_polars(base, missing):
+    values = list(product(*FIELDS.values(), [-2.0, 0.5, 4.0]))
+    frame = pl.DataFrame(values, schema=[*FIELDS, "score"], orient="row", strict=False)
+    calibrator = of_fields(base, missing=missing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SurenessWarning)
+        wanted = calibrator.probability(frame["score"], segments=frame.select(*FIELDS))
+    assert_allclose(frame.select(calibrator.expression("polars")).to_series(), wanted, atol=1e-12)
+
+
+def test_fields_with_a_base_rate_or_of_probabilities_have_an_expression():
+    rng = np.random.default_rng(0)
+    scores, market = rng.random(2_000), rng.choice(["de", "fr"], 2_000)
+    labels = rng.random(2_000) < np.where(market == "de", scores, scores**3)
+    known = sn.CalibrationSet.from_pairs(scores, labels, base_rate=0.2)
+    calibrator = sn.MultiSegmentCalibrator(sn.BetaCalibrator(scores_are="probabilities"))
+    calibrator.fit(known, segments={"market": market})
+    frame = pl.DataFrame({"score": scores, "market": market})
+    found = frame.select(calibrator.expression("polars")).to_series()
+    assert_allclose(found, calibrator.probability(scores, segments=frame.select("market")), atol=1e-12)
+    outside = pl.DataFrame({"score": [-0.1, 1.1, None], "market": "de"})
+    assert outside.select(calibrator.expression("polars")).to_series().null_count() == 3
+
+
+def test_a_chain_asks_the_fields_then_everybody(pairs):
     fields = {"genre": np.arange(3_000) % 3}
     chain = MapChain.of(MultiSegmentCalibrator().fit(*pairs, segments=fields), fitted("platt"))
-    with pytest.raises(SettingError, match="MultiSegmentCalibrator"):
-        chain.expression("duckdb")
+    frame = pl.DataFrame({"score": [0.5, 0.5, 0.5], "genre": [1, 9, None]})
+    found = frame.select(chain.expression("polars")).to_series()
+    assert_allclose(found[1:], fitted("platt").probability([0.5, 0.5]), atol=1e-12)
+    assert_allclose(found[0], chain.links_[0].probability([0.5], segments={"genre": [1]}), atol=1e-12)
 
 
 def test_what_cannot_be_answered_is_refused(pairs):

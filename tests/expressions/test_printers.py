@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sureness.errors import SettingError
-from sureness.expressions import ColumnNames, Number, Reference, dialect_named, nodes, polars_of, sql_of
+from sureness.expressions import (
+    ColumnNames,
+    Named,
+    Number,
+    Reference,
+    computed_sql,
+    dialect_named,
+    nodes,
+    polars_of,
+    sql_of,
+)
 from sureness.expressions.nodes import Arithmetic
 
 SQLITE = dialect_named("sqlite")
@@ -30,6 +40,7 @@ trees = st.recursive(
         inner.map(lambda node: nodes.log(nodes.absolute(node) + 1.0)),
         inner.map(lambda node: 1.0 / (nodes.absolute(node) + 0.5)),
         st.builds(lambda a, b, c: nodes.choose(a, [-1.0, 1.0], [a, b, c]), inner, inner, inner),
+        inner.map(lambda node: Named("again", node)),
     ),
     max_leaves=12,
 )
@@ -50,6 +61,32 @@ def test_text_and_polars_agree_on_any_tree(tree):
     by_polars = pl.DataFrame({"score": SCORES}).select(pl.lit(0.0) + polars_of(tree)).to_series().to_numpy()
     by_text = np.array(by_sqlite(f"0.0 + ({sql_of(tree, SQLITE)})"), dtype=float)
     assert_allclose(by_text, np.broadcast_to(by_polars, by_text.shape), rtol=1e-12, atol=1e-12)
+    once = np.array(by_sqlite(f"0.0 + ({computed_sql(tree, SQLITE).value})"), dtype=float)
+    assert_allclose(once, by_text, rtol=1e-12, atol=1e-12)
+
+
+def test_named_values_are_computed_once_and_give_the_same():
+    """Each may use those before it; two with one name stay apart."""
+    first = Named("first", SCORE * 2.0)
+    second = Named("second", nodes.exp(first) - first)
+    other = Named("first", SCORE - 1.0)
+    tree = second * second - (first - other) * (other / 3.0)
+    found = computed_sql(tree, SQLITE)
+    assert found.subquery is None
+    assert found.value.count("EXP") == 1
+    assert_allclose(by_sqlite(found.value), by_sqlite(sql_of(tree, SQLITE)), rtol=1e-12)
+    by_polars = pl.DataFrame({"score": SCORES}).select(polars_of(tree)).to_series()
+    assert_allclose(by_sqlite(found.value), by_polars, rtol=1e-12)
+
+
+def test_a_database_with_lateral_joins_gets_the_subquery_apart():
+    found = computed_sql(Named("a", SCORE * 2.0) - Named("a", SCORE * 2.0), dialect_named("postgres"))
+    assert found.value == '"computed"."a" - "computed"."a"'
+    assert found.subquery is not None
+    assert found.subquery.count('AS "a"') == 1
+    plain = computed_sql(SCORE * 2.0, dialect_named("postgres"))
+    assert plain.subquery is None
+    assert plain.value == sql_of(SCORE * 2.0, dialect_named("postgres"))
 
 
 @pytest.mark.parametrize(

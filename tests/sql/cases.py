@@ -89,6 +89,31 @@ def of_segments(kind: str = "text") -> SegmentCalibrator:
     return SegmentCalibrator(sn.GaussianCalibrator(), strength=30.0).fit(scores, labels, segments=segments)
 
 
+FIELDS: dict[str, list[Any]] = {
+    "market": ["books", 'it\'s "new"', "back\\slash", "unknown", None],
+    "shop no": [2**60, 7, -1, None],
+    "popularity": [5e-324, 3.5, 120.0, 1e300, float("nan"), float("inf"), None],
+}
+"""Values of three fields, some of which no map knows."""
+
+
+@cache
+def of_fields(base: str = "shape", *, missing: bool = True) -> sn.MultiSegmentCalibrator:
+    """A map of three fields that act together; `missing`: the fit had pairs without a field."""
+    rng = np.random.default_rng(2)
+    scores, market, shop = rng.normal(size=N), rng.integers(0, 3, N), rng.integers(0, 2, N)
+    popularity = rng.gamma(2.0, 40.0, N)
+    log_odds = scores * (1 + 0.5 * shop) - 1.5 + market * shop + 1.5 * (popularity > 80) * (market - 1)
+    labels = rng.random(N) < 1 / (1 + np.exp(-log_odds))
+    there = (rng.random((3, N)) < 0.9) | (not missing)
+    fields = {
+        "market": pl.Series(FIELDS["market"][:3]).gather(market).set(pl.Series(~there[0]), None),
+        "shop no": pl.Series(FIELDS["shop no"][:2]).gather(shop).set(pl.Series(~there[1]), None),
+        "popularity": pl.Series(np.where(there[2], popularity, np.nan)),
+    }
+    return sn.MultiSegmentCalibrator(make_calibrator(base)).fit(scores, labels, segments=fields)
+
+
 @cache
 def of_users(ids: str, shape: str) -> PerUserCalibrator:
     """Maps of sixty users; the last ten have nothing held out."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 
 import pytest
 
 from sureness.calibration import MapChain
+from sureness.expressions import dialect_named
 from tests.sql.cases import (
+    FIELDS,
     MAPS,
     SEGMENTS,
     difference,
@@ -15,6 +18,7 @@ from tests.sql.cases import (
     expected,
     fitted,
     nasty,
+    of_fields,
     of_segments,
     of_users,
 )
@@ -79,6 +83,31 @@ def test_maps_of_segments(engine, kind):
     engine.load(table, {**numbered(scores), "segment": ids_of(segments)})
     wanted = expected(calibrator.probability, scores, segments=segments)
     assert difference(probabilities(engine, calibrator.query(engine.dialect, table)), wanted) < TOLERANCE
+
+
+@pytest.mark.parametrize(("base", "missing"), [("shape", True), ("gaussian", False), ("isotonic", True)])
+def test_maps_of_several_fields(engine, base, missing):
+    calibrator = of_fields(base, missing=missing)
+    values = list(zip(*product(*FIELDS.values(), [-1e308, -0.5, 0.0, 2.0, 1e308, None]), strict=True))
+    fields, scores = dict(zip(FIELDS, map(list, values), strict=False)), Column("double", values[-1])
+    kinds = {"market": "text", "shop no": "integer", "popularity": "double"}
+    table = f"fields_{base}"
+    columns = {engine_name(engine, name): Column(kinds[name], column) for name, column in fields.items()}
+    engine.load(table, {**numbered(scores), **columns})
+
+    def probability(asked):
+        rows = [place for place, score in enumerate(scores.values) if score is not None]
+        return calibrator.probability(asked, segments={n: [each[row] for row in rows] for n, each in fields.items()})
+
+    found = probabilities(engine, calibrator.query(engine.dialect, table))
+    assert difference(found, expected(probability, scores)) < TOLERANCE
+    found = probabilities(engine, f"SELECT id, {calibrator.expression(engine.dialect, table='t')} FROM {table} AS t")
+    assert difference(found, expected(probability, scores)) < TOLERANCE
+
+
+def engine_name(engine, name):
+    """A name with a blank, as a statement of the engine writes it; Spark's schemas too."""
+    return dialect_named(engine.dialect).identifier(name)
 
 
 @pytest.mark.parametrize(

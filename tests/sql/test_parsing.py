@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sureness.expressions import DIALECTS
-from tests.sql.cases import MAPS, fitted, of_segments, of_users
+from tests.sql.cases import MAPS, fitted, of_fields, of_segments, of_users
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed; make install has it")
 exp = sqlglot.exp
@@ -32,10 +32,25 @@ def test_segments_are_read_letter_by_letter(dialect):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
+def test_fields_are_columns_of_the_table(dialect):
+    found = sqlglot.parse_one(of_fields().expression(dialect, "my score", table="shop.t"), dialect=dialect)
+    columns = {(column.db, column.table, column.name) for column in found.find_all(exp.Column)}
+    assert columns == {("shop", "t", name) for name in ("my score", "market", "shop no", "popularity")}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("ids", ["text", "numbers"])
 def test_users_are_joined_once(dialect, ids):
     found = sqlglot.parse_one(of_users(ids, "learned").query(dialect, "shop.scores", maps="shop.maps"), dialect=dialect)
     assert [(table.db, table.name) for table in found.find_all(exp.Table)] == [("shop", "scores"), ("shop", "maps")]
-    (join,) = found.find_all(exp.Join)
-    assert join.side == "LEFT"
+    (join,) = (each for each in found.find_all(exp.Join) if each.side == "LEFT")
     assert {column.name for column in join.args["on"].find_all(exp.Column)} == {"user_id"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_query_needs_often_is_computed_once(dialect):
+    """The location of a user is only in the standardised score."""
+    text = of_users("text", "learned").query(dialect, "scores")
+    columns = [column.name for column in sqlglot.parse_one(text, dialect=dialect).find_all(exp.Column)]
+    assert columns.count("location") == 1
+    assert len(text) < 12_000

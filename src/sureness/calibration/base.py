@@ -14,8 +14,8 @@ from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.expressing import Conditional, guarded
-from sureness.calibration.families import TREE, Formula
+from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
+from sureness.calibration.families import TREE, Formula, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
@@ -166,6 +166,11 @@ class Calibrator(ProbabilityMap):
 
     def _formula(self) -> Formula | None:
         """The map as a formula of a column of scores, for arrays and for trees; None: it has none."""
+        log_odds = self._log_odds_formula()
+        return None if log_odds is None else lambda scores, world: sigmoid_of(log_odds(scores, world), world)
+
+    def _log_odds_formula(self) -> Formula | None:
+        """Its log-odds as a formula; None: only its probabilities are one, if anything is."""
         return None
 
     def _adjust(self, level: Level) -> None:
@@ -193,6 +198,10 @@ class Calibrator(ProbabilityMap):
         tree: Node = formula(score, TREE)
         return tree
 
+    def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
+        log_odds = self._log_odds_formula()
+        return logit_tree(self.formula_tree(score)) if log_odds is None else log_odds(score, TREE)
+
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         return []
 
@@ -206,6 +215,10 @@ class Calibrator(ProbabilityMap):
     ) -> Node:
         """A formula of scores that the map takes; nothing for others."""
         return guarded(score, formula, probability)
+
+    def where_taken(self, score: Reference, value: Node) -> Node:
+        """A value where the map takes the score, nothing elsewhere."""
+        return finite(score, value)
 
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:

@@ -17,9 +17,9 @@ from sureness._types import FloatArray
 from sureness.errors import SettingError
 from sureness.expressions.columns import ColumnNames, path_of
 from sureness.expressions.dialects import dialect_named
-from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference, absolute, choose, clip
+from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, Reference, absolute, choose, clip, log
 from sureness.expressions.polars_printer import polars_of
-from sureness.expressions.sql_printer import sql_of
+from sureness.expressions.sql_printer import COMPUTED, computed_sql, sql_of
 from sureness.numerics.checks import LARGEST
 
 DialectName = Literal["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "mysql"]
@@ -27,6 +27,7 @@ Conditional = tuple[Compare | Is, Node | None]
 
 _TINY = 1e-100  # PostgreSQL refuses a product that is too small for a number, so what is closer to 0 counts as 0
 _SAME = 1e-12
+_CERTAIN = 1e6  # log-odds in place of infinite ones
 _SCORES, _MAPS = "scores", "maps"  # what tables are called inside a query
 
 
@@ -122,10 +123,10 @@ class Expressible:
         'FROM "shop"."scores" AS "scores"'
         """
         known, names = dialect_named(dialect), ColumnNames(column, _SCORES, segment, user, _MAPS)
-        scores = known.identifier(_SCORES)
+        scores, found = known.identifier(_SCORES), computed_sql(self._tree(names), known, margin="  ")
         lines = [
             f"SELECT {scores}.*,",
-            f"  {sql_of(self._tree(names), known, margin='  ')} AS {known.identifier('probability')}",
+            f"  {found.value} AS {known.identifier('probability')}",
             f"FROM {known.identifier(*path_of(table))} AS {scores}",
         ]
         if (kind := self._joined_users()) is not None:
@@ -133,6 +134,8 @@ class Expressible:
             own, learned = (sql_of(ref, known) for ref in (names.reference_to("user"), names.learned("user_id")))
             lines.append(f"LEFT JOIN {known.identifier(*path_of(maps))} AS {known.identifier(_MAPS)}")
             lines.append(f"  ON {same.format(own)} = {same.format(learned)}")
+        if found.subquery is not None:
+            lines.append(f"CROSS JOIN LATERAL {found.subquery} AS {known.identifier(COMPUTED)}")
         return "\n".join(lines)
 
     # --- what maps fill in ------------------------------------------------------------------------------------------
@@ -143,6 +146,10 @@ class Expressible:
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         """The probabilities for users or segments that the map knows, each with the condition that it is theirs."""
+        raise self._has_none()
+
+    def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
+        """The log-odds of a score that is neither missing nor infinite, for the segments that `names` has."""
         raise self._has_none()
 
     def _has_none(self) -> SettingError:
@@ -178,6 +185,14 @@ def guarded(score: Reference, formula: Callable[[Node], Node], probability: Call
 def tame(score: Reference) -> Node:
     """A score that is neither so large nor so close to 0 that arithmetic with it over- or underflows."""
     return clip(choose(absolute(score), [_TINY], [0.0, score]), -LARGEST, LARGEST)
+
+
+def logit_tree(probability: Node) -> Node:
+    """Log-odds of probabilities; where these are 0 or 1, a number that stays so after any change of level or slope."""
+    known = Named("chance", probability)
+    inside = log(known) - log(1.0 - known)
+    certainly: list[Conditional] = [(Compare("<=", known, Number(0.0)), Number(-_CERTAIN))]
+    return Case((*certainly, (Compare("<", known, Number(1.0)), inside)), Number(_CERTAIN))
 
 
 def finite(score: Reference, value: Node) -> Node:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -48,7 +49,7 @@ class Field:
         if names is not None:
             return cls(name, IdMap.of(names.drop_nulls()), np.empty(0), np.empty(0), names.null_count() > 0)
         numbers = _numbers(name, column)
-        there = ~np.isnan(numbers)
+        there = np.isfinite(numbers)
         weight = np.ones(len(numbers)) if weight is None else weight
         edges, coarse = (_quantiles(numbers[there], weight[there], groups) for groups in (FINE, COARSE))
         return cls(name, None, edges, coarse, not there.all())
@@ -77,7 +78,7 @@ class Field:
         missing = self.n_codes - 1 if self.has_missing else 0
         if self.values is None:
             numbers = _numbers(self.name, column, of_text=of_text)
-            return np.where(np.isnan(numbers), missing, 1 + np.searchsorted(self.edges, numbers, side="right"))
+            return np.where(np.isfinite(numbers), 1 + np.searchsorted(self.edges, numbers, side="right"), missing)
         names = _names(self.name, column)
         if names is None:
             raise IdError(f"the field {self.name!r} has whole numbers or text for values, got fractions; convert them")
@@ -93,7 +94,7 @@ class Field:
     def code_of(self, value: object) -> int | None:
         """The code of one plain value that was seen in the fit; None where `codes` has to look closer."""
         if self.values is None:
-            if (type(value) is float or type(value) is int) and value == value:
+            if (type(value) is float or type(value) is int) and abs(value) < inf:
                 return 1 + bisect_right(self._edges, value)
             return None
         return self._places.get(value) if type(value) in (int, str) else None

@@ -14,7 +14,10 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.expressing import Conditional, tame
+from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
+from sureness.calibration.field_trees import effects_tree, some_field_known
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
@@ -25,6 +28,8 @@ from sureness.calibration.usable import usable
 from sureness.data.id_values import as_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Case, Named, Node
 from sureness.numerics.logistic import sigmoid
 
 _ROUGHLY = 5  # steps of each field before the shape is learned again
@@ -275,6 +280,24 @@ class MultiSegmentCalibrator(ProbabilityMap):
         found = self.effects_.log_odds(overall, numbers[known])
         result[known] = self.level_.intercept + self.level_.slope * found
         return result
+
+    def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
+        known = some_field_known(self.effects_.coding.fields, names)
+        return Case(((known, self._of_fields(score, names)),), self.global_.log_odds_tree(score, names))
+
+    def _of_fields(self, score: Node, names: ColumnNames) -> Node:
+        """The log-odds where at least one field is known."""
+        found = effects_tree(self.effects_, self._base.log_odds_tree(score, names), names)
+        return found * self.level_.slope + self.level_.intercept
+
+    def _for_all(self, names: ColumnNames) -> Node:
+        return self.global_._for_all(names)
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        score = names.reference_to("score")
+        own = sigmoid_of(self._of_fields(Named("tamed", tame(score)), names), TREE)
+        known = some_field_known(self.effects_.coding.fields, names)
+        return [(known, self.global_.where_taken(score, own))]
 
     def knows(self, who: Who) -> BoolArray:
         return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0

@@ -14,7 +14,7 @@ from sureness.calibration import families
 from sureness.calibration.anchoring import Combination, combine
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange, sigmoid_of
+from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange
 from sureness.calibration.level import Level
 from sureness.calibration.reach import Reach
 from sureness.data.scored_pairs import ScoredPairs
@@ -50,8 +50,8 @@ class ParametricCalibrator(Calibrator):
         self.check_fitted()
         return self.family.natural(self.intercept_, self.coef_, self.fitted_range_)
 
-    def _formula(self) -> Formula | None:
-        return lambda scores, operations: sigmoid_of(self._logit_of(scores, operations), operations)
+    def _log_odds_formula(self) -> Formula | None:
+        return self._logit_of
 
     def _fit_points(self, points: WeightedScores) -> None:
         self.fitted_range_ = self.range_of(points.minimum, points.maximum)
@@ -236,14 +236,14 @@ class BetaCalibrator(ParametricCalibrator):
     def _as_fitted(self, scores: FloatArray) -> FloatArray:
         return _logits_of(scores) if self.scores_are == "probabilities" else scores
 
-    def _formula(self) -> Formula | None:
+    def _log_odds_formula(self) -> Formula | None:
         if self.scores_are == "unbounded":
-            return super()._formula()
+            return super()._log_odds_formula()
 
         def of_probabilities(scores: Any, operations: Operations) -> Any:
             inside = operations.clip(scores, _CERTAIN, 1 - _CERTAIN)
             log_odds = operations.log(inside) - operations.log(1.0 - inside)
-            return sigmoid_of(self._logit_of(log_odds, operations), operations)
+            return self._logit_of(log_odds, operations)
 
         return of_probabilities
 
@@ -252,10 +252,15 @@ class BetaCalibrator(ParametricCalibrator):
     ) -> Node:
         if self.scores_are == "unbounded":
             return super()._where_defined(score, formula, probability)
+        return self.where_taken(score, formula(score))
+
+    def where_taken(self, score: Reference, value: Node) -> Node:
+        if self.scores_are == "unbounded":
+            return super().where_taken(score, value)
         return Case((
             (Is(score, "no number"), None),
             (Compare("<", score, Number(0.0)), None),
-            (Compare("<=", score, Number(1.0)), formula(score)),
+            (Compare("<=", score, Number(1.0)), value),
         ))  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Is, Node, Number, coalesce
+from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.rising_curve import RisingCurve
@@ -269,13 +269,13 @@ class PerUserCalibrator(StandardisedMap):
         learned |= {"last": self.last_.mean()} | {f"coef_{n}": value for n, value in enumerate(self.overall_[1:])}
         known = {name: coalesce(names.learned(name), value) for name, value in learned.items()}
         score = names.reference_to("score")
-        standardised = (tame(score) - known["location"]) / known["scale"]
+        standardised: Node = Named("standardised", (tame(score) - known["location"]) / known["scale"])
         log_odds = known["intercept"]
         inside = standardised
         if self.behind_ is not None:
             above, curve = standardised - known["last"], self.behind_
-            below = (above - TREE.absolute(above)) * 0.5
-            inside = standardised - below
+            below = Named("below", (above - TREE.absolute(above)) * 0.5)
+            inside = Named("inside", standardised - below)
             log_odds = log_odds + rising_curve(below, curve.knots, curve.slopes, TREE) + curve.intercept
         for number, column in enumerate(self.basis_.trees(inside)):
             log_odds = log_odds + column * known[f"coef_{number}"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
-from sureness.calibration.families import Formula, sigmoid_of
+from sureness.calibration.families import Formula
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import sigmoid
 
@@ -61,8 +61,8 @@ class SigmoidCalibrator(Calibrator):
     def _probability(self, scores: FloatArray) -> FloatArray:
         return sigmoid(scores)
 
-    def _formula(self) -> Formula | None:
-        return sigmoid_of
+    def _log_odds_formula(self) -> Formula | None:
+        return lambda scores, _: scores * 1.0
 
     def _state(self) -> dict[str, Any]:
         return {}

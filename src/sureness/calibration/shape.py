@@ -17,7 +17,6 @@ from sureness.calibration.families import (
     Operations,
     ScoreRange,
     rising_curve,
-    sigmoid_of,
 )
 from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum, in_blocks
@@ -71,8 +70,8 @@ class ShapeCalibrator(Calibrator):
         curve = self.curve_
         return rising_curve(scores, curve.knots, curve.slopes, operations) + curve.intercept
 
-    def _formula(self) -> Formula | None:
-        return lambda scores, operations: sigmoid_of(self._curve(scores, operations), operations)
+    def _log_odds_formula(self) -> Formula | None:
+        return self._curve
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return in_blocks(scores, lambda part: sigmoid(self._curve(part, NUMPY)))

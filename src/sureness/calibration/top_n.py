@@ -80,6 +80,12 @@ class TopNCalibrator(Calibrator):
     def _formula(self) -> Formula | None:
         return self.base_._formula()
 
+    def _log_odds_formula(self) -> Formula | None:
+        return self.base_._log_odds_formula()
+
+    def where_taken(self, score: Reference, value: Node) -> Node:
+        return self.base_.where_taken(score, value)
+
     def _where_defined(
         self, score: Reference, formula: Callable[[Node], Node], probability: Callable[[FloatArray], FloatArray]
     ) -> Node:

@@ -7,8 +7,8 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "columns": ["ColumnNames"],
         "dialects": ["DIALECTS", "Dialect", "dialect_named"],
-        "nodes": ["Case", "Choose", "Compare", "Id", "Is", "Node", "Number", "Reference"],
+        "nodes": ["Case", "Choose", "Compare", "Id", "Is", "Named", "Node", "Number", "Reference"],
         "polars_printer": ["polars_of"],
-        "sql_printer": ["LONGEST", "sql_of"],
+        "sql_printer": ["LONGEST", "Computed", "computed_sql", "sql_of"],
     },
 )

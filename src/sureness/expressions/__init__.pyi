@@ -8,11 +8,14 @@ from sureness.expressions.nodes import Choose as Choose
 from sureness.expressions.nodes import Compare as Compare
 from sureness.expressions.nodes import Id as Id
 from sureness.expressions.nodes import Is as Is
+from sureness.expressions.nodes import Named as Named
 from sureness.expressions.nodes import Node as Node
 from sureness.expressions.nodes import Number as Number
 from sureness.expressions.nodes import Reference as Reference
 from sureness.expressions.polars_printer import polars_of as polars_of
 from sureness.expressions.sql_printer import LONGEST as LONGEST
+from sureness.expressions.sql_printer import Computed as Computed
+from sureness.expressions.sql_printer import computed_sql as computed_sql
 from sureness.expressions.sql_printer import sql_of as sql_of
 
 __all__ = [
@@ -20,14 +23,17 @@ __all__ = [
     "Choose",
     "ColumnNames",
     "Compare",
+    "Computed",
     "DIALECTS",
     "Dialect",
     "Id",
     "Is",
     "LONGEST",
+    "Named",
     "Node",
     "Number",
     "Reference",
+    "computed_sql",
     "dialect_named",
     "polars_of",
     "sql_of",

@@ -38,6 +38,10 @@ class ColumnNames:
         *table, column = path_of(name)
         return Reference(column, tuple(table), _holds(what))
 
+    def field(self, name: str, holds: Literal["numbers", "ids"]) -> Reference:
+        """A column with the name of a field; a dot is part of the name."""
+        return Reference(_named(name), () if self.table is None else path_of(self.table), holds)
+
     def learned(self, column: str) -> Reference:
         """A column of the joined table; its user is an id, everything else a number."""
         return Reference(column, () if self.maps is None else path_of(self.maps), _holds(column))

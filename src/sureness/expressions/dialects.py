@@ -24,6 +24,8 @@ class Dialect:
     greatest: str = "GREATEST"
     no_number: str | None = None  # condition under which a value is no number, where a cast would make it 0
     same_ids: str = "{}"  # around an id of text, so that only equal text is equal
+    has_lateral: bool = True  # whether a joined subquery may use columns of the tables before it
+    kept_apart: str = ""  # end of a subquery that is computed before it is used, not written out where it is
 
     def double_literal(self, value: float) -> str:
         """A number with all its digits."""
@@ -58,7 +60,7 @@ class Dialect:
 
 _ALL = (
     Dialect(name="duckdb", double="DOUBLE"),
-    Dialect(name="postgres", double="double precision", number="'{}'::float8"),
+    Dialect(name="postgres", double="double precision", number="'{}'::float8", kept_apart=" OFFSET 0"),
     Dialect(
         name="sqlite",
         double="REAL",
@@ -66,6 +68,7 @@ _ALL = (
         least="MIN",
         greatest="MAX",
         no_number="TYPEOF({}) NOT IN ('integer', 'real')",
+        has_lateral=False,
     ),
     Dialect(
         name="spark", double="DOUBLE", number="{}D", quote="`", backslash_escapes=True,
@@ -73,7 +76,7 @@ _ALL = (
     ),
     Dialect(
         name="bigquery", double="FLOAT64", quote="`", not_in_names="`\\\n\r", backslash_escapes=True,
-        quote_in_text="\\'",
+        quote_in_text="\\'", has_lateral=False,
     ),
     Dialect(name="snowflake", double="DOUBLE", number="'{}'::DOUBLE", backslash_escapes=True),
     Dialect(

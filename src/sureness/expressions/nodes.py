@@ -90,6 +90,14 @@ class Function(Node):
 
 
 @dataclass(frozen=True)
+class Named(Node):
+    """A value that a formula needs more than once; a query computes it once, under its name."""
+
+    name: str
+    value: Node
+
+
+@dataclass(frozen=True)
 class Choose(Node):
     """The branch of the interval that holds the argument; one more branch than ascending edges, closed on the left."""
 

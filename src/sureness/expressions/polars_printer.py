@@ -15,6 +15,7 @@ from sureness.expressions.nodes import (
     Function,
     Id,
     Is,
+    Named,
     Node,
     Number,
     Reference,
@@ -50,6 +51,8 @@ def polars_of(node: Node) -> pl.Expr:
             return _OPERATORS[operator](polars_of(left), polars_of(right))
         case Function(name, arguments):
             return _FUNCTIONS[name](*(polars_of(each) for each in arguments))
+        case Named(_, value):
+            return polars_of(value)  # polars finds what is equal by itself, and computes it once
         case Choose():
             return _chosen(node)
         case Case(branches, otherwise):
@@ -98,6 +101,8 @@ def _form(node: Node) -> object:
             return operator, _form(left), _form(right)
         case Function(name, arguments):
             return name, tuple(_form(each) for each in arguments)
+        case Named(_, value):
+            return "named", _form(value)
     return node
 
 
@@ -117,4 +122,6 @@ def _merged(branches: Sequence[Node], place: pl.Expr) -> pl.Expr:
         case Function(name):
             rows = [each.arguments for each in branches if isinstance(each, Function)]
             return _FUNCTIONS[name](*(_merged(side, place) for side in zip(*rows, strict=True)))
+        case Named():
+            return _merged([each.value for each in branches if isinstance(each, Named)], place)
     raise TypeError(f"branches of different forms: {first!r}")

@@ -55,7 +55,7 @@ class Effects:
 
     common: FloatArray  # (2,)
     of_terms: tuple[FloatArray, ...]  # (n_groups, 2) each; all 0 where a term says nothing
-    widths: tuple[FloatArray, ...]  # (2,) each: standard deviation of the effects of a term
+    widths: tuple[FloatArray, ...]  # (2,) each: standard deviation of the effects of a term; 0: they vanished
 
 
 def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS) -> Effects:
@@ -96,8 +96,8 @@ def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS
             break
     state.improve(common)
     for term in single:
-        if term.is_silent:
-            term.effects[:] = 0.0
+        vanished = (term.width <= _NARROWEST) | term.is_silent
+        term.effects[:, vanished], term.width[vanished] = 0.0, 0.0
     return Effects(common.effects[0], tuple(term.effects for term in single), tuple(term.width for term in single))
 
 
