@@ -121,11 +121,14 @@ class TestLists:
         whole = fitted(small)
         monkeypatch.setattr(ranking, "BLOCK_SCORES", 7 * 40)
         blocks = fitted(small)
-        assert blocks.recommend().equals(whole.recommend())
-        assert blocks.sizes().equals(whole.sizes())
-        told = []
-        blocks.recommend(progress=lambda *step: told.append(step))
-        assert [done for _, done, _ in told] == [*range(7, 57, 7), 60]
+        length = min(blocks.policy_.max_size, 40)
+        for entries, steps in ((1, [*range(7, 57, 7), 60]), (20 * length, [21, 42, 60]), (10**6, [60])):
+            monkeypatch.setattr(ranking, "LIST_ENTRIES", entries)
+            assert blocks.recommend().equals(whole.recommend())
+            assert blocks.sizes().equals(whole.sizes())
+            told = []
+            blocks.recommend(progress=lambda *step, told=told: told.append(step))
+            assert [done for _, done, _ in told] == steps
 
     @pytest.mark.parametrize("policy", [sn.ExpectedUtility(max_size=10), sn.FixedSize(3)], ids=repr)
     def test_a_user_who_has_seen_everything_gets_nothing(self, small, policy):

@@ -238,15 +238,17 @@ class PerUserCalibrator(StandardisedMap):
         rows = self._rows(who)
         block = scores if scores.ndim == 2 else scores[:, None]
         known = np.isfinite(block)
-        standardised = self._standardised(np.where(known, block, 0.0), who)
-        result = np.empty(block.shape)
-        result[:] = at_rows(self.intercept_, rows, self.overall_[0])[:, None]
+        every = bool(known.all())  # mostly; passes over all scores cost as much as the rest
+        standardised = self._standardised(block if every else np.where(known, block, 0.0), who)
         below = self._below(standardised, rows)
-        for number, column in enumerate(self.basis_.columns(standardised if below is None else standardised - below)):
-            result += at_rows(self.coef_[:, number], rows, self.overall_[1 + number])[:, None] * column
+        columns = self.basis_.columns(standardised if below is None else standardised - below)
+        result = at_rows(self.intercept_, rows, self.overall_[0])[:, None]
+        for number, column in enumerate(columns):
+            coef = at_rows(self.coef_[:, number], rows, self.overall_[1 + number])[:, None]
+            result = coef * column + result
         if self.behind_ is not None and below is not None:
             result += self.behind_.intercept + self.behind_.values(below)
-        return np.where(known, result, -np.inf).reshape(scores.shape)
+        return (result if every else np.where(known, result, -np.inf)).reshape(scores.shape)
 
     def _below(self, standardised: FloatArray, rows: IntArray) -> FloatArray | None:
         """How far scores are below those of the fitted candidates, where another curve goes on; None: nowhere."""

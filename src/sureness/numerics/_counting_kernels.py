@@ -35,8 +35,11 @@ def _reach(variance, cut):
     distance = np.sqrt(2.0 * cut * variance) + cut / 3.0  # beyond the solution, so Newton's method descends to it
     for _ in range(8):
         ratio = 1.0 + distance / variance
-        value = variance * (ratio * np.log(ratio) - ratio + 1.0) - cut
-        distance -= value / np.log(ratio)
+        logarithm = np.log(ratio)
+        step = (variance * (ratio * logarithm - ratio + 1.0) - cut) / logarithm
+        distance -= step
+        if step < 1e-6 * distance:  # the next one is below rounding
+            break
     return distance
 
 
@@ -193,7 +196,7 @@ def _transform(real, imaginary, cosine, sine):
 
 @kernel(**_FAST)
 def _parts_of(probabilities, tail):
-    """A row and the power sums of others, in parts: large probabilities, power sums of the small ones, and a window."""
+    """A row and the power sums of others, in parts: large probabilities, and power sums of the small ones."""
     large = np.empty(probabilities.shape[0])
     sums = np.zeros(max(N_POWERS, tail.shape[0]))
     n_large = add_power_sums(probabilities, sums, large)
@@ -202,15 +205,22 @@ def _parts_of(probabilities, tail):
         sums[j] += tail[j]
     if tail.shape[0]:
         n_sums = sums.shape[0]
-    while n_sums and sums[n_sums - 1] * 2.0**n_sums <= 1e-17:  # terms too small to matter
+    least = 1e-17 / 2.0**n_sums
+    while n_sums and sums[n_sums - 1] <= least:  # terms too small to matter
         n_sums -= 1
-    mean, variance = sums[0], sums[0] - sums[1]  # of the small ones
-    for at in range(n_large):
-        mean += large[at]
-        variance += large[at] * (1.0 - large[at])
-    n_most = probabilities.shape[0] if tail.shape[0] == 0 else np.inf
-    first, width = window_of(mean, max(variance, 0.0), n_most)
-    return large[:n_large], sums, n_sums, first, width
+        least *= 2.0
+    return large[:n_large], sums, n_sums
+
+
+@kernel(**_FAST)
+def _window(sums, large, listed, n_most):
+    """The window of S: power sums of small probabilities, large ones, and others that are in neither."""
+    mean, variance = sums[0], sums[0] - sums[1]
+    for part in (large, listed):
+        for p in part:
+            mean += p
+            variance += p * (1.0 - p)
+    return window_of(mean, max(variance, 0.0), n_most)
 
 
 @kernel(**_FAST)
@@ -239,7 +249,8 @@ def pmf_rows(start, stop, probabilities, cosine, sine, result):
     """The pmf of every row; counts beyond the last column are not kept."""
     no_tail = np.empty(0)
     for row in range(start, stop):
-        large, sums, n_sums, first, width = _parts_of(probabilities[row], no_tail)
+        large, sums, n_sums = _parts_of(probabilities[row], no_tail)
+        first, width = _window(sums, large, large[:0], probabilities.shape[1])
         pmf = _count_row(large, sums, n_sums, first, width, cosine, sine)
         result[row] = 0.0
         for at in range(pmf.shape[0]):
@@ -348,74 +359,120 @@ def _nodes_for(degree):
 @kernel(**_FAST)
 def _generating(away, sums, n_sums, large, result):
     """E[t**S] at t = 1 - away: a product over the large probabilities, and a series in power sums of the others."""
+    result[:] = 0.0
+    for j in range(n_sums - 1, -1, -1):
+        term = -sums[j] / (j + 1.0)
+        for node in range(away.shape[0]):
+            result[node] = (result[node] + term) * away[node]
     for node in range(away.shape[0]):
-        exponent = 0.0
-        for j in range(n_sums - 1, -1, -1):
-            exponent = (exponent + sums[j] / (j + 1.0)) * away[node]
-        result[node] = np.exp(-exponent)
+        result[node] = np.exp(result[node])
     for p in large:
         for node in range(away.shape[0]):
             result[node] *= 1.0 - p * away[node]
 
 
 @kernel(**_FAST)
-def _integrate_means(top, shares, sums, n_sums, large, away, weight, values):
-    """Sum of the gain with m relevant items in all, times 2 / (k + m), without the distribution of m.
-
-    The mean of 1 / (k + 1 + S_r) is the integral of ``t**k * E[t**S_r]`` over t from 0 to 1, and ``E[t**S_r]`` is a
-    product over all other items: a few dozen nodes of Gauss and Legendre serve all r and k.
-    """
-    mass, gained = np.empty(away.shape[0]), np.zeros(away.shape[0])
+def _masses(top, sums, n_sums, large, away, weight):
+    """``2 E[t**S]`` at each node t = 1 - away, times the weight of the node; the items of `top` are in no sum."""
+    mass = np.empty(away.shape[0])
     _generating(away, sums, n_sums, large, mass)
     for node in range(away.shape[0]):
         mass[node] *= 2.0 * weight[node]
-    for r in range(top.shape[0]):
-        p, share, total = top[r], shares[r], 0.0
+    whole = top.shape[0] // 4 * 4
+    for r in range(0, whole, 4):
+        p, q, s, t = top[r], top[r + 1], top[r + 2], top[r + 3]
         for node in range(away.shape[0]):
-            mass[node] *= 1.0 - away[node]
-            gained[node] += share / (1.0 - p * away[node])
-            total += gained[node] * mass[node]
-        values[r] = total
+            x = away[node]
+            mass[node] *= (1.0 - p * x) * (1.0 - q * x) * ((1.0 - s * x) * (1.0 - t * x))
+    for p in top[whole:]:
+        for node in range(away.shape[0]):
+            mass[node] *= 1.0 - p * away[node]
+    return mass
 
 
 @kernel(**_FAST)
-def _expected_row(probabilities, tail, cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result):
-    """Expected utilities of the first k items for every k, for one user."""
-    n_items = min(max_size, probabilities.shape[0])
+def _integrate_means(top, discount, gain, mass, away, values):
+    """Sum of the gain with m relevant items in all, times 2 / (k + m), without the distribution of m.
+
+    The mean of 1 / (k + 1 + S_r) is the integral of ``t**k * E[t**S_r]`` over t from 0 to 1, and ``E[t**S_r]`` is a
+    product over all other items: a few dozen nodes of Gauss and Legendre serve all r and k. Two items are done at
+    once, because they can share a division.
+    """
+    mass, gained = mass.copy(), np.zeros(mass.shape[0])
+    whole = top.shape[0] // 2 * 2
+    for r in range(0, whole, 2):
+        p, q = top[r], top[r + 1]
+        share, next_share = discount[r] * gain * p, discount[r + 1] * gain * q
+        total = next_total = 0.0
+        for node in range(away.shape[0]):
+            t, one, other = 1.0 - away[node], 1.0 - p * away[node], 1.0 - q * away[node]
+            inverse = 1.0 / (one * other)
+            before = gained[node] + share * other * inverse
+            gained[node] = before + next_share * one * inverse
+            total += before * mass[node] * t
+            mass[node] *= t * t
+            next_total += gained[node] * mass[node]
+        values[r], values[r + 1] = total, next_total
+    if whole < top.shape[0]:
+        p, total = top[whole], 0.0
+        share = discount[whole] * gain * p
+        for node in range(away.shape[0]):
+            after = gained[node] + share / (1.0 - p * away[node])
+            total += after * mass[node] * (1.0 - away[node])
+        values[whole] = total
+
+
+@kernel(**_FAST)
+def _by_integral(probabilities, n_items, tail, nodes, discount, gain, kind, result):
+    """Expected utilities whose normaliser is a mean, for one user; False if counts are too many for the nodes."""
     top = probabilities[:n_items]
-    large, sums, n_sums, first, width = np.empty(0), np.empty(0), 0, 0, 0
-    if np.any(kind > 0):
-        large, sums, n_sums, first, width = _parts_of(probabilities, tail)
-    start, stop = _nodes_for(n_items + first + width)
-    without = np.empty((0, 0))
-    if np.any(kind == 1):
-        stop = 0  # what it needs serves the mean too
-    if np.any(kind > 0) and stop == 0:
-        pmf = _count_row(large, sums, n_sums, first, width, cosine, sine)
-        without = np.empty((pmf.shape[0] + min(first, 1), n_items))
-        if _falls(top):
-            _without_each(top, first, pmf, without)
-        else:  # any order is allowed; one column at a time
-            for r in range(n_items):
-                _without_each(top[r : r + 1], first, pmf, without[:, r : r + 1])
+    large, sums, n_sums = _parts_of(probabilities[n_items:], tail)
+    first, width = _window(sums, large, top, _most_relevant(probabilities, tail))
+    start, stop = _nodes_for(n_items + first + width - 1)
+    if stop == 0:
+        return False
+    away = nodes[0, start:stop]
+    mass = _masses(top, sums, n_sums, large, away, nodes[1, start:stop])
+    for which in range(kind.shape[0]):
+        if kind[which] == 2:
+            _integrate_means(top, discount[which], gain[which], mass, away, result[which])
+    return True
+
+
+@kernel(**_FAST)
+def _by_counts(probabilities, n_items, tail, cosine, sine, discount, gain, kind, inverse, result):
+    """Expected utilities with any normaliser, for one user."""
+    large, sums, n_sums = _parts_of(probabilities, tail)
+    first, width = _window(sums, large, large[:0], _most_relevant(probabilities, tail))
+    pmf = _count_row(large, sums, n_sums, first, width, cosine, sine)
+    top, without = probabilities[:n_items], np.empty((width + min(first, 1), n_items))
+    if _falls(top):
+        _without_each(top, first, pmf, without)
+    else:  # any order is allowed; one column at a time
+        for r in range(n_items):
+            _without_each(top[r : r + 1], first, pmf, without[:, r : r + 1])
     lowest = max(first - 1, 0) + 1  # number of relevant items in the first row, including this one
     for which in range(kind.shape[0]):
-        values = result[which]
-        if kind[which] == 0:
-            total = 0.0
-            for r in range(n_items):
-                total += discount[which, r] * (gain[which] * top[r] - loss[which] * (1.0 - top[r]))
-                values[r] = total
-        else:
-            shares = discount[which, :n_items] * gain[which] * top
-            if kind[which] == 2 and stop > 0:
-                _integrate_means(top, shares, sums, n_sums, large, nodes[0, start:stop], nodes[1, start:stop], values)
-            elif kind[which] == 2:
-                _add_by_mean(without, shares, lowest, values)
-            else:
-                _add_by_smaller(without, shares, lowest, inverse[which], values)
-        for r in range(n_items, max_size):  # there is nothing more to show
-            values[r] = values[n_items - 1] if n_items else 0.0
+        shares = discount[which, :n_items] * gain[which] * top
+        if kind[which] == 1:
+            _add_by_smaller(without, shares, lowest, inverse[which], result[which])
+        elif kind[which] == 2:
+            _add_by_mean(without, shares, lowest, result[which])
+
+
+@kernel(**_FAST)
+def _most_relevant(probabilities, tail):
+    """The largest possible number of relevant items; items behind the list are not counted."""
+    return np.float64(probabilities.shape[0]) if tail.shape[0] == 0 else np.inf
+
+
+@kernel(**_FAST)
+def _add_plainly(top, discount, gain, loss, values):
+    """Sum of gains and losses, without a normaliser."""
+    total = 0.0
+    for r in range(top.shape[0]):
+        total += discount[r] * (gain * top[r] - loss * (1.0 - top[r]))
+        values[r] = total
 
 
 @kernel(**_FAST)
@@ -508,11 +565,19 @@ def expected_rows(
     valid,
 ):
     """Expected utilities of every user; result has the shape (n_utilities, n_users, max_size)."""
+    smaller, mean = np.any(kind == 1), np.any(kind == 2)
     for row in range(start, stop):
-        known = probabilities[row, : lengths[row]]
+        known, tail, values = probabilities[row, : lengths[row]], tails[row], result[:, row]
         valid[row] = _all_valid(known)  # while the row is being loaded into the cache
         if not valid[row]:
             continue
-        _expected_row(
-            known, tails[row], cosine, sine, nodes, max_size, discount, gain, loss, kind, inverse, result[:, row]
-        )
+        n_items = min(max_size, lengths[row])
+        integrated = False
+        if mean and not smaller:  # distributions of counts would serve means too
+            integrated = _by_integral(known, n_items, tail, nodes, discount, gain, kind, values)
+        if (mean or smaller) and not integrated:
+            _by_counts(known, n_items, tail, cosine, sine, discount, gain, kind, inverse, values)
+        for which in range(kind.shape[0]):
+            if kind[which] == 0:
+                _add_plainly(known[:n_items], discount[which], gain[which], loss[which], values[which])
+            values[which, n_items:] = values[which, n_items - 1] if n_items else 0.0  # there is nothing more to show

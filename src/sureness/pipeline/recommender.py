@@ -22,7 +22,7 @@ from sureness.calibration.per_user import PerUserCalibrator
 from sureness.calibration.shared import where_lists_are_made
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
-from sureness.evaluation.ranking import top_blocks
+from sureness.evaluation.ranking import gathered, top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.keeping import By, promise
@@ -456,7 +456,7 @@ class ConfidentRecommender(Configurable, Savable):
         """Blocks of users: the items of their longest lists, and these lists with probabilities."""
         self._check_fitted()
         width = min(self.policy_.max_size, self.source.n_items)
-        for block, items, scores in top_blocks(self.source, rows, width, seen):
+        for block, items, scores in gathered(top_blocks(self.source, rows, width, seen)):
             yield items, self._listed(block, items, scores)
 
     def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
