@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self, cast, get_args
 
 from sureness.errors import SettingError
 from sureness.metrics.ranking import parse_measure
 
 Setting = bool | int | float | str | Sequence[int]
 """The value of a setting."""
+
+Adam = Literal["rows", "dense"]
+"""What a step of Adam moves."""
 
 Space = Mapping[str, tuple[Setting, ...]]
 """What a search chooses from: the values of each setting."""
@@ -35,6 +38,9 @@ class Settings:
     n_factors: int = 64  # length of the embeddings
     learning_rate: float = 0.002  # of Adam
     l2: float = 0.01  # pull towards zero on each embedding that a pair uses, per pair
+    adam: Adam = "rows"  # what a step moves: the rows of its batch, or every parameter
+    weight_decay: float = 0.0  # of dense Adam: pull towards zero on every parameter in every step
+    summed: bool = False  # a step learns from the sum of its losses, not their mean; makes weight_decay weaker
     batch_size: int = 1024  # positives per step
     negatives: int = 1  # items drawn against each positive
     popularity: float = 0.0  # negatives are drawn in proportion to popularity to this power; 0: uniformly
@@ -55,8 +61,12 @@ class Settings:
         self.require_whole(1, "threads", most=_MOST_THREADS)
         self.require_whole(0, "seed")
         self.require_number("above 0", "learning_rate", "start_scale")
-        self.require_number("0 or more", "l2")
+        self.require_number("0 or more", "l2", "weight_decay")
         self.require_number("0 or more", "popularity", most=_STEEPEST)
+        self.require_one_of(get_args(Adam), "adam")
+        self.require_flag("summed")
+        if self.adam == "rows" and (self.weight_decay or self.summed):
+            raise SettingError("weight_decay and summed belong to adam='dense'; set it, or use l2 instead")
 
     def require_whole(self, least: int, *names: str, most: int = _LARGEST) -> None:
         """Refuse settings that are not whole numbers from `least` to `most`; numpy numbers become Python numbers."""
@@ -76,6 +86,16 @@ class Settings:
             if not isinstance(value, Real) or not least <= float(value) <= most:
                 raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
             object.__setattr__(self, name, float(value))
+
+    def require_one_of(self, known: tuple[str, ...], name: str) -> None:
+        """Refuse a setting that is none of the known values."""
+        if getattr(self, name) not in known:
+            raise SettingError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+
+    def require_flag(self, name: str) -> None:
+        """Refuse a setting that is neither True nor False."""
+        if not isinstance(getattr(self, name), bool):
+            raise SettingError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
     def plain(self) -> dict[str, Setting]:
         """The settings as JSON knows them."""

@@ -20,6 +20,7 @@ class BPRNetwork(FactorNetwork):
     """Products of embeddings, trained on pairs of a positive and a drawn item."""
 
     has_fused_step: ClassVar[bool] = True
+    asks_for_rows: ClassVar[bool] = True
     starts_from_factors: ClassVar[bool] = True
 
     def loss(self, batch: Batch) -> Tensor:

@@ -35,7 +35,9 @@ def fused_pairwise_step(
     """
     from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
-    optimiser.steps += 1
+    optimiser.reach(users, batch.users)
+    optimiser.reach(items, batch.positives, batch.negatives, *(() if soft is None else (soft.items,)))
+    optimiser.begin()
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
     gradients: Any = _kernels.pairwise_gradients
     sums = (

@@ -30,6 +30,7 @@ class Network(nn.Module):
     settings: Settings
     has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
     weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
+    asks_for_rows: ClassVar[bool] = False  # whether it asks the optimiser for every row that it reads while training
     starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors
 
     def __init__(self, train: Interactions, settings: Settings) -> None:
@@ -62,6 +63,9 @@ class Network(nn.Module):
         """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
         raise NotImplementedError
 
+    def reach(self, optimiser: RowAdam, users: IntArray, items: IntArray) -> None:
+        """Called before pairs are scored between two steps: asks the optimiser for what their scores are read from."""
+
     def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
         """Called after every step, to keep embeddings inside a ball for example."""
 
@@ -83,10 +87,10 @@ class Network(nn.Module):
         return {name: as_numpy(tensor) for name, tensor in self.state_dict().items()}
 
     @torch.no_grad()
-    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
-        """Scores of items (B, n) with the current weights, without dropout; items below 0 count as item 0."""
+    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
+        """Scores of items (B, n) with the current weights, with or without dropout; items below 0 count as item 0."""
         training = self.training
-        self.eval()
+        self.train(dropout)
         scores = self.score(self.tensor(users), self.tensor(np.maximum(items, 0)))
         self.train(training)
         return np.asarray(scores.cpu().numpy(), dtype=np.float32)
@@ -104,12 +108,16 @@ class FactorNetwork(Network):
         self.user_factors = new_table(self.n_users, settings.n_factors, settings.start_scale)
         self.item_factors = new_table(self.n_items, settings.n_factors, settings.start_scale)
 
+    def reach(self, optimiser: RowAdam, users: IntArray, items: IntArray) -> None:
+        optimiser.reach("user_factors", users)
+        optimiser.reach("item_factors", items)
+
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
-    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
         if self.device.type != "cpu":
-            return super().pair_scores(users, items)
+            return super().pair_scores(users, items, dropout=dropout)
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         scores = np.empty(items.shape, dtype=np.float32)

@@ -36,11 +36,14 @@ class RowAdam:
     compiled : bool
     """
 
+    weight_decay: float = 0.0  # of dense Adam alone
+
     def __init__(self, network: nn.Module, learning_rate: float, *, compiled: bool = True) -> None:
         self.parameters = dict(network.named_parameters())
         self.learning_rate = learning_rate
         self.compiled = compiled and all(p.device.type == "cpu" for p in self.parameters.values())
         self.steps = 0
+        self.times = 1.0  # what gradients are multiplied by; only weight decay tells the difference
         self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.parameters.items()}
         self.buffers: dict[str, RowBuffer] = {}
 
@@ -49,10 +52,20 @@ class RowAdam:
         """What Adam divides the moments by, to correct their start at 0."""
         return 1 - FIRST**self.steps, 1 - SECOND**self.steps
 
+    def begin(self) -> None:
+        """The next step begins."""
+        self.steps += 1
+
+    def reach(self, name: str, *rows: IntArray) -> None:
+        """Called before rows of a table are read; none of them waits for anything here."""
+
+    def settle(self) -> None:
+        """Called before whole tables are read."""
+
     @torch.no_grad()
     def step(self) -> None:
         """Move every parameter that has a gradient, then clear the gradients."""
-        self.steps += 1
+        self.begin()
         for name, parameter in self.parameters.items():
             gradient = parameter.grad
             if gradient is None:

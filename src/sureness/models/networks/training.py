@@ -20,6 +20,7 @@ from sureness.errors import DivergedError, EmptyError
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.models.checkpoints import Checkpoint
 from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.dense_adam import DenseAdam
 from sureness.models.networks.losses import soft_label_loss
 from sureness.models.networks.network import Network
 from sureness.models.networks.optimiser import RowAdam
@@ -36,7 +37,7 @@ class Trainer:
     def __init__(self, network: Network, train: Interactions) -> None:
         self.network, self.train = network, train
         self.settings = network.settings
-        self.optimiser = RowAdam(network, self.settings.learning_rate)
+        self.optimiser = _optimiser(network)
         self.batches = network.batches(train)
         self.fused = network.has_fused_step and network.device.type == "cpu"
         if not self.batches.n_batches:
@@ -59,9 +60,11 @@ class Trainer:
         for batch in self.batches.epoch(rng):
             yield self.step(batch)
         self.network.eval()
+        self.optimiser.settle()
 
     def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
         """One step on one batch, and on the soft labels of another model if there are any; returns its mean loss."""
+        self.optimiser.times = len(batch.users) if self.settings.summed else 1
         if self.fused:
             loss = self.network.fused_step(batch, self.optimiser, soft)
         else:
@@ -91,6 +94,13 @@ class Trainer:
                 f"({self.settings.learning_rate}) or start smaller (start_scale={self.settings.start_scale})"
             )
         return loss
+
+
+def _optimiser(network: Network) -> RowAdam:
+    settings = network.settings
+    if settings.adam == "rows":
+        return RowAdam(network, settings.learning_rate)
+    return DenseAdam(network, settings.learning_rate, weight_decay=settings.weight_decay)
 
 
 def train_network(
