@@ -6,6 +6,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "common_ids": ["CommonIds"],
+        "held_out": ["held_out_ranks"],
         "inference": ["inference_table", "n_parameters"],
         "rank_comparison": ["RankComparison", "RankScatter", "compare_ranks", "rank_scatter"],
         "ranking": [

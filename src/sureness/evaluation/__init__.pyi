@@ -1,5 +1,6 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness.evaluation.common_ids import CommonIds as CommonIds
+from sureness.evaluation.held_out import held_out_ranks as held_out_ranks
 from sureness.evaluation.inference import inference_table as inference_table
 from sureness.evaluation.inference import n_parameters as n_parameters
 from sureness.evaluation.rank_comparison import RankComparison as RankComparison
@@ -30,6 +31,7 @@ __all__ = [
     "compare_ranks",
     "evaluate_ranking",
     "evaluate_within",
+    "held_out_ranks",
     "inference_table",
     "list_blocks",
     "n_parameters",

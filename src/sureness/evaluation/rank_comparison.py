@@ -240,14 +240,14 @@ def _test_ranks(
         owners = np.repeat(np.arange(len(block)), test.user_degree[block])
         for scores, found in zip(both, ranks, strict=True):
             if seen is not None:
-                scores[_places(seen, block)] = np.nan  # neither higher than anything nor equal to it
+                scores[places_of(seen, block)] = np.nan  # neither higher than anything nor equal to it
             found[pairs] = _middle_ranks(scores, owners, test.item_rows[pairs])
         done += len(block)
         progress("comparing ranks", done, len(users))
     return ranks
 
 
-def _places(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
+def places_of(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
     """Row in the block and column of every pair of the log that belongs to its users."""
     degree = log.user_degree[block]
     ends = np.cumsum(degree)
