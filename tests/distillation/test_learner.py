@@ -189,6 +189,46 @@ def test_the_loss_is_that_of_the_dissertation(name):
     assert_allclose(learner.step(batch), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("tempered", "slope"), [("both", 0.25), ("labels", 1.0)])
+def test_the_temperature_is_for_both_or_for_labels_alone(tempered, slope, monkeypatch):
+    learner = watched(Direction(temperature=4.0, tempered=tempered), monkeypatch)
+    guide = imitating(learner, pool_of())
+    batch = first_batch(learner)
+    learner.step(batch)
+    soft = learner.steps_made[0][1]
+    assert (soft.slope, soft.shift) == (slope, 0.0)
+    expected = expit(guide.pair_scores(batch.users, np.maximum(soft.items, 0)) / 4.0)
+    assert_allclose(soft.labels[soft.items >= 0], expected[soft.items >= 0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("dropout", [False, True])
+def test_a_guide_may_label_with_its_dropout_on(dropout, monkeypatch):
+    """Labels of two steps on the same batch differ, and the guide is left as it was."""
+    guide, pool = fitted("cdae").network_, pool_of(rounds=1)
+    learner = watched(Direction(dropout=dropout), monkeypatch)
+    learner.imitate(guide, Refreshed(parts()[0], pool), soft_labels(learner.direction, learner.network, guide, None))
+    batch = first_batch(learner)
+    for _ in range(2):
+        learner.step(batch)
+    first, second = (soft.labels for _, soft in learner.steps_made)
+    assert np.array_equal(first, second) == (not dropout)
+    assert not guide.training
+
+
+def test_a_guide_with_dense_adam_makes_up_for_missed_steps_before_it_scores():
+    """Between its own steps it scores rows that wait."""
+    train = parts()[0]
+    made = model(adam="dense", weight_decay=0.1, batch_size=8, start_scale=1.0).build(train)
+    learner = Learner(made, train, Direction(weight=0.0))
+    for batch in list(learner.batches.epoch(np.random.default_rng(0)))[:5]:
+        learner.step(batch)
+    users, items = np.arange(train.n_users), np.tile(np.arange(4), (train.n_users, 1))
+    behind, scores = made.pair_scores(users, items), learner.pair_scores(users, items)
+    learner.optimiser.settle()
+    assert_array_equal(scores, made.pair_scores(users, items))
+    assert np.abs(behind - scores).max() > 1e-3
+
+
 def test_constant_labels_are_the_mean_over_drawn_items(monkeypatch):
     learner = watched(Direction(labels="constant", temperature=0.05), monkeypatch)
     guide = imitating(learner, pool_of(missing=0.6))

@@ -56,6 +56,21 @@ def test_bd_best_labels_like_cd_to_the_student_and_like_bd_to_the_teacher():
     assert distillation_method("bd-best").guides == "best"
 
 
+def test_bd_public_is_what_the_authors_code_does():
+    """Its settings for BPR and for CDAE; drawn items are reused as negatives for BPR alone."""
+    for name, items, temperature, scales, reuse in (
+        ("bd-public", 1, 5.0, (1e-2, 1e-4), True), ("bd-public-cdae", 5, 2.0, (1e-4, 1e-4), False),
+    ):  # fmt: skip
+        made = distillation_method(name)
+        assert (made.kept, made.keeps_weight_decay, made.refresh_every) == ("last", False, 10)
+        assert [direction.scheme for direction in both(name)] == ["tanh", "exp"]
+        for direction, scale in zip(both(name), scales, strict=True):
+            assert (direction.ranked_higher_by, direction.tempered) == ("learner", "labels")
+            assert (direction.weight, direction.items, direction.temperature) == (0.5, items, temperature)
+            assert (direction.rank_gap_scale, direction.reuse) == (scale, reuse)
+            assert direction.dropout == (name == "bd-public-cdae")
+
+
 def test_swapped_exchanges_the_two_sampling_functions():
     assert [direction.scheme for direction in both("swapped")] == ["exp", "tanh"]
 

@@ -77,11 +77,15 @@ def test_drawn_items_are_unseen_and_in_the_order_of_the_learners_pairs(
 @pytest.mark.parametrize("learner", [TO_TEACHER, TO_STUDENT])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("ranks", ["exact", "sketch"])
-def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, learner, ranks):
-    """From scores to draws: ranks count unseen items only, and the guide is the other model."""
+@pytest.mark.parametrize("by", ["guide", "learner"])
+def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, learner, ranks, by):
+    """From scores to draws: ranks count unseen items only, and the guide is the other model.
+
+    The authors' code has the two models in each other's place.
+    """
     log = log_of(3, 60, 0.3, seed=2)
     sources, scale, user = (scores_for(log, 1), scores_for(log, 2)), 0.02, 0
-    direction = Direction(scheme=scheme, rank_gap_scale=scale, items=2_000)
+    direction = Direction(scheme=scheme, rank_gap_scale=scale, items=2_000, ranked_higher_by=by)
     side = {"to_student": direction} if learner == TO_STUDENT else {"to_teacher": direction}
     (found,) = refreshed(log, sources, **side, refresh_every=2, ranks=ranks)
     drawn = found.pool.items[log.user_rows == user].ravel()
@@ -89,7 +93,7 @@ def test_items_are_drawn_with_the_probabilities_of_the_dissertation(scheme, lear
     weights = np.zeros(60)
     for item in orders[0]:
         teacher, student = (order.index(item) + 1 for order in orders)
-        guide, own = (teacher, student) if learner == TO_STUDENT else (student, teacher)
+        guide, own = (teacher, student) if (learner == TO_STUDENT) == (by == "guide") else (student, teacher)
         gap = own - guide
         weights[item] = {"tanh": np.tanh(max(gap * scale, 0)), "exp": np.exp(gap * scale),
                          "rank-aware": np.exp(-guide * scale), "uniform": 1.0}[scheme]  # fmt: skip

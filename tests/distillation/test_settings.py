@@ -32,7 +32,8 @@ def bad_values():
         "weight": [*NOT_NUMBERS, -0.1], "position_decay": [*NOT_NUMBERS, -1.0],
         "rank_gap_scale": [*NOT_NUMBERS, 0.0, -1e-4], "temperature": [*NOT_NUMBERS, 0, -2],
         "items": [*NOT_WHOLE, 0, -1], "positives": [*NOT_WHOLE, -1], "reuse": ["yes", 1, None],
-        "labels": ["soft", None, "Sigmoid"],
+        "labels": ["soft", None, "Sigmoid"], "ranked_higher_by": ["teacher", None], "tempered": ["learner", None],
+        "dropout": ["yes", 1, None],
     }.items():  # fmt: skip
         yield from ((name, value) for value in wrong)
 
@@ -45,6 +46,10 @@ def test_a_direction_refuses_invalid_values(name, value):
 
 def test_a_direction_refuses_unknown_schemes():
     refused("scheme", lambda: Direction(scheme="sinh"))
+
+
+def test_top_items_are_those_of_the_guide():
+    refused("top", lambda: Direction(scheme="top", ranked_higher_by="learner"))
 
 
 def test_position_decay_needs_the_scheme_top():
@@ -75,7 +80,7 @@ def test_the_rate_of_a_fitted_model_must_be_above_zero(value):
 
 @pytest.mark.parametrize(
     ("name", "known"),
-    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "current, best")],
+    [("ranks", "sketch, exact"), ("student_start", "own, svd"), ("guides", "current, best"), ("kept", "best, last")],
 )  # fmt: skip
 def test_unknown_choices_are_refused_with_the_known_ones(name, known):
     for value in ("other", None, 3):

@@ -127,10 +127,12 @@ class Collector:
         first, last = self.starts[start], self.starts[end]
         counts = np.diff(self.starts[start : end + 1]) * self.rounds * self.items.shape[2]
         scheme = SCHEMES[self.side.direction.scheme]
+        lower, higher = learner.ranks, guide.ranks
+        if self.side.direction.ranked_higher_by == "learner":
+            lower, higher = higher, lower
         drawn = draw_by_ranks(
-            learner.ranks, guide.ranks, self.table, counts, self.rng,
-            compared=scheme.compared, relative=scheme.relative,
-        )  # fmt: skip
+            lower, higher, self.table, counts, self.rng, compared=scheme.compared, relative=scheme.relative
+        )
         self.items[first:last] = drawn.reshape(-1, *self.items.shape[1:])
         if self.scores is not None:
             owners = np.repeat(np.arange(end - start), counts)

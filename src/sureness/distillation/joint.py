@@ -139,6 +139,8 @@ class JointTraining:
         for each in self.learning:
             each.network.settle()  # a graph model guides with the embeddings of the start of the epoch
             each.learner.epochs_since_refresh = number - self.refreshed if self.refreshed else 0
+            if joint and not self.settings.keeps_weight_decay:
+                each.learner.optimiser.weight_decay = 0.0
         learners = [each.learner for each in active]
         losses = joint_epoch(learners, number, self.settings.seed, self.reporter.steps_of(number))
         self.number = number
@@ -153,12 +155,13 @@ class JointTraining:
         joint = self.number - self.warm_up
         due = joint > 0 and (joint % self.settings.validate_every == 0 or joint == self.settings.epochs)
         metric = self._metric(each) if due else None
-        better = self.validation is None or (metric is not None and metric > each.state.best)
+        last = self.validation is None or self.settings.kept == "last"
+        better = last or (metric is not None and metric > each.state.best)
         if better:
             each.keep_best()
         each.state = advanced(each.state, loss, metric, better, seconds)
         self._record(each, loss, metric, seconds)
-        if self.validation is not None and each.state.failures >= self.settings.patience:
+        if not last and each.state.failures >= self.settings.patience:
             each.stop()
 
     def _metric(self, each: LearningParticipant) -> float | None:

@@ -21,8 +21,8 @@ from sureness.distillation.settings import Direction
 class Guide(Protocol):
     """Anything that can score pairs."""
 
-    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
-        """Scores of pairs: users (B,), items (B, n), result (B, n)."""
+    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
+        """Scores of pairs, with dropout where the model has any: users (B,), items (B, n), result (B, n)."""
         ...
 
 
@@ -83,7 +83,7 @@ def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: Label
         Needed for calibrated labels.
     """
     if direction.labels != "calibrated":
-        return SoftLabels(direction, slope=1.0 / direction.temperature)
+        return SoftLabels(direction, slope=1.0 / direction.temperature if direction.tempered == "both" else 1.0)
     assert pairs is not None
     calibrator = make_calibrator(direction.calibrator).fit(pairs.scores(guide), pairs.relevant)
     mine = PlattCalibrator().fit(pairs.scores(learner), pairs.relevant).natural_parameters_

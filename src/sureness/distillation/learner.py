@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness._types import IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.distillation.labels import Guide, SoftLabels
 from sureness.distillation.pools import DrawnItems, Pool, Refreshed
@@ -40,6 +40,11 @@ class Learner(Trainer):
             batch = _with_negatives(batch, self._unseen(batch, drawn.items))
         return super().step(batch, self._labelled(batch, drawn) if self.direction.weight else None)
 
+    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
+        """The scores with which it guides the other model, whose steps come between its own."""
+        self.network.reach(self.optimiser, users, items)
+        return self.network.pair_scores(users, items, dropout=dropout)
+
     def _unseen(self, batch: Batch, items: IntArray) -> IntArray:
         """The drawn items, -1 where one is among the learner's positives by now."""
         log = self.batches.log
@@ -48,7 +53,9 @@ class Learner(Trainer):
     def _labelled(self, batch: Batch, drawn: DrawnItems) -> SoftItems:
         assert self.guide is not None
         items = drawn.items
-        scores = self.guide.pair_scores(batch.users, items) if drawn.scores is None else drawn.scores
+        scores = drawn.scores
+        if scores is None:
+            scores = self.guide.pair_scores(batch.users, items, dropout=self.direction.dropout)
         weight = np.float32(self.direction.weight)
         weights = np.full(items.shape, weight) if drawn.weights is None else weight * drawn.weights
         labels = self.soft_labels.of(scores, items >= 0)

@@ -20,6 +20,15 @@ def _both_ways(direction: Direction) -> DistillationSettings:
     return DistillationSettings(to_teacher=direction, to_student=direction)
 
 
+def _both(**changes: SettingValue) -> dict[str, SettingValue]:
+    """The same changes of both directions."""
+    return {f"{side}__{name}": value for side in ("to_teacher", "to_student") for name, value in changes.items()}
+
+
+_PUBLIC = DistillationSettings(keeps_weight_decay=False, kept="last").changed(
+    **_both(ranked_higher_by="learner", tempered="labels")
+)
+
 METHODS: Mapping[str, DistillationSettings] = MappingProxyType({
     # BD (Kweon, 2024): items by rank discrepancy, tanh to the student and exp to the teacher.
     "bd": DistillationSettings(),
@@ -28,6 +37,12 @@ METHODS: Mapping[str, DistillationSettings] = MappingProxyType({
     "bd-best": DistillationSettings(
         to_student=Direction(weight=1.0, scheme="rank-aware", rank_gap_scale=1e-3, items=30), guides="best"
     ),
+    # BD as the authors' public code computes it, with its settings for BPR and for CDAE: a model is labelled on items
+    # that it ranks higher itself, only labels are tempered, all epochs are run.
+    "bd-public": _PUBLIC.changed(
+        to_teacher__rank_gap_scale=1e-4, to_student__rank_gap_scale=1e-2, **_both(items=1, temperature=5.0, reuse=True)
+    ),
+    "bd-public-cdae": _PUBLIC.changed(**_both(items=5, rank_gap_scale=1e-4, dropout=True)),
     # RD (Tang and Wang, 2018): the fixed teacher's top items count as liked; the first ones weigh more, and so do those
     # that the student misses.
     "rd": _fixed_teacher(

@@ -90,7 +90,7 @@ class ModelParticipant(Participant):
 
     def __init__(self, role: Role, given: Recommender, network: Network, train: Interactions) -> None:
         self.role, self.given, self.network, self.train = role, given, network, train
-        self.guide: Network = network
+        self.guide = network
 
     @property
     def starts_from_factors(self) -> bool:
@@ -123,6 +123,8 @@ class LearningParticipant(ModelParticipant):
         super().__init__(role, given, network, train)
         self.fitted = fitted  # a model that was fitted before needs no warm-up
         self.learner = Learner(network, train, direction)
+        self.guide: Guide = self.learner
+        self.best_guide: Network | None = None
         self.state = TrainingState()
         self.stopped = False
         self.best: Tensors = copied(network)
@@ -134,13 +136,14 @@ class LearningParticipant(ModelParticipant):
         """From now on the best weights at each refresh supply soft labels, not the current ones."""
         saved = self.network.state_dict()
         shared = {id(part): part for name, part in self.network.named_buffers() if name not in saved}
-        self.guide = copy.deepcopy(self.network, shared)
+        self.guide = self.best_guide = copy.deepcopy(self.network, shared)
 
     def guiding(self) -> ScoreSource:
-        if self.guide is not self.network:
-            self.guide.load_state_dict(self.best)
-            self.guide.eval()
-        return _source(self.guide, self.train)
+        if self.best_guide is None:
+            return self.current()
+        self.best_guide.load_state_dict(self.best)
+        self.best_guide.eval()
+        return _source(self.best_guide, self.train)
 
     def keep_best(self) -> None:
         """Remember the current weights as the best."""

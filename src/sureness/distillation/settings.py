@@ -16,6 +16,9 @@ Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]
 Start = Literal["own", "svd"]
 Guides = Literal["current", "best"]
+Kept = Literal["best", "last"]
+Side = Literal["guide", "learner"]
+Tempered = Literal["both", "labels"]
 
 _SMALLEST, _GREATEST = 1e-12, 1e30  # of numbers above 0; beyond these, float32 overflows
 
@@ -59,8 +62,11 @@ class Direction:
     weight: float = 0.5  # of the soft labels beside the learner's own loss; 0: no soft labels
     scheme: SchemeName = "tanh"  # how items are drawn; "top": the guide's best items, without drawing
     rank_gap_scale: float = 1e-4  # how fast the chance of an item grows with the difference of its two ranks
+    ranked_higher_by: Side = "guide"  # whose higher rank makes an item likely to be drawn
     items: int = 10  # drawn for each positive; with "top" the number of the guide's best items
     temperature: float = 2.0  # soft labels are sigmoid(score / temperature), and so are the learner's predictions
+    tempered: Tempered = "both"  # "labels": the learner predicts sigmoid(score)
+    dropout: bool = False  # whether the guide labels with its dropout on
     labels: Labels = "sigmoid"  # "calibrated": probabilities from validation; "constant": their mean; "one": 1
     calibrator: str = "platt"  # for calibrated labels, any of `sureness.calibration`
     reuse: bool = False  # whether the drawn items also serve as negatives in the learner's own loss
@@ -70,17 +76,22 @@ class Direction:
     def __post_init__(self) -> None:
         check_scheme(self.scheme)
         _one_of(self, "labels", get_args(Labels))
+        _one_of(self, "ranked_higher_by", get_args(Side))
+        _one_of(self, "tempered", get_args(Tempered))
         _number(self, "weight", least=0.0)
         _number(self, "position_decay", least=0.0)
         _number(self, "rank_gap_scale")
         _number(self, "temperature")
         _whole(self, "items", 1)
         _whole(self, "positives", 0)
-        _flag(self, "reuse")
+        for name in ("reuse", "dropout"):
+            _flag(self, name)
         if self.labels == "calibrated":
             _one_of(self, "calibrator", names("calibrator"))
         if self.position_decay and self.scheme != "top":
             raise SettingError(f"position_decay belongs to the scheme top, got {self.scheme!r}; leave it at 0")
+        if self.scheme == "top" and self.ranked_higher_by == "learner":
+            raise SettingError("the scheme top takes the guide's best items; leave ranked_higher_by at 'guide'")
 
     @property
     def draws(self) -> bool:
@@ -122,11 +133,13 @@ class DistillationSettings:
     to_student: Direction = _TO_STUDENT  # how the teacher's soft labels enter the student's loss
     warm_up: int = 20  # epochs that an unfitted model first trains alone; a fitted one needs none
     fitted_rate: float = 1.0  # learning rate of a fitted model as a share of its own: its optimiser starts afresh
+    keeps_weight_decay: bool = True  # False: joint training is without the weight decay of models with dense Adam
     epochs: int = 100  # of joint training, at most
     refresh_every: int = 10  # epochs between two refreshes of the ranks
     guides: Guides = "current"  # which weights supply soft labels: current, or the best so far at the last refresh
     validate_every: int = 5  # epochs between validations
     patience: int = 4  # validations without improvement before a model stops learning
+    kept: Kept = "best"  # which epoch's weights are the result; "last": all epochs are run
     teacher_learns: bool = True  # False: a fixed teacher, as in one-way distillation
     student_learns: bool = True  # False: a fixed student
     student_start: Start = "own"  # "svd": start from the truncated singular vectors of the teacher
@@ -141,12 +154,13 @@ class DistillationSettings:
         _one_of(self, "ranks", get_args(Ranks))
         _one_of(self, "student_start", get_args(Start))
         _one_of(self, "guides", get_args(Guides))
+        _one_of(self, "kept", get_args(Kept))
         for name in ("epochs", "refresh_every", "validate_every", "patience", "quantiles", "pool_megabytes"):
             _whole(self, name, 1)
         _whole(self, "warm_up", 0)
         _number(self, "fitted_rate")
         _whole(self, "seed", 0)
-        for name in ("teacher_learns", "student_learns"):
+        for name in ("teacher_learns", "student_learns", "keeps_weight_decay"):
             _flag(self, name)
         if not (self.teacher_learns or self.student_learns):
             raise SettingError("teacher and student are both fixed, so nothing would be learned; let one of them learn")
