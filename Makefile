@@ -17,7 +17,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql sql-table recbole bench attack clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql test-spark sql-table recbole bench attack clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ $(SQL)/.installed: pyproject.toml constraints.txt tools/install_databases.sh
 
 test-sql: $(SQL)/.installed  ## Run the SQL of every calibrator on DuckDB, SQLite, PostgreSQL and Spark
 	SURENESS_DATABASES=all $(SQL)/bin/python -m pytest tests/sql tests/expressions tests/calibration/test_expressions.py -n 0
+
+test-spark: $(SQL)/.installed  ## Test sureness.spark on real sessions of Spark, classic and through Spark Connect
+	SURENESS_DATA='$(SURENESS_DATA)' $(SQL)/bin/python -m pytest tests/spark -n 2 --dist loadgroup
 
 sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/how-to/sql.md
 	$(SQL)/bin/python -m tests.sql.table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
@@ -19,7 +18,7 @@ from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import OF_PAIRS, pairs_of_table, read_table
-from sureness.errors import EmptyError, SettingError, SurenessWarning
+from sureness.errors import EmptyError, SettingError, warn
 from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of, core_of, sampled
@@ -395,20 +394,24 @@ class CalibrationSet:
 
     def weighted(self, risk: Risk) -> Iterator[tuple[ScoredPairs, FloatArray, FloatArray | None]]:
         """Pairs, targets and weights of every chunk, negatives of unknown rate weighted to meet the base rate."""
-        if self.relative_propensity and risk != "naive" and not self.level_is_known:
-            warnings.warn(
-                "the propensities are relative (popularity), so the level of the probabilities is not identified; "
-                "give base_rate= or an anchor of uniformly exposed pairs",
-                SurenessWarning,
-                stacklevel=5,
-            )
-        negative = self._negative_factor(risk)
+        self.say_relative(risk)
+        negative = self.negative_factor(risk)
         for pairs in agreeing(self.chunks()):
-            if pairs.weight is not None and len(pairs) and pairs.weight.min() == 0:
-                pairs = pairs.take(pairs.weight > 0)  # before they count for anything
-            if len(pairs):
-                targets, weight = self.targets(pairs, risk)
-                yield pairs, targets, _scaled(weight, pairs, negative)
+            if len(held := with_weight(pairs)):
+                yield held, *self.weigh(held, risk, negative)
+
+    def weigh(self, pairs: ScoredPairs, risk: Risk, negative: float) -> tuple[FloatArray, FloatArray | None]:
+        """Targets and weights of pairs, with another weight of the negatives (`negative_factor`)."""
+        targets, weight = self.targets(pairs, risk)
+        return targets, _scaled(weight, pairs, negative)
+
+    def say_relative(self, risk: Risk) -> None:
+        """Say that relative propensities alone leave the level of the probabilities open."""
+        if self.relative_propensity and risk != "naive" and not self.level_is_known:
+            warn(
+                "the propensities are relative (popularity), so the level of the probabilities is not identified; "
+                "give base_rate= or an anchor of uniformly exposed pairs"
+            )
 
     @property
     def level_is_known(self) -> bool:
@@ -441,7 +444,7 @@ class CalibrationSet:
 
     def gather(self, risk: Risk = "naive") -> ScoredPairs:
         """All pairs in memory; their weights hold the sampling rate, known or implied by the base rate."""
-        negative = self._negative_factor(risk)
+        negative = self.negative_factor(risk)
 
         def weighted(pairs: ScoredPairs) -> ScoredPairs:
             return replace(pairs, weight=_scaled(self._sampling_weight(pairs), pairs, negative))
@@ -463,12 +466,12 @@ class CalibrationSet:
         by_label = np.where(pairs.labels, 1.0, 1.0 / self.sampling_rate)
         return by_label if pairs.weight is None else by_label * pairs.weight
 
-    def _negative_factor(self, risk: Risk) -> float:
+    def negative_factor(self, risk: Risk) -> float:
         """How much each negative of unknown sampling rate must weigh for the mean target to be the base rate."""
         base_rate = self.base_rate
         if self.sampling_rate is not None or base_rate is None:
             return 1.0
-        positive_weight, positive_target, negative_weight = self._sums_by_label(risk).tolist()
+        positive_weight, positive_target, negative_weight = self.sums_by_label(risk).tolist()
         needed = positive_target / base_rate - positive_weight
         if needed <= 0 or negative_weight == 0:
             raise SettingError(
@@ -477,7 +480,7 @@ class CalibrationSet:
             )
         return float(needed / negative_weight)
 
-    def _sums_by_label(self, risk: Risk) -> FloatArray:
+    def sums_by_label(self, risk: Risk) -> FloatArray:
         """Weights and targets of the positives and weights of the negatives; masked pairs do not count."""
         sums = np.zeros(3)
         looked_at: list[FloatArray] = [np.empty(0)]
@@ -496,6 +499,13 @@ def _know_horizon(settings: SourceSettings, held_out: object) -> None:
     """Take what held-out pairs know of their split, where nothing else was said."""
     settings.setdefault("period", period_of(held_out))
     settings.setdefault("log_share", share_of_log(held_out))
+
+
+def with_weight(pairs: ScoredPairs) -> ScoredPairs:
+    """The pairs that have a weight; the others must not count for anything."""
+    if pairs.weight is None or not len(pairs) or pairs.weight.min() > 0:
+        return pairs
+    return pairs.take(pairs.weight > 0)
 
 
 def _sums(pairs: ScoredPairs, targets: FloatArray, weight: FloatArray | None) -> FloatArray:

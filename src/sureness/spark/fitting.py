@@ -1,0 +1,120 @@
+"""Fit calibrators to pairs that lie in Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack, overload
+
+from sureness._settings import clone
+from sureness._types import Estimand, Risk
+from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import SetSettings
+from sureness.calibration.catalogue import make_calibrator
+from sureness.data.columns import Columns
+from sureness.errors import SettingError
+from sureness.numerics.histogram import ScoreHistogram
+from sureness.spark.pairs import SparkPairs
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@overload
+def histogram(
+    df: DataFrame, *, score: str = ..., label: str = ..., weight: str = ..., propensity: str = ...,
+    segment: None = ..., risk: Risk | None = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
+) -> ScoreHistogram: ...  # fmt: skip
+@overload
+def histogram(
+    df: DataFrame, *, score: str = ..., label: str = ..., weight: str = ..., propensity: str = ...,
+    segment: str, risk: Risk | None = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
+) -> dict[str | int, ScoreHistogram]: ...  # fmt: skip
+def histogram(
+    df: DataFrame,
+    *,
+    score: str = "score",
+    label: str = "label",
+    weight: str = "weight",
+    propensity: str = "propensity",
+    segment: str | None = None,
+    risk: Risk | None = None,
+    estimand: Estimand | None = None,
+    **settings: Unpack[SetSettings],
+) -> ScoreHistogram | dict[str | int, ScoreHistogram]:
+    """Count scored, labelled pairs into a histogram, in one pass; every calibrator can be fitted on it.
+
+    Parameters
+    ----------
+    df : DataFrame
+    score, label : str
+        Its columns.
+    weight, propensity : str
+        Columns that are taken where they are there; another name than the usual one must be there.
+    segment : str, optional
+        A column of segments, of each of which there will be a histogram.
+    risk : {"naive", "unbiased", "weighted"}, optional
+        What a fit on the histogram minimises; by default what `Calibrator.fit` would.
+    estimand : {"interaction", "preference"}, optional
+        What the probability is of; preference if there are propensities.
+    **settings
+        What else is known about the pairs: sampling_rate, held_out_share, base_rate and others of `CalibrationSet`.
+
+    Returns
+    -------
+    ScoreHistogram, or a dictionary of them by segment
+    """
+    columns = Columns(score=score, label=label, weight=weight, propensity=propensity, segment=segment)
+    pairs = SparkPairs.of(df, columns, estimand=estimand, **settings)
+    chosen = pairs.resolve_risk(risk)
+    if segment is None:
+        return pairs.histogram(chosen)
+    return pairs.histograms(chosen, by="segment")  # type: ignore[return-value]
+
+
+def fit(
+    df: DataFrame,
+    calibrator: Calibrator | str = "platt",
+    *,
+    score: str = "score",
+    label: str = "label",
+    weight: str = "weight",
+    propensity: str = "propensity",
+    user: str = "user_id",
+    estimand: Estimand | None = None,
+    **settings: Unpack[SetSettings],
+) -> Calibrator:
+    """Fit a calibrator to all pairs of a DataFrame; the result is that of the same fit on one machine.
+
+    Parameters
+    ----------
+    df : DataFrame
+        With a score and a label in each row, and weight and propensity where they are known.
+    calibrator : Calibrator or name
+        What to fit; it stays as it is.
+    score, label, weight, propensity, user : str
+        Columns; weight, propensity and user are taken where they are there.
+    estimand : {"interaction", "preference"}, optional
+        What the probability is of; preference if there are propensities.
+    **settings
+        What else is known about the pairs: sampling_rate, held_out_share, base_rate, anchor and others of
+        `CalibrationSet`.
+
+    Returns
+    -------
+    Calibrator
+        Fitted; `save` writes it, `sureness.load` opens it anywhere.
+    """
+    unfitted = unfitted_calibrator(calibrator)
+    columns = Columns(score=score, label=label, weight=weight, propensity=propensity, user_id=user)
+    return unfitted.fit(SparkPairs.of(df, columns, estimand=estimand, **settings))
+
+
+def unfitted_calibrator(given: Calibrator | str) -> Calibrator:
+    """A copy of a calibrator, or one by its name."""
+    if isinstance(given, str):
+        return make_calibrator(given)
+    if not isinstance(given, Calibrator):
+        raise SettingError(
+            f"fit takes a calibrator for all pairs, such as PlattCalibrator(), or its name, got {given!r}; for maps of "
+            "users or segments use fit_per_user or fit_segments"
+        )
+    return clone(given)

@@ -1,0 +1,185 @@
+"""Fits in Spark equal those on one machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sureness._settings import clone
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.catalogue import all_calibrators, make_calibrator
+from sureness.calibration.parametric import BetaCalibrator, ParametricCalibrator
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import ColumnError, DataError, EmptyError, SettingError, SurenessWarning
+from sureness.numerics.histogram import ScoreHistogram
+from sureness.spark import fit, histogram
+from tests.spark.tables import frame_of, scored
+
+
+def assert_same_map(found, expected, scores, within=1e-9):
+    np.testing.assert_allclose(found.probability(scores), expected.probability(scores), rtol=0, atol=within)
+    assert (found.n_pairs_, found.score_range_) == (expected.n_pairs_, expected.score_range_)
+    assert (found.estimand_, found.horizon_) == (expected.estimand_, expected.horizon_)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "bbq", "beta", "shape"])
+def test_a_fit_of_few_pairs_equals_the_local_one(spark, method):
+    table = scored(2_000, seed=1)
+    calibrator = make_calibrator(method)
+    local = make_calibrator(method).fit(table["score"], table["label"])
+    assert_same_map(fit(frame_of(spark, table, partitions=2), calibrator), local, table["score"])
+    assert not hasattr(calibrator, "estimand_")
+
+
+def test_fits_of_many_pairs_equal_the_local_ones(spark):
+    table = scored(60_000, seed=2)
+    summed = histogram(frame_of(spark, table, partitions=5))
+    for calibrator in all_calibrators():
+        if isinstance(calibrator, ParametricCalibrator):
+            local = clone(calibrator).fit(table["score"], table["label"])
+            assert_same_map(clone(calibrator).fit(summed), local, table["score"])
+    local = make_calibrator("platt").fit(table["score"], table["label"])
+    assert_same_map(fit(frame_of(spark, table, partitions=5), "platt"), local, table["score"])
+
+
+def test_probabilities_as_scores_become_log_odds_in_the_tasks(spark):
+    table = scored(30_000, seed=11).with_columns(score=1 / (1 + (-pl.col("score")).exp()))
+    local = BetaCalibrator(scores_are="probabilities").fit(table["score"], table["label"])
+    found = fit(frame_of(spark, table), BetaCalibrator(scores_are="probabilities"))
+    assert_same_map(found, local, table["score"])
+
+
+def test_weights_and_propensities_are_taken_where_they_are_there(spark):
+    table = scored(30_000, seed=3).with_columns(
+        pl.Series("weight", np.random.default_rng(0).choice([0.0, 0.5, 2.0], 30_000)),
+        pl.Series("propensity", np.random.default_rng(1).uniform(0.2, 1.0, 30_000)),
+    )
+    local = make_calibrator("platt").fit(CalibrationSet.from_table(table))
+    assert_same_map(fit(frame_of(spark, table)), local, table["score"])
+    renamed = table.rename({"weight": "w", "propensity": "seen", "score": "a.b", "label": "y"})
+    found = fit(frame_of(spark, renamed), score="a.b", label="y", weight="w", propensity="seen")
+    assert_same_map(found, local, table["score"])
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "settings"),
+    [
+        (3_000, {"sampling_rate": None, "base_rate": 0.05}),
+        (30_000, {"sampling_rate": None, "base_rate": 0.05}),
+        (30_000, {"sampling_rate": 0.1, "base_rate": 0.05}),
+        (30_000, {"held_out_share": 0.9, "estimand": "preference", "training_pairs": "left_out"}),
+    ],
+    ids=str,
+)
+def test_what_is_known_about_the_pairs_counts(spark, settings, n_pairs):
+    table = scored(n_pairs, seed=4)
+    local = make_calibrator("platt").fit(CalibrationSet.from_table(table, **settings))
+    assert_same_map(fit(frame_of(spark, table), **settings), local, table["score"])
+
+
+def test_an_anchor_and_relative_propensities_reach_the_fit(spark):
+    table = scored(30_000, seed=5).with_columns(pl.Series("propensity", np.linspace(0.7, 1.0, 30_000)))
+    few = scored(500, seed=6)
+    anchor = ScoredPairs.of(few["score"], few["label"])
+    local = make_calibrator("gaussian").fit(CalibrationSet.from_table(table, anchor=anchor, relative_propensity=True))
+    found = fit(frame_of(spark, table), "gaussian", anchor=anchor, relative_propensity=True)
+    assert_same_map(found, local, table["score"])
+    with pytest.warns(SurenessWarning, match="relative"):
+        fit(frame_of(spark, table), relative_propensity=True)
+
+
+def test_masked_scores_are_left_out_as_they_are_locally(spark):
+    table = scored(30_000, seed=7)
+    masked = pl.concat([table, pl.DataFrame({"score": [-1e9] * 500, "label": [False] * 500})[:, table.columns[-2:]]],
+                       how="diagonal")  # fmt: skip
+    with pytest.warns(SurenessWarning, match="masks"):
+        local = make_calibrator("platt").fit(masked["score"], masked["label"])
+    with pytest.warns(SurenessWarning, match="masks"):
+        found = fit(frame_of(spark, masked.drop("user_id", "item_id")), "platt")
+    assert_same_map(found, local, table["score"])
+    settings = {"sampling_rate": None, "base_rate": 0.05}
+    with pytest.warns(SurenessWarning, match="masks"):
+        local = make_calibrator("platt").fit(CalibrationSet.from_pairs(masked["score"], masked["label"], **settings))
+    with pytest.warns(SurenessWarning, match="masks"):
+        found = fit(frame_of(spark, masked.drop("user_id", "item_id")), "platt", **settings)
+    assert_same_map(found, local, table["score"])
+
+
+@pytest.mark.parametrize("kind", ["smallint", "float", "decimal(4,1)", "string"])
+def test_columns_of_any_type_are_read(spark, kind):
+    table = scored(600, seed=8).with_columns(pl.col("score").round().cast(pl.Int8))
+    local = make_calibrator("platt").fit(table["score"], table["label"])
+    frame = frame_of(spark, table)
+    typed = frame.withColumn("label", frame["label"].cast("string" if kind == "string" else "int"))
+    if kind != "string":
+        typed = typed.withColumn("score", typed["score"].cast(kind))
+    assert_same_map(fit(typed), local, table["score"])
+
+
+def test_a_histogram_holds_all_pairs_whatever_the_partitions(spark):
+    table = scored(30_000, seed=9)
+    local = ScoreHistogram.of(table["score"], table["label"])
+    for partitions in (1, 12):
+        found = histogram(frame_of(spark, table, partitions=partitions))
+        assert (found.n_pairs, found.minimum, found.maximum, found.n_positive) == (
+            local.n_pairs, local.minimum, local.maximum, local.n_positive,
+        )  # fmt: skip
+        np.testing.assert_allclose(found.points().weight.sum(), local.points().weight.sum())
+
+
+def test_histograms_by_segment(spark):
+    table = scored(5_000, seed=10).with_columns(pl.Series("market", ["de", "fr", "it", "fr", "fr"] * 1_000))
+    found = histogram(frame_of(spark, table), segment="market")
+    assert {name: each.n_pairs for name, each in found.items()} == {"de": 1_000, "fr": 3_000, "it": 1_000}
+    own = table.filter(market="fr")
+    local = ScoreHistogram.of(own["score"], own["label"])
+    assert found["fr"].mean_target == pytest.approx(local.mean_target, rel=1e-12)
+
+
+def test_no_pairs_are_refused_with_the_local_class(spark):
+    table = scored(10, seed=0)
+    with pytest.raises(EmptyError):
+        fit(frame_of(spark, table).filter("score > 1e9"))
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"label": pl.Series([2] * 100)}, DataError),
+        ({"label": pl.Series([None] * 100, dtype=pl.Boolean)}, ColumnError),
+        ({"score": pl.Series([float("nan")] * 100)}, DataError),
+        ({"propensity": pl.Series([0.0] * 100)}, DataError),
+        ({"label": pl.Series([True] * 100)}, DataError),
+    ],
+    ids=["label", "no label", "score", "propensity", "one class"],
+)
+def test_values_that_are_refused_locally_are_refused_by_the_same_class(spark, change, error):
+    table = scored(100, seed=0).with_columns(**change)
+    with pytest.raises(error) as local:
+        make_calibrator("platt").fit(CalibrationSet.from_table(table))
+    with pytest.raises(error) as found:
+        fit(frame_of(spark, table))
+    assert type(found.value) is type(local.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda frame: fit(frame, score="skore"), ColumnError),
+        (lambda frame: fit(frame, weight="w"), ColumnError),
+        (lambda frame: fit(frame, score="item_id"), ColumnError),
+        (lambda frame: fit(frame, label="score"), SettingError),
+        (lambda frame: fit(frame, "plat"), SettingError),
+        (lambda frame: fit(frame, 7), SettingError),
+        (lambda frame: fit("scores.parquet"), SettingError),
+        (lambda frame: histogram(frame, segment="market"), ColumnError),
+    ],
+)
+def test_refusals_come_before_a_job_starts(spark, call, error):
+    from pyspark.sql import functions as sf
+
+    frame = frame_of(spark, scored(10, seed=0)).withColumn("item_id", sf.lit("x"))
+    poisoned = frame.withColumn("words", sf.raise_error(sf.lit("a job has started")).cast("string"))
+    with pytest.raises(error):
+        call(poisoned)
