@@ -21,7 +21,7 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
 from sureness.workflows import _user_blocks
-from sureness.workflows._deciding import Tally, decide_block
+from sureness.workflows.deciding import Tally, decide_block
 from tests.cli.runner import refused, run, succeed
 
 

@@ -38,7 +38,8 @@ def test_fits_of_many_pairs_equal_the_local_ones(spark):
     for calibrator in all_calibrators():
         if isinstance(calibrator, ParametricCalibrator):
             local = clone(calibrator).fit(table["score"], table["label"])
-            assert_same_map(clone(calibrator).fit(summed), local, table["score"])
+            found = clone(calibrator).fit(summed).probability(table["score"])
+            np.testing.assert_allclose(found, local.probability(table["score"]), rtol=0, atol=1e-9)
     local = make_calibrator("platt").fit(table["score"], table["label"])
     assert_same_map(fit(frame_of(spark, table, partitions=5), "platt"), local, table["score"])
 

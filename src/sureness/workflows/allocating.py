@@ -14,13 +14,13 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
 from sureness.errors import SettingError
 from sureness.metrics.utility import named_utility
-from sureness.workflows._ranked import open_ranked
-from sureness.workflows._sharing import Sharing, Totals, share_budget, share_pages
 from sureness.workflows._user_blocks import write_blocks
 from sureness.workflows.inputs import as_given
 from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
+from sureness.workflows.ranked import open_ranked
 from sureness.workflows.results import plain
+from sureness.workflows.sharing import Sharing, Totals, share_budget, share_pages
 
 _LONGEST = 50  # list under a budget, unless said otherwise
 

@@ -28,8 +28,8 @@ from sureness.list_size.policies import ExpectedUtility, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.pipeline.promises import KeptPromise
 from sureness.report.page import require_report
-from sureness.workflows._deciding import Tally, decide_block
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
+from sureness.workflows.deciding import Tally, decide_block
 from sureness.workflows.inputs import as_given, counter, read_columns
 from sureness.workflows.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.workflows.outputs import check_outputs

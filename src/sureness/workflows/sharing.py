@@ -17,8 +17,8 @@ from sureness.list_size.judging import compare_worth
 from sureness.list_size.ragged import Ragged, row_starts, similar_lengths
 from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.numerics.ranking import NOTHING
-from sureness.workflows._ranked import Ranked, RankedTable, sized
 from sureness.workflows.inputs import counter
+from sureness.workflows.ranked import Ranked, RankedTable, sized
 
 _CELLS = 500_000  # probabilities in the matrix of some users
 
