@@ -51,6 +51,8 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         Epochs that an unfitted model first trains alone.
     fitted_rate : float
         Learning rate of a fitted model as a share of its own, since its optimiser starts afresh.
+    keeps_weight_decay : bool
+        False trains models with dense Adam together without their weight decay.
     epochs : int
         Of joint training, at most.
     refresh_every : int
@@ -59,6 +61,8 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         Which weights supply soft labels: current ones, or the best so far at the last refresh.
     validate_every, patience : int
         Epochs between validations, and validations without improvement before a model stops learning.
+    kept : "best" or "last"
+        Which epoch's weights are the result; with "last" all epochs are run.
     teacher_learns, student_learns : bool
         False keeps a model fixed.
     student_start : "own" or "svd"
