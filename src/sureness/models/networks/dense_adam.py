@@ -41,10 +41,6 @@ class DenseAdam(RowAdam):
         self.reached = {name: np.zeros(len(p), dtype=np.int64) for name, p in self.parameters.items() if p.ndim > 1}
         self.coasting = _Coasting()
 
-    def begin(self) -> None:
-        super().begin()
-        self.coasting.advance(self.steps)
-
     def reach(self, name: str, *rows: IntArray) -> None:
         for some in rows:
             self._make_up(name, some.ravel())
@@ -85,6 +81,7 @@ class DenseAdam(RowAdam):
         if self.weight_decay or self.steps < _EARLY:
             _dense_kernels.decay_rows(*tables, np.float32(self.weight_decay), rate, *keep)
         else:
+            self.coasting.advance(self.steps)
             _dense_kernels.coast_rows(*tables, self.coasting.ways, self.coasting.roots, rate, *keep)
 
     def _move_compiled(self, name: str, gradient: Tensor) -> None:
@@ -108,12 +105,18 @@ class _Coasting:
 
     def __init__(self, start: int = 0) -> None:
         self.ways, self.inverse, self.roots = (np.zeros(start + 4 * _WINDOW) for _ in range(3))
+        self.step = start
         idle = np.arange(_WINDOW, 0, -1)
         self.means: FloatArray = FIRST**idle
         self.ratios: FloatArray = (FIRST / np.sqrt(SECOND)) ** idle
 
-    def advance(self, step: int) -> None:
-        """One more step for rows that reached any of the last steps."""
+    def advance(self, steps: int) -> None:
+        """Add all steps up to this one, each for the rows that reached one of the last steps before it."""
+        for step in range(self.step + 1, steps + 1):
+            self._add(step)
+        self.step = steps
+
+    def _add(self, step: int) -> None:
         if step >= len(self.ways):
             self.ways, self.inverse, self.roots = (
                 np.concatenate([each, np.zeros(len(each))]) for each in (self.ways, self.inverse, self.roots)

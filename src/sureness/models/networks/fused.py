@@ -37,7 +37,7 @@ def fused_pairwise_step(
 
     optimiser.reach(users, batch.users)
     optimiser.reach(items, batch.positives, batch.negatives, *(() if soft is None else (soft.items,)))
-    optimiser.begin()
+    optimiser.steps += 1
     of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
     gradients: Any = _kernels.pairwise_gradients
     sums = (

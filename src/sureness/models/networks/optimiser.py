@@ -52,10 +52,6 @@ class RowAdam:
         """What Adam divides the moments by, to correct their start at 0."""
         return 1 - FIRST**self.steps, 1 - SECOND**self.steps
 
-    def begin(self) -> None:
-        """The next step begins."""
-        self.steps += 1
-
     def reach(self, name: str, *rows: IntArray) -> None:
         """Called before rows of a table are read; none of them waits for anything here."""
 
@@ -65,7 +61,7 @@ class RowAdam:
     @torch.no_grad()
     def step(self) -> None:
         """Move every parameter that has a gradient, then clear the gradients."""
-        self.begin()
+        self.steps += 1
         for name, parameter in self.parameters.items():
             gradient = parameter.grad
             if gradient is None:
