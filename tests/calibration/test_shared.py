@@ -102,6 +102,28 @@ def test_segments_keep_their_promise_too(world, calibrator):
         assert came / part["probability"].sum() == pytest.approx(1.0, abs=0.12)
 
 
+@pytest.mark.parametrize("base", [sn.PlattCalibrator(), sn.IsotonicCalibrator()], ids=repr)
+def test_what_lies_behind_the_best_candidates_is_not_promised_too_much(base):
+    """Log-odds fall four times as fast behind the best candidates as among them."""
+    rng = np.random.default_rng(0)
+    appeal = np.sort(rng.normal(size=(600, 400)), axis=1)
+    border = appeal[:, [-40]]
+    odds = np.where(appeal > border, appeal - border, 4.0 * (appeal - border)) - 2.0
+    taken, validation = rng.random(odds.shape) < expit(odds), rng.random(odds.shape) < 0.5
+    source = sn.MatrixSource(appeal.astype(np.float32))
+    held_out, later = (sn.Interactions.from_matrix(taken & (validation == which)) for which in (True, False))
+    fitted = sn.SharedCalibrator(base, top=40).fit_source(source, held_out, seen="nothing")
+    scores = source.score_block(np.arange(600)).astype(np.float64)
+    scores[held_out.user_rows, held_out.item_rows] = -np.inf
+    chance = fitted.probability_of(scores, fitted.who(600, users=np.arange(600)))
+    behind = appeal < border
+    came = np.zeros(behind.shape, dtype=bool)
+    came[later.user_rows, later.item_rows] = True
+    assert (came & behind).sum() == pytest.approx(chance[behind].sum(), rel=0.25)
+    far = appeal < np.quantile(appeal, 0.5)
+    assert chance[far].sum() < 3 * (came & far).sum() + 5
+
+
 class TestPieces:
     def test_users_of_whom_little_is_expected_get_little(self):
         """Far less than one item among fifty candidates."""

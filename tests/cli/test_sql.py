@@ -7,7 +7,7 @@ import pytest
 
 import sureness as sn
 from tests.cli.runner import run, succeed, told
-from tests.sql.cases import difference, expected
+from tests.sql.cases import difference, expected, of_all_users, of_fields
 from tests.sql.engines import Column, SQLite
 
 SCORES = Column("double", [-1.0, 0.0, None, 2.5])
@@ -39,6 +39,17 @@ def test_maps_of_users_come_with_the_table_to_join(inputs, tmp_path):
     engine.load("m", {each.name: Column("double", each.to_list()) for each in maps})
     found = [row[-1] for row in engine.rows(written["sql"])]
     assert difference(found, expected(users.probability, SCORES, users=asked.values)) < 1e-12
+
+
+@pytest.mark.parametrize("made", [of_all_users, of_fields])
+def test_other_maps_are_written_as_they_are_in_python(made, tmp_path):
+    fitted, file = made("platt"), tmp_path / "map.sureness"
+    if made is of_fields:
+        file = tmp_path / "map.json"
+    fitted.save(file)
+    printed = succeed("sql", file, "--dialect", "postgres", "--table", "t", "--query", cwd=tmp_path)
+    assert printed.strip() == sn.load(file).query("postgres", "t")
+    assert ("LEFT JOIN" in printed) == (made is of_all_users)
 
 
 @pytest.mark.parametrize(

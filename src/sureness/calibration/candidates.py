@@ -32,7 +32,7 @@ class CandidateBlock:
     weight: FloatArray  # (n, points) 0 where there is no candidate
     positive_rows: IntArray  # place in `users` of each positive, ascending
     positive_scores: FloatArray
-    best: CandidateBlock | None = None  # the users' best candidates, by which all are measured
+    best: CandidateBlock | RankedBlock | None = None  # the users' best candidates, by which all are measured
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray]:
@@ -61,8 +61,7 @@ class CandidateBlock:
     @property
     def last(self) -> FloatArray:
         """The lowest standardised score of each user, 0 without a candidate; shape (n,)."""
-        lowest = np.where(self.weight > 0, self.standardised, np.inf).min(axis=1)
-        return np.where(np.isfinite(lowest), lowest, 0.0)
+        return _lowest(self.standardised, self.weight > 0)
 
     @property
     def positive_starts(self) -> IntArray:
@@ -118,10 +117,24 @@ class RankedBlock:
         """Scores in standard deviations from the user's mean; shape (n, top)."""
         return (self.scores - self.location[:, None]) / self.scale[:, None]
 
+    @property
+    def last(self) -> FloatArray:
+        """The lowest standardised score of each user, 0 without a candidate; shape (n,)."""
+        return _lowest(self.standardised, self.there)
+
+    def take(self, places: IntArray) -> RankedBlock:
+        """Some of the users."""
+        return RankedBlock(*(getattr(self, field.name)[places] for field in fields(self)))
+
     @classmethod
     def joined(cls, blocks: list[RankedBlock]) -> RankedBlock:
         """Several blocks as one."""
         return cls(*(np.concatenate([getattr(block, field.name) for block in blocks]) for field in fields(cls)))
+
+
+def _lowest(standardised: FloatArray, there: BoolArray) -> FloatArray:
+    lowest = np.where(there, standardised, np.inf).min(axis=1)
+    return np.where(np.isfinite(lowest), lowest, 0.0)
 
 
 def _moments(scores: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -195,9 +208,21 @@ class Candidates:
         size = max(1, _BLOCK_POINTS // known.scores.shape[1])
         for start in range(0, len(known.users), size):
             yield known.take(np.arange(start, min(start + size, len(known.users))))
+        yield from self.blocks(self._others(known.users))
+
+    def every_ranked(self, known: RankedBlock) -> Iterator[RankedBlock]:
+        """The same one by one, as many of each user as of the known ones."""
+        top = known.items.shape[1]
+        size = max(1, _BLOCK_POINTS // top)
+        for start in range(0, len(known.users), size):
+            yield known.take(np.arange(start, min(start + size, len(known.users))))
+        yield from self.ranked(self._others(known.users), top)
+
+    def _others(self, users: IntArray) -> IntArray:
+        """All users but these."""
         others = np.ones(self.source.n_users, dtype=bool)
-        others[known.users] = False
-        yield from self.blocks(np.flatnonzero(others))
+        others[users] = False
+        return np.flatnonzero(others)
 
     def behind(self, users: IntArray) -> CandidateBlock:
         """What lies behind the best candidates of users, in bins."""

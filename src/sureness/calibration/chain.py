@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -134,10 +134,26 @@ class MapChain(ProbabilityMap):
         return result
 
     def _for_all(self, names: ColumnNames) -> Node:
-        return self._asked()[-1]._for_all(names)
+        *_, (last, own) = self._asked_with(names)
+        return last._for_all(own)
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
-        return [each for link in self._asked() for each in link._for_some(names)]
+        return [each for link, own in self._asked_with(names) for each in link._for_some(own)]
+
+    def _asked_with(self, names: ColumnNames) -> Iterator[tuple[ProbabilityMap, ColumnNames]]:
+        """The links that are asked, with the names of what each has learned about users in the joined table."""
+        joined = 0
+        for link in self._asked():
+            yield link, replace(names, suffix=f"_{joined + 1}" if joined else "")
+            joined += link.joins_users
+
+    def table(self) -> pl.DataFrame:
+        """What all links have learned about each user; columns of the second link that has any end in _2."""
+        tables = [link.table() for link in self._asked() if link.joins_users]
+        if not tables:
+            return super().table()
+        more = [table.drop("user_id").select(pl.all().name.suffix(f"_{n}")) for n, table in enumerate(tables[1:], 2)]
+        return pl.concat([tables[0], *more], how="horizontal")
 
     def _asked(self) -> tuple[ProbabilityMap, ...]:
         """The links up to the first one that answers for everybody."""

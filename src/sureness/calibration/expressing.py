@@ -71,7 +71,7 @@ class Expressible:
         user : str
             The column with the users, for maps that differ between users.
         maps : str
-            The joined table with what was learned about each user, which `PerUserCalibrator.table` gives; see `query`.
+            The joined table with what was learned about each user, which `table` gives; see `query`.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class Expressible:
         column, segment, user : str
             Its columns, letter by letter.
         maps : str
-            For maps that differ between users: the table that holds `PerUserCalibrator.table`; it is joined by user.
+            For maps that compare scores within a user: the table that holds `table`; it is joined by user.
 
         Examples
         --------
@@ -151,6 +151,23 @@ class Expressible:
     def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
         """The log-odds of a score that is neither missing nor infinite, for the segments that `names` has."""
         raise self._has_none()
+
+    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
+        """Conditions under which there is no answer: what the map looks at is missing."""
+        return []
+
+    def _known(self, names: ColumnNames) -> Compare:
+        """The condition that the map has an answer of its own, for maps per segment."""
+        raise self._has_none()
+
+    def table(self) -> pl.DataFrame:
+        """Everything that was learned about each user, one row per user: what `query` joins."""
+        raise SettingError(f"{type(self).__name__} joins no table of users")
+
+    @property
+    def joins_users(self) -> bool:
+        """Whether its SQL is a query that joins `table`."""
+        return self._joined_users() is not None
 
     def _has_none(self) -> SettingError:
         return SettingError(f"{type(self).__name__} has no expression; use probability(), or sureness apply")

@@ -29,7 +29,7 @@ from sureness.data.id_values import as_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Named, Node
+from sureness.expressions.nodes import Case, Compare, Named, Node
 from sureness.numerics.logistic import sigmoid
 
 _ROUGHLY = 5  # steps of each field before the shape is learned again
@@ -282,8 +282,11 @@ class MultiSegmentCalibrator(ProbabilityMap):
         return result
 
     def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
-        known = some_field_known(self.effects_.coding.fields, names)
-        return Case(((known, self._of_fields(score, names)),), self.global_.log_odds_tree(score, names))
+        own = (self._known(names), self._of_fields(score, names))
+        return Case((own,), self.global_.log_odds_tree(score, names))
+
+    def _known(self, names: ColumnNames) -> Compare:
+        return some_field_known(self.effects_.coding.fields, names)
 
     def _of_fields(self, score: Node, names: ColumnNames) -> Node:
         """The log-odds where at least one field is known."""
@@ -296,8 +299,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         score = names.reference_to("score")
         own = sigmoid_of(self._of_fields(Named("tamed", tame(score)), names), TREE)
-        known = some_field_known(self.effects_.coding.fields, names)
-        return [(known, self.global_.where_taken(score, own))]
+        return [(self._known(names), self.global_.where_taken(score, own))]
 
     def knows(self, who: Who) -> BoolArray:
         return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0

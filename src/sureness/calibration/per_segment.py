@@ -14,7 +14,7 @@ from sureness._types import BoolArray, FloatArray, IntArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.expressing import Conditional
+from sureness.calibration.expressing import Conditional, logit_tree
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.reach import Reach
@@ -24,7 +24,7 @@ from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, IdError, SettingError
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Compare, Id, Is, Node, clip
+from sureness.expressions.nodes import Case, Compare, Id, Is, Node, Number, clip
 from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
@@ -216,22 +216,38 @@ class SegmentCalibrator(ProbabilityMap):
         return self.global_._for_all(names)
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
-        segment = names.reference_to("segment")
-        missing: list[Conditional] = [(Is(segment, "missing"), None)]
-        return missing + [(Compare("=", segment, Id(name)), self._of_segment(name, names)) for name in self.maps_]
+        own = [(self._is(name, names), self._of_segment(name, names)) for name in self.maps_]
+        return [*self._unanswered(names), *own]
+
+    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
+        return [(Is(names.reference_to("segment"), "missing"), None)]
+
+    @staticmethod
+    def _is(name: str | int, names: ColumnNames) -> Compare:
+        return Compare("=", names.reference_to("segment"), Id(name))
+
+    def _known(self, names: ColumnNames) -> Compare:
+        own = Case(tuple((self._is(name, names), Number(1.0)) for name in self.maps_), Number(0.0))
+        return Compare(">", own, Number(0.5))
+
+    def log_odds_tree(self, score: Node, names: ColumnNames) -> Node:
+        own = [(self._is(name, names), logit_tree(self._mixed(name, score))) for name in self.maps_]
+        return Case(tuple(own), self.global_.log_odds_tree(score, names))
 
     def _of_segment(self, name: str | int, names: ColumnNames) -> Node:
         """The map of one segment: its own, mixed with the global one by its share."""
-        own, share, number = self.maps_[name], self.shares_[name], list(self.maps_).index(name)
-
-        def mixed(score: Node) -> Node:
-            both = self.global_.formula_tree(score) * (1.0 - share) + own.formula_tree(score) * share
-            return clip(both, 0.0, 1.0)
+        number = list(self.maps_).index(name)
 
         def probability(scores: FloatArray) -> FloatArray:
             return self.probability_of(scores, Who(len(scores), segments=np.full(len(scores), number)))
 
-        return self.global_._where_defined(names.reference_to("score"), mixed, probability)
+        score = names.reference_to("score")
+        return self.global_._where_defined(score, lambda known: self._mixed(name, known), probability)
+
+    def _mixed(self, name: str | int, score: Node) -> Node:
+        own, share = self.maps_[name], self.shares_[name]
+        both = self.global_.formula_tree(score) * (1.0 - share) + own.formula_tree(score) * share
+        return clip(both, 0.0, 1.0)
 
     def knows(self, who: Who) -> BoolArray:
         return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
+from sureness.artefacts.packed import JSON, Parts
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import CandidateBlock, Candidates, joined
-from sureness.calibration.expressing import Conditional, finite, tame
-from sureness.calibration.families import TREE, rising_curve, sigmoid_of
+from sureness.calibration.expressing import Conditional, finite
+from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.horizon import Horizon
-from sureness.calibration.maps import Observed, Who
+from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
-from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
+from sureness.expressions.nodes import Case, Compare, Node, Number, coalesce
 from sureness.numerics.checks import check_choice
 from sureness.numerics.logistic import sigmoid
-from sureness.numerics.rising_curve import RisingCurve
 from sureness.numerics.row_logistic import Prior
 from sureness.numerics.shrinkage import shrunk_counts
 from sureness.sources.base import ScoreSource, id_maps
@@ -100,9 +97,9 @@ class PerUserCalibrator(StandardisedMap):
     """The shape of maps made without one."""
 
     LEARNED: ClassVar[dict[str, str]] = {
-        "location_": "location", "scale_": "scale", "intercept_": "intercept", "coef_": "coef",
-        "n_positive_": "n_positive", "n_held_out_": "n_held_out", "expected_relevant_": "expected_relevant",
-        "beyond_": "expected_beyond", "last_": "last",
+        "location_": "location", "scale_": "scale", "intercept_": "intercept", "n_positive_": "n_positive",
+        "n_held_out_": "n_held_out", "expected_relevant_": "expected_relevant", "beyond_": "expected_beyond",
+        "last_": "last", "coef_": "coef",
     }  # fmt: skip
     """What is learned about each user, and what it is called in files and tables."""
 
@@ -250,13 +247,6 @@ class PerUserCalibrator(StandardisedMap):
             result += self.behind_.intercept + self.behind_.values(below)
         return (result if every else np.where(known, result, -np.inf)).reshape(scores.shape)
 
-    def _below(self, standardised: FloatArray, rows: IntArray) -> FloatArray | None:
-        """How far scores are below those of the fitted candidates, where another curve goes on; None: nowhere."""
-        if self.behind_ is None:
-            return None
-        last = at_rows(self.last_, rows, float(self.last_.mean()))[:, None]
-        return None if np.all(standardised >= last) else np.minimum(standardised - last, 0.0)
-
     def _n_fitted(self) -> int:
         return self.global_.n_pairs_
 
@@ -267,76 +257,34 @@ class PerUserCalibrator(StandardisedMap):
 
     def _for_all(self, names: ColumnNames) -> Node:
         """With the joined table of what was learned; users who are not in it have the global map."""
-        learned = {"location": self.location_.mean(), "scale": self.scale_.mean(), "intercept": self.overall_[0]}
-        learned |= {"last": self.last_.mean()} | {f"coef_{n}": value for n, value in enumerate(self.overall_[1:])}
-        known = {name: coalesce(names.learned(name), value) for name, value in learned.items()}
-        score = names.reference_to("score")
-        standardised: Node = Named("standardised", (tame(score) - known["location"]) / known["scale"])
-        log_odds = known["intercept"]
-        inside = standardised
-        if self.behind_ is not None:
-            above, curve = standardised - known["last"], self.behind_
-            below = Named("below", (above - TREE.absolute(above)) * 0.5)
-            inside = Named("inside", standardised - below)
-            log_odds = log_odds + rising_curve(below, curve.knots, curve.slopes, TREE) + curve.intercept
-        for number, column in enumerate(self.basis_.trees(inside)):
-            log_odds = log_odds + column * known[f"coef_{number}"]
-        return finite(score, sigmoid_of(log_odds, TREE))
+        known = {"intercept": self.overall_[0]} | {f"coef_{n}": each for n, each in enumerate(self.overall_[1:])}
+        own = {name: coalesce(names.learned(name), value) for name, value in known.items()}
+        score = self._standardised_tree(names)
+        log_odds = own["intercept"] if score.behind is None else own["intercept"] + score.behind
+        for number, column in enumerate(self.basis_.trees(score.inside)):
+            log_odds = log_odds + column * own[f"coef_{number}"]
+        return finite(names.reference_to("score"), sigmoid_of(log_odds, TREE))
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         own = Compare(">", names.learned("n_held_out"), Number(0.0))
-        return [*_nobody(names), (own, self._for_all(names))]
+        return [*self._unanswered(names), (own, self._for_all(names))]
 
     def _tree(self, names: ColumnNames) -> Node:
         self.check_fitted()
-        return Case(_nobody(names), self._for_all(names))  # the joined table has the global map as well
-
-    def _joined_users(self) -> Literal["text", "numbers"]:
-        return "text" if self.users_.ids.dtype == pl.String else "numbers"
-
-    def table(self) -> pl.DataFrame:
-        """Everything that was learned about each user, one row per user; what `query` joins."""
-        self.check_fitted()
-        learned = {name: getattr(self, attribute) for attribute, name in self.LEARNED.items() if name != "coef"}
-        coefs = {f"coef_{number}": self.coef_[:, number] for number in range(self.coef_.shape[1])}
-        return pl.DataFrame({"user_id": self.users_.ids, **learned, **coefs})
+        return Case(tuple(self._unanswered(names)), self._for_all(names))  # the joined table has the global map as well
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
-    def pack(self) -> Packed:
-        kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
-        if not hasattr(self, "estimand_"):
-            return Packed(kind=kind, settings=settings)
-        about: dict[str, JSON] = {"estimand": self.estimand_, "horizon": self.horizon_.plain()}
-        return Packed(
-            kind=kind,
-            settings=settings,
-            state={
-                "basis": self.basis_.plain(),
-                "overall": self.overall_.tolist(),
-                "behind": None if self.behind_ is None else self.behind_.plain(),
-            },
-            arrays={name: getattr(self, attribute) for attribute, name in self.LEARNED.items()},
-            parts={"global": self.global_.pack(), "users": self.users_.pack()},
-            about={**about, "users": len(self.users_), "pairs": self.global_.n_pairs_},
-        )
+    def _of_all(self) -> tuple[str, ProbabilityMap]:
+        return "global", self.global_
 
-    @classmethod
-    def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**packed.settings)
-        if not packed.arrays:
-            return calibrator
-        calibrator.basis_ = basis_of(cast(dict[str, JSON], packed.state["basis"]))
-        calibrator.overall_ = np.array(packed.state["overall"], dtype=np.float64)
-        behind = cast(dict[str, JSON] | None, packed.state["behind"])
-        calibrator.behind_ = None if behind is None else RisingCurve.of(behind)
-        for attribute, name in cls.LEARNED.items():
-            setattr(calibrator, attribute, packed.arrays[name])
-        calibrator.global_ = parts.opened("global", Calibrator)
-        calibrator.users_ = parts.opened("users", IdMap)
-        calibrator.estimand_ = calibrator.global_.estimand_
-        calibrator.horizon_ = Horizon.of(packed.about["horizon"])
-        return calibrator
+    def _own_state(self) -> dict[str, JSON]:
+        return {"basis": self.basis_.plain(), "overall": self.overall_.tolist()}
+
+    def _restore(self, state: dict[str, Any], parts: Parts) -> None:
+        self.global_, self.basis_ = parts.opened("global", Calibrator), basis_of(state["basis"])
+        self.overall_ = np.array(state["overall"], dtype=np.float64)
+        self.estimand_ = self.global_.estimand_
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -361,11 +309,6 @@ class PerUserCalibrator(StandardisedMap):
         width = self.prior_width
         if width != "auto" and (isinstance(width, str) or not width >= 0):
             raise SettingError(f"prior_width must be 0 or more, or 'auto', got {width!r}")
-
-
-def _nobody(names: ColumnNames) -> tuple[Conditional, ...]:
-    """No probability where the user is missing."""
-    return ((Is(names.reference_to("user"), "missing"), None),)
 
 
 class PerUserPlatt(PerUserCalibrator):

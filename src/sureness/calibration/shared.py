@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import polars as pl
@@ -12,17 +13,19 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
+from sureness.artefacts.packed import Parts
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import Candidates, RankedBlock
 from sureness.calibration.chain import MapChain
-from sureness.calibration.horizon import Horizon
+from sureness.calibration.expressing import Conditional, finite
+from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.shared_fit import Shareable, SharedFit, shares_within
 from sureness.calibration.standardised import StandardisedMap
-from sureness.data.ids import IdMap
 from sureness.errors import EmptyError, SettingError
+from sureness.expressions.columns import ColumnNames
+from sureness.expressions.nodes import Case, Node
 from sureness.numerics.gains import shift_log_odds
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.shrinkage import shrunk_counts
@@ -39,6 +42,8 @@ class SharedCalibrator(StandardisedMap):
     same for all users. Here it is fitted on each user's best candidates, in standard deviations from the mean of the
     user's own, and a level for each user makes its probabilities add up to the number of items expected of the user:
     ``logit p = level_u + logit(calibrator(z))``.
+
+    How fast probabilities fall behind these candidates is learned from what lies there, in bins, for all users alike.
 
     The candidates hold the relevant items of the next period too, labelled 0 although they are just like the held-out
     ones. A probability is that of the next period, once the held-out items are gone.
@@ -66,6 +71,10 @@ class SharedCalibrator(StandardisedMap):
         How many relevant items a period like the held-out one has.
     beyond_ : array of shape (n_users,)
         How many of them are expected behind the first `top` candidates.
+    last_ : array of shape (n_users,)
+        The standardised score of the last fitted candidate.
+    behind_ : RisingCurve or None
+        How log-odds fall below it, for all users alike; None: as the calibrator says.
 
     Examples
     --------
@@ -84,9 +93,9 @@ class SharedCalibrator(StandardisedMap):
 
     LEARNED: ClassVar[dict[str, str]] = {
         "location_": "location", "scale_": "scale", "level_": "level", "expected_relevant_": "expected_relevant",
-        "beyond_": "expected_beyond",
+        "beyond_": "expected_beyond", "last_": "last",
     }  # fmt: skip
-    """What is learned about each user, and what it is called in files."""
+    """What is learned about each user, and what it is called in files and tables."""
 
     level_: FloatArray
     calibrator_: Shareable
@@ -115,8 +124,9 @@ class SharedCalibrator(StandardisedMap):
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
         learner.users_, _ = id_maps(observed.source)
         learner.expected_relevant_ = shrunk_counts(observed.held_out.user_degree)
-        within = learner._learn_shared(candidates, observed)
-        learner._learn_users(candidates, observed, within)
+        sample, within = learner._learn_shared(candidates, observed)
+        learner._learn_users(candidates.every_ranked(sample), observed, within)
+        learner.beyond_[~candidates.reach_beyond()] = 0.0
         learner.answers_for = learner.calibrator_.answers_for
         learner.estimand_, learner.horizon_ = "interaction", observed.horizon.following()
         candidates.masked.say()
@@ -134,8 +144,8 @@ class SharedCalibrator(StandardisedMap):
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
         return segments
 
-    def _learn_shared(self, candidates: Candidates, observed: Observed) -> FloatArray:
-        """The calibrator of all users, from a sample of them; returns which share of a user's items it is about."""
+    def _learn_shared(self, candidates: Candidates, observed: Observed) -> tuple[RankedBlock, FloatArray]:
+        """The calibrator of all users; returns the sample that it is of, and the share of each user's items therein."""
         held_out = candidates.held_out.user_degree
         learners = np.flatnonzero(held_out)
         if len(learners) > self.learning_users:
@@ -152,22 +162,23 @@ class SharedCalibrator(StandardisedMap):
         within = shares_within(sample.hits.sum(axis=1), held_out[learners], self.expected_relevant_, learners)
         fit = SharedFit(sample, self.expected_relevant_[learners] * within[learners], observed.segments)
         self.calibrator_ = fit.calibrator(PlattCalibrator() if self.base is None else self.base)
-        return within
+        self.behind_ = fit.curve_behind(self.calibrator_, candidates.behind) if candidates.has_more else None
+        return sample, within
 
-    def _learn_users(self, candidates: Candidates, observed: Observed, within: FloatArray) -> None:
+    def _learn_users(self, blocks: Iterable[RankedBlock], observed: Observed, within: FloatArray) -> None:
         """Location, scale and level of every user, block by block, and how much lies behind the fitted candidates."""
-        n_users, done = candidates.source.n_users, 0
+        n_users, done = len(within), 0
         self.location_, self.scale_, self.level_ = np.zeros(n_users), np.ones(n_users), np.zeros(n_users)
-        among = np.zeros(n_users)
-        for block in candidates.ranked(np.arange(n_users), self._width(candidates)):
+        self.last_, among = np.zeros(n_users), np.zeros(n_users)
+        for block in blocks:
             fit = SharedFit(block, (self.expected_relevant_ * within)[block.users], observed.segments)
             chance = fit.chance(self.calibrator_)
             self.location_[block.users], self.scale_[block.users] = block.location, block.scale
-            self.level_[block.users] = fit.levels(chance)
+            self.level_[block.users], self.last_[block.users] = fit.levels(chance), block.last
             among[block.users] = (fit.open * shift_log_odds(chance, self.level_[block.users])).sum(axis=1)
             done += len(block.users)
             observed.progress("finding the level of each user", done, n_users)
-        self.beyond_ = np.where(candidates.reach_beyond(), among * (1.0 / within - 1.0), 0.0)
+        self.beyond_ = among * (1.0 / within - 1.0)
 
     def _width(self, candidates: Candidates) -> int:
         return min(self.top, candidates.source.n_items)
@@ -188,8 +199,13 @@ class SharedCalibrator(StandardisedMap):
 
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         self.check_fitted()
-        found = self.calibrator_.log_odds_of(self._standardised(scores, who), who)
-        return np.asarray(found + wide(self._of_users(self.level_, who), scores))
+        standardised = self._standardised(scores, who)
+        below = self._below(standardised, self._rows(who))
+        found = self.calibrator_.log_odds_of(standardised if below is None else standardised - below, who)
+        found = found + wide(self._of_users(self.level_, who), scores)
+        if self.behind_ is not None and below is not None:
+            found += self.behind_.intercept + self.behind_.values(below)
+        return np.asarray(found)
 
     def knows(self, who: Who) -> BoolArray:
         return self.calibrator_.knows(who)
@@ -197,34 +213,33 @@ class SharedCalibrator(StandardisedMap):
     def _n_fitted(self) -> int:
         return self.calibrator_.n_pairs_
 
+    def _for_all(self, names: ColumnNames) -> Node:
+        """With the joined table of what was learned; users who are not in it have the mean of all."""
+        score = self._standardised_tree(names)
+        log_odds = self.calibrator_.log_odds_tree(score.inside, names) + self._learned_tree("level", names)
+        log_odds = log_odds if score.behind is None else log_odds + score.behind
+        return finite(names.reference_to("score"), sigmoid_of(log_odds, TREE))
+
+    def _for_some(self, names: ColumnNames) -> list[Conditional]:
+        if self.answers_for == "all":
+            return self._unanswered(names)
+        return [*self._unanswered(names), (self.calibrator_._known(names), self._for_all(names))]
+
+    def _tree(self, names: ColumnNames) -> Node:
+        self.check_fitted()
+        return Case(tuple(self._unanswered(names)), self._for_all(names))
+
+    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
+        return [*super()._unanswered(names), *self.calibrator_._unanswered(names)]
+
     # --- saving -----------------------------------------------------------------------------------------------------
 
-    def pack(self) -> Packed:
-        kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
-        if not hasattr(self, "estimand_"):
-            return Packed(kind=kind, settings=settings)
-        about: dict[str, JSON] = {"estimand": self.estimand_, "horizon": self.horizon_.plain()}
-        return Packed(
-            kind=kind,
-            settings=settings,
-            arrays={name: getattr(self, attribute) for attribute, name in self.LEARNED.items()},
-            parts={"calibrator": self.calibrator_.pack(), "users": self.users_.pack()},
-            about={**about, "users": len(self.users_), "pairs": self.calibrator_.n_pairs_},
-        )
+    def _of_all(self) -> tuple[str, ProbabilityMap]:
+        return "calibrator", self.calibrator_
 
-    @classmethod
-    def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        shared = cls(**packed.settings)
-        if not packed.arrays:
-            return shared
-        for attribute, name in cls.LEARNED.items():
-            setattr(shared, attribute, packed.arrays[name])
-        shared.calibrator_ = cast(Shareable, parts.opened("calibrator", ProbabilityMap))
-        shared.users_ = parts.opened("users", IdMap)
-        shared.answers_for = shared.calibrator_.answers_for
-        shared.estimand_ = "interaction"
-        shared.horizon_ = Horizon.of(packed.about["horizon"])
-        return shared
+    def _restore(self, state: dict[str, Any], parts: Parts) -> None:
+        self.calibrator_ = cast(Shareable, parts.opened("calibrator", ProbabilityMap))
+        self.answers_for = self.calibrator_.answers_for
 
     def _check_settings(self) -> None:
         if self.base is not None and not isinstance(self.base, Shareable):

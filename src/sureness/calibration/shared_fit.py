@@ -9,7 +9,8 @@ the same way a candidate of a user whose odds are twice as high counts twice.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +19,15 @@ import numpy as np
 from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
-from sureness.calibration.candidates import RankedBlock
+from sureness.calibration.behind import curve_behind, some_of
+from sureness.calibration.candidates import CandidateBlock, RankedBlock
 from sureness.calibration.maps import Segments, Who
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.errors import SurenessWarning
 from sureness.numerics.gains import log_odds_shifts, shift_log_odds
-from sureness.numerics.logistic import fit_logistic, sigmoid
+from sureness.numerics.logistic import fit_logistic, logit, sigmoid
+from sureness.numerics.rising_curve import RisingCurve
 
 Shareable = Calibrator | SegmentCalibrator | MultiSegmentCalibrator
 """Calibrators that look at scores and perhaps at segments, but not at users."""
@@ -33,6 +36,8 @@ _ROUNDS = 8
 _DONE = 1e-3  # change of a probability
 _LIKELIEST = 0.99  # so that no candidate stops counting
 _SAME = 1e-6  # of the logarithms of numbers that are expected: there is no trend to see
+_SUREST = 15.0  # log-odds that a curve goes on from
+_FLATTEST = 0.05  # change of the log-odds over a standard deviation
 _LEAST, _MOST = 1e-4, 0.95  # share of the candidates that may be expected to be relevant
 
 
@@ -79,12 +84,13 @@ class SharedFit:
         names: Any = self._segment_names()[there]  # one field without a name, for a map of several too
         return unfitted.fit(scores, labels, segments=names, sample_weight=weight[there], users=users)
 
-    def chance(self, fitted: Shareable) -> FloatArray:
-        """What a calibrator says of the candidates, 0 where there is none; shape (n, top)."""
+    def chance(self, fitted: Shareable, standardised: FloatArray | None = None) -> FloatArray:
+        """What a calibrator says of the candidates, or of other scores of them, 0 where there is none; (n, top)."""
         block = self.block
         numbers = None if self.segments is None else fitted.segment_numbers(self._segment_names().ravel())
         segments = None if numbers is None else numbers.reshape(block.items.shape)
-        found = fitted.probability_of(block.standardised, Who(len(block.users), segments=segments))
+        scores = block.standardised if standardised is None else standardised
+        found = fitted.probability_of(scores, Who(len(block.users), segments=segments))
         return np.where(block.there, found, 0.0)
 
     def levels(self, chance: FloatArray) -> FloatArray:
@@ -95,11 +101,31 @@ class SharedFit:
         wanted = np.clip(self.wanted, certain + _LEAST * room, certain + _MOST * room)
         return log_odds_shifts(remaining, np.zeros(len(wanted)), np.where(room > 0, wanted, np.nan))
 
+    def curve_behind(self, fitted: Shareable, behind: Callable[[IntArray], CandidateBlock]) -> RisingCurve | None:
+        """How log-odds fall behind the best candidates; None if too few held-out items lie there.
+
+        What lies behind is known in bins of scores, without items, so it goes on from the mean of the segments of the
+        user's best candidates.
+        """
+        places = some_of(len(self.block.users))
+        some = self if places is None else replace(self, block=self.block.take(places), wanted=self.wanted[places])
+        there, standardised = some.block.there, some.block.standardised
+        at_last = some.chance(fitted, np.broadcast_to(some.block.last[:, None], standardised.shape))
+        level = some.levels(some.chance(fitted))
+        begin = _bounded_logit(at_last.sum(axis=1) / np.maximum(there.sum(axis=1), 1))
+        first = _bounded_logit(some.chance(fitted)[:, 0])
+        slope = (first - begin).sum() / max((standardised[:, 0] - some.block.last).sum(), 1e-9)
+        return curve_behind(behind, some.block, begin + level, max(slope, _FLATTEST), unlabelled_positives=True)
+
     def _segment_names(self) -> AnyArray:
         """The segment of each candidate, of any where there is none; shape (n, top)."""
         assert self.segments is not None
         users = np.broadcast_to(self.block.users[:, None], self.block.items.shape)
         return self.segments.of_pairs(users, np.maximum(self.block.items, 0))
+
+
+def _bounded_logit(chance: FloatArray) -> FloatArray:
+    return np.clip(logit(chance), -_SUREST, _SUREST)
 
 
 def shares_within(n_within: IntArray, n_held_out: IntArray, expected: FloatArray, learners: IntArray) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON
 from sureness.calibration.base import Calibrator
+from sureness.calibration.behind import curve_behind, labelled_points, some_of
 from sureness.calibration.candidates import CandidateBlock
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, rising_curve
 from sureness.calibration.parametric import (
@@ -25,7 +26,7 @@ from sureness.errors import EmptyError
 from sureness.expressions.nodes import Node
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.predictive import predictive_rows
-from sureness.numerics.rising_curve import Labelled, Personal, RisingCurve, curve_below, learn_curve, refine_curve
+from sureness.numerics.rising_curve import Personal, RisingCurve, learn_curve, refine_curve
 from sureness.numerics.row_logistic import EM_STEPS, Prior, Rows, estimate_prior, fit_rows
 
 Shape = Literal["learned", "line", "gaussian", "gamma"]
@@ -34,7 +35,7 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 _WEAK = 100.0  # width of a prior that only keeps maps finite
 _FIRST_WIDTH = 0.7  # where the search for the prior's width starts
 _FOLDS = 5
-_REFINING_USERS, _REFINING_ROUNDS, _REFINING_STEPS = 1_000, 2, 8
+_REFINING_ROUNDS, _REFINING_STEPS = 2, 8
 _FAMILIES: dict[str, type[ParametricCalibrator]] = {
     "line": PlattCalibrator,
     "gaussian": GaussianCalibrator,
@@ -284,7 +285,7 @@ class Learner:
         slope = float(coef[0, 0]) / (high - low)
         fold = np.random.default_rng(self.seed).integers(0, _FOLDS, len(self.sample.users))
         return learn_curve(
-            _labelled(self.sample, self.unlabelled_positives, fold), (float(intercept[0]) - slope * low, slope)
+            labelled_points(self.sample, self.unlabelled_positives, fold), (float(intercept[0]) - slope * low, slope)
         )
 
     def _refined(self, curve: RisingCurve) -> RisingCurve:
@@ -292,7 +293,7 @@ class Learner:
 
         Pooled users blur the shape: where many are shown little, only those with a high level have high scores.
         """
-        labelled = _labelled(self.sample, self.unlabelled_positives)
+        labelled = labelled_points(self.sample, self.unlabelled_positives)
         for _ in range(_REFINING_ROUNDS):
             model = self._with_prior(CurveBasis(curve), _REFINING_STEPS)
             theta = model.likely(model.rows(self.sample), self.known)
@@ -306,26 +307,18 @@ class Learner:
 
         How steep the first curve is differs between users; how soon positives become rare behind hardly does.
         """
-        rest, last = replace(behind(self.sample.users), best=self.sample), self.sample.last
         theta = model.fitted(model.rows(self.sample), model.traits.values(self.expected, self.sample.scale))
         level, stretch = model.natural(theta)
-        begin = level + stretch[:, 0] * curve.values(last)
-        labelled = _labelled(rest, self.unlabelled_positives)
-        points, positives = np.nonzero(rest.weight > 0)[0], rest.positive_rows
-        measured = replace(
-            labelled,
-            scores=labelled.scores - last[points],
-            positive_scores=labelled.positive_scores - last[positives],
-        )
+        begin = level + stretch[:, 0] * curve.values(self.sample.last)
         slope = curve.rise / float(curve.knots[-1] - curve.knots[0])
-        return replace(model, behind=curve_below(measured, begin[points], begin[positives], slope))
+        found = curve_behind(behind, self.sample, begin, slope, unlabelled_positives=self.unlabelled_positives)
+        return replace(model, behind=found)
 
     def _of_some(self) -> Learner:
         """The same with as many users as the shape takes into account."""
-        n = len(self.sample.users)
-        if n <= _REFINING_USERS:
+        places = some_of(len(self.sample.users))
+        if places is None:
             return self
-        places = np.linspace(0, n - 1, _REFINING_USERS).round().astype(np.int64)
         return replace(self, sample=self.sample.take(places), expected=self.expected[places])
 
 
@@ -334,13 +327,3 @@ def _personal(model: UserModel, theta: FloatArray, block: CandidateBlock) -> Per
     level, stretch = model.natural(theta)
     points, positives = np.nonzero(block.weight > 0)[0], block.positive_rows
     return Personal(level[points], stretch[points, 0], level[positives], stretch[positives, 0])
-
-
-def _labelled(block: CandidateBlock, unlabelled_positives: bool, fold: IntArray | None = None) -> Labelled:
-    """The points and positives of all users, in folds of users."""
-    rows, places = np.nonzero(block.weight > 0)
-    folds = np.zeros(len(block.users), dtype=np.int64) if fold is None else fold
-    return Labelled(
-        block.standardised[rows, places], block.weight[rows, places], folds[rows], block.standardised_positives,
-        np.ones(len(block.positive_rows)), folds[block.positive_rows], unlabelled_positives,
-    )  # fmt: skip

@@ -29,6 +29,7 @@ class ColumnNames:
     segment: str = "segment"
     user: str = "user_id"
     maps: str | None = None  # the joined table of what was learned about each user
+    suffix: str = ""  # of its columns: a chain may join what several of its maps learned
 
     def reference_to(self, what: str) -> Reference:
         """The column of the scores, segments or users."""
@@ -44,7 +45,7 @@ class ColumnNames:
 
     def learned(self, column: str) -> Reference:
         """A column of the joined table; its user is an id, everything else a number."""
-        return Reference(column, () if self.maps is None else path_of(self.maps), _holds(column))
+        return Reference(column + self.suffix, () if self.maps is None else path_of(self.maps), _holds(column))
 
 
 def path_of(name: str) -> tuple[str, ...]:

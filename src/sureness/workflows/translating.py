@@ -9,10 +9,8 @@ from typing import Annotated
 
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.chain import MapChain
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.maps import ProbabilityMap
-from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.tables import write_table
 from sureness.errors import SettingError
 from sureness.workflows.outputs import check_outputs
@@ -61,12 +59,11 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions) -> SqlResult
     """
     check_outputs([(options.maps_output, "table")], [calibrator])
     fitted = load(calibrator, ProbabilityMap)
-    users = _map_of_users(fitted)
     if options.maps_output is None:
-        return SqlResult(sql=_text(fitted, options, whole=users is not None), dialect=options.dialect)
-    if users is None:
+        return SqlResult(sql=_text(fitted, options, whole=fitted.joins_users), dialect=options.dialect)
+    if not fitted.joins_users:
         raise SettingError(f"{type(fitted).__name__} joins no table of users; leave out maps_output")
-    text, table = _text(fitted, options, whole=True), users.table()
+    text, table = _text(fitted, options, whole=True), fitted.table()
     write_table(table, options.maps_output)
     return SqlResult(sql=text, dialect=options.dialect, maps_output=options.maps_output, n_users=len(table))
 
@@ -78,8 +75,3 @@ def _text(fitted: ProbabilityMap, options: SqlOptions, *, whole: bool) -> str:
     if options.table is None:
         raise SettingError("a query needs the name of the table with the scores, got none; give table")
     return fitted.query(options.dialect, options.table, options.column, segment=segment, user=user, maps=options.maps)
-
-
-def _map_of_users(fitted: ProbabilityMap) -> PerUserCalibrator | None:
-    links = fitted.links_ if isinstance(fitted, MapChain) else (fitted,)
-    return next((link for link in links if isinstance(link, PerUserCalibrator)), None)
