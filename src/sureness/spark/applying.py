@@ -40,8 +40,8 @@ def apply(
     """Add a column of probabilities; nothing is computed before the result is used.
 
     A map that is a formula becomes an expression of Spark's own, without Python: calibrators for all pairs and per
-    segment, and per user after a join with what was learned about each user. Other maps are asked in Python, in Arrow
-    batches.
+    segment, for several fields, and maps that compare scores within a user, after a join with what was learned about
+    each user. Other maps are asked in Python, in Arrow batches.
 
     Parameters
     ----------
@@ -86,12 +86,6 @@ class _Asked:
         segments = overlapping is None and any(hasattr(link, "segments_") for link in links)
         fields = () if overlapping is None else tuple(overlapping.fields_)
         return cls(fitted, score, user if users else None, segment if segments else None, fields)
-
-    @property
-    def of_users(self) -> ProbabilityMap | None:
-        """The map of users, if there is one."""
-        links: tuple[ProbabilityMap, ...] = getattr(self.fitted, "links_", (self.fitted,))
-        return next((link for link in links if hasattr(link, "users_")), None)
 
     @property
     def columns(self) -> list[str]:
@@ -142,8 +136,8 @@ def _natively(frame: DataFrame, asked: _Asked, formula: str, probability: str) -
     from pyspark.sql import functions as sf
 
     scores = frame.alias(_SCORES)
-    if (own := asked.of_users) is not None and asked.user is not None:
-        learned = user_table(frame, own).alias(_MAPS)
+    if asked.fitted.joins_users and asked.user is not None:
+        learned = user_table(frame, asked.fitted).alias(_MAPS)
         same = scores[quoted(asked.user)] == learned["user_id"]
         scores = scores.join(learned, same, "left")
     return scores.select(f"{_SCORES}.*", sf.expr(formula).alias(probability))
@@ -151,8 +145,7 @@ def _natively(frame: DataFrame, asked: _Asked, formula: str, probability: str) -
 
 def user_table(frame: DataFrame, own: ProbabilityMap) -> DataFrame:
     """What a map learned about each user, as a DataFrame of the session of another one."""
-    table: pl.DataFrame = own.table()  # type: ignore[attr-defined]
-    created: DataFrame = frame.sparkSession.createDataFrame(table.to_arrow())
+    created: DataFrame = frame.sparkSession.createDataFrame(own.table().to_arrow())
     return created
 
 
