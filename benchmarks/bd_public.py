@@ -34,6 +34,7 @@ def _both(**changes: float | str | bool) -> dict[str, float | str | bool]:
 CONTROLS: dict[str, dict[str, float | str | bool]] = {
     "bd-public": {},
     "printed sign": _both(ranked_higher_by="guide"),
+    "printed sign, uniform negatives": _both(ranked_higher_by="guide", reuse=False),
     "weight 0, drawn negatives": _both(weight=0.0, reuse=True),
     "weight 0, uniform negatives": _both(weight=0.0, reuse=False),
     "weight decay kept": {"keeps_weight_decay": True},

@@ -15,7 +15,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "distillation.md"
 COUNTINGS = ("public", "masked")
 CONTROL = "weight 0, drawn negatives"
 ORDER = (
-    "alone", "bd-public", "printed sign", CONTROL, "weight 0, uniform negatives", "weight decay kept", "bd-public-cdae",
+    "alone", "bd-public", "printed sign", "printed sign, uniform negatives", CONTROL, "weight 0, uniform negatives",
+    "weight decay kept", "bd-public-cdae",
 )  # fmt: skip
 
 Ranks = NDArray[np.integer]

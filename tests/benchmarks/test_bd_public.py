@@ -27,6 +27,7 @@ def differing(one, other):
     [
         ("bd-public", set()),
         ("printed sign", {"ranked_higher_by"}),
+        ("printed sign, uniform negatives", {"ranked_higher_by", "reuse"}),
         ("weight 0, drawn negatives", {"weight"}),
         ("weight 0, uniform negatives", {"weight", "reuse"}),
         ("weight decay kept", {"keeps_weight_decay"}),
