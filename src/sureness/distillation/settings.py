@@ -17,7 +17,7 @@ Ranks = Literal["sketch", "exact"]
 Start = Literal["own", "svd"]
 Guides = Literal["current", "best"]
 Kept = Literal["best", "last"]
-Side = Literal["guide", "learner"]
+RankedBy = Literal["guide", "learner"]
 Tempered = Literal["both", "labels"]
 
 _SMALLEST, _GREATEST = 1e-12, 1e30  # of numbers above 0; beyond these, float32 overflows
@@ -62,7 +62,7 @@ class Direction:
     weight: float = 0.5  # of the soft labels beside the learner's own loss; 0: no soft labels
     scheme: SchemeName = "tanh"  # how items are drawn; "top": the guide's best items, without drawing
     rank_gap_scale: float = 1e-4  # how fast the chance of an item grows with the difference of its two ranks
-    ranked_higher_by: Side = "guide"  # whose higher rank makes an item likely to be drawn
+    ranked_higher_by: RankedBy = "guide"  # whose higher rank makes an item likely to be drawn
     items: int = 10  # drawn for each positive; with "top" the number of the guide's best items
     temperature: float = 2.0  # soft labels are sigmoid(score / temperature), and so are the learner's predictions
     tempered: Tempered = "both"  # "labels": the learner predicts sigmoid(score)
@@ -76,7 +76,7 @@ class Direction:
     def __post_init__(self) -> None:
         check_scheme(self.scheme)
         _one_of(self, "labels", get_args(Labels))
-        _one_of(self, "ranked_higher_by", get_args(Side))
+        _one_of(self, "ranked_higher_by", get_args(RankedBy))
         _one_of(self, "tempered", get_args(Tempered))
         _number(self, "weight", least=0.0)
         _number(self, "position_decay", least=0.0)

@@ -11,7 +11,6 @@ from sureness.models.networks.network import Network
 from sureness.models.networks.optimiser import FIRST, SECOND, SMALL, RowAdam
 
 _WINDOW = 256  # steps after which an old gradient moves a row no more: 0.9 ** 256 is 2e-12
-
 _EARLY = 1024  # steps whose corrections change too fast for a mean of them
 
 
@@ -20,8 +19,7 @@ class DenseAdam(RowAdam):
 
     A row without a gradient moves in a way that its moments and weight decay decide alone. So the compiled form lets
     rows wait, and makes up for their missed steps when somebody asks for them (`reach`). Networks that do not ask
-    have all rows moved in every step. The step of a sum of losses is that of their mean with a larger gradient, which
-    weight decay is then small against.
+    have all rows moved in every step.
 
     Parameters
     ----------
