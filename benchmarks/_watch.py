@@ -1,4 +1,4 @@
-"""Run a command and print its wall time, peak resident memory and output as JSON.
+"""Run a command and print its wall time, processor time, peak resident memory and output as JSON.
 
 A process inherits the peak of the one that started it. The benchmarks hold gigabytes, so commands are started from
 here, where a few megabytes are in use. Only the standard library, so that this stays small.
@@ -16,5 +16,8 @@ seconds = time.perf_counter() - start
 if done.returncode:
     sys.exit(done.stderr or done.stdout or f"exit code {done.returncode}")
 unit = 1 if sys.platform == "darwin" else 1024
-peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
-print(json.dumps({"seconds": seconds, "peak_bytes": peak, "output": done.stdout}))
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({
+    "seconds": seconds, "processor_seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * unit,
+    "output": done.stdout,
+}))  # fmt: skip

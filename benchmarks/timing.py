@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ class Measured:
     seconds: float
     peak_bytes: int = 0  # largest resident memory of the process, for sides that are commands
     output: str = ""
+    processor_seconds: float = 0.0  # of all threads, for sides that are commands
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Runs:
     @property
     def median(self) -> float:
         return float(np.median(self.seconds))
+
+    @property
+    def processor(self) -> Runs:
+        """The same runs, by their processor time."""
+        return Runs(tuple(replace(run, seconds=run.processor_seconds) for run in self.runs))
 
     @property
     def peak_bytes(self) -> int:

@@ -12,6 +12,7 @@ from sureness.calibration.families import Formula, Operations
 from sureness.calibration.level import UNCHANGED, Level
 from sureness.errors import SettingError
 from sureness.numerics.histogram import WeightedScores
+from sureness.numerics.interpolation import interpolate
 
 
 class _StepCalibrator(Calibrator):
@@ -132,7 +133,7 @@ class IsotonicCalibrator(Calibrator):
         self.level_ = UNCHANGED
 
     def _probability(self, scores: FloatArray) -> FloatArray:
-        inside = np.interp(scores, self.knots_, self.values_)
+        inside = interpolate(scores, self.knots_, self.values_)
         if self.strict:
             first, last, low, high = self.knots_[0], self.knots_[-1], self.values_[0], self.values_[-1]
             span = last - first

@@ -20,11 +20,11 @@ from sureness.calibration.reach import Reach
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
+from sureness.numerics.blocks import in_blocks
 from sureness.numerics.checks import check_choice, check_probabilities
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
 
-_BLOCK = 8_192
 _CERTAIN = 1e-15  # probabilities closer to 0 and 1 are taken for this, whose log-odds are finite
 _CLEARLY = 1.0  # difference of log-likelihoods from which on an anchor's own range of scores is preferred
 
@@ -365,15 +365,6 @@ class KanoulasCalibrator(GammaCalibrator):
     """
 
     family = families.KANOULAS
-
-
-def in_blocks(scores: FloatArray, function: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """A function of blocks so small that what is computed on the way stays in the cache."""
-    result = np.empty(len(scores))
-    for start in range(0, len(scores), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        result[part] = function(scores[part])
-    return result
 
 
 def _logits_of(probabilities: ArrayLike) -> FloatArray:

@@ -19,8 +19,9 @@ from sureness.calibration.families import (
     rising_curve,
 )
 from sureness.calibration.level import Level
-from sureness.calibration.parametric import explain_no_minimum, in_blocks
+from sureness.calibration.parametric import explain_no_minimum
 from sureness.errors import NoMinimumError
+from sureness.numerics.blocks import in_blocks
 from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, sigmoid

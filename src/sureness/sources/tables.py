@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.frames import Frame, as_frame, in_kind_of
@@ -14,6 +13,9 @@ from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, is_partial, named
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix  # takes long to load
 
 
 def score_pairs(source: ScoreSource, table: Frame) -> Any:
