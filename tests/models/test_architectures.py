@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.models.catalogue import make_recommender
-from sureness.models.networks import neumf
 from sureness.models.networks.batches import Batch, PairBatches, UserBatches
 from sureness.models.networks.lightgcn import Smoothing, normalised_graph
 from sureness.models.networks.training import Trainer
@@ -197,18 +199,41 @@ def test_the_loss_of_lightgcn_follows_the_graph_in_both_directions():
 # --- CDAE ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_score_of_cdae_is_its_formula():
-    network = built("cdae").eval()
+def hidden_of(network, user):
+    """The formula of the hidden layers, one user at a time."""
+    items, settings = LOG.items_of(user), network.settings
+    history = array(network.items_in)[items].sum(axis=0)
+    if settings.history == "root":
+        history /= np.sqrt(max(len(items), 1))
+    first = history + array(network.users_in)[user] + array(network.first_bias)
+    if not settings.deep:
+        return 1 / (1 + np.exp(-first))
+    hidden = np.tanh(first)
+    for layer in (network.encoder, network.decoder):
+        hidden = np.tanh(array(layer.weight) @ hidden + array(layer.bias))
+    return hidden
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("history", ["sum", "root"])
+def test_the_score_of_cdae_is_its_formula(history, deep):
+    network = built("cdae", history=history, deep=deep).eval()
     for user in range(5):
-        items = LOG.items_of(user)
-        history = array(network.items_in)[items].sum(axis=0) / np.sqrt(max(len(items), 1))
-        hidden = np.tanh(history + array(network.users_in)[user] + array(network.first_bias))
-        for layer in (network.encoder, network.decoder):
-            hidden = np.tanh(array(layer.weight) @ hidden + array(layer.bias))
-        expected = array(network.items_out) @ hidden + array(network.item_level)[:, 0]
+        expected = array(network.items_out) @ hidden_of(network, user) + array(network.item_level)[:, 0]
         with torch.no_grad():
             assert_allclose(network.score_block(torch.tensor([user]))[0], expected, rtol=1e-4, atol=1e-6)
         assert_allclose(all_pairs(network)[user], expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n_users", "n_items", "millions"), [(5_219, 25_187, 2.805), (2_293, 61_858, 6.362), (25_677, 25_815, 3.891)]
+)
+def test_cdae_has_as_many_parameters_as_published(n_users, n_items, millions):
+    """Table bdinfer of the dissertation prints 2.80, 6.36 and 3.89 million, which one hidden layer of 50 has."""
+    names = pl.Series(range(n_items))
+    log = Interactions(IdMap(pl.Series(range(n_users))), IdMap(names), np.array([0]), np.array([0]))
+    network = make_recommender("cdae", n_factors=50).build(log)
+    assert sum(parameter.numel() for parameter in network.parameters()) == pytest.approx(millions * 1e6, abs=500)
 
 
 def test_cdae_drops_history_only_while_training():
@@ -234,13 +259,10 @@ def test_cdae_drops_whole_items_and_scales_up_the_others():
     """Dropout takes an item's whole contribution, and doubles the others at a half."""
     network = built("cdae", Interactions.from_matrix(np.array([[1, 0, 0], [1, 1, 0]])), dropout=0.5).train()
     with torch.no_grad():
-        for parameter in (network.users_in, network.encoder.bias, network.decoder.bias):
-            parameter.zero_()
-        for layer in (network.encoder, network.decoder):
-            layer.weight.copy_(torch.eye(4))
+        network.users_in.zero_()
         seen = {tuple(np.round(network.hidden(torch.tensor([0]))[0].numpy(), 5)) for _ in range(60)}
-        kept = torch.tanh(torch.tanh(torch.tanh(2 * network.items_in[0]))).numpy()
-    assert seen == {(0.0,) * 4, tuple(np.round(kept, 5))}
+        kept = torch.sigmoid(2 * network.items_in[0]).numpy()
+    assert seen == {(0.5,) * 4, tuple(np.round(kept, 5))}
 
 
 def test_the_loss_of_cdae_is_cross_entropy_of_all_drawn_items():
@@ -249,7 +271,7 @@ def test_the_loss_of_cdae_is_cross_entropy_of_all_drawn_items():
     scores, out, users = all_pairs(network), array(network.items_out), array(network.users_in)
     for row, (user, liked, others) in enumerate(zip(*batch[:3], strict=True)):
         expected = np.log1p(np.exp(-scores[user, liked])) + np.log1p(np.exp(scores[user, others])).sum()
-        rows = [users[user], *out[[liked, *others]]]
+        rows = [users[user], array(network.items_in)[liked], *out[[liked, *others]]]
         expected += 0.2 * sum(np.sum(vector**2) for vector in rows) / 2
         assert float(network.loss(batch)[row].detach()) == pytest.approx(expected, rel=1e-4)
 
@@ -273,12 +295,67 @@ def test_the_score_of_neumf_is_its_formula(layer_widths):
             assert all_pairs(network)[user, item] == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("values", [1, 100, 10**9])
-def test_neumf_scores_all_items_in_slices_as_it_scores_pairs(values, monkeypatch):
-    monkeypatch.setattr(neumf, "_CACHED_VALUES", values)
-    network = built("neumf", simulated().train)
+@pytest.mark.parametrize("layer_widths", [(1,), (8,), (7, 4), (6, 5, 3), (4, 9), (50, 25)])
+@pytest.mark.parametrize("n_items", [1, 100, 128, 300])
+def test_neumf_scores_all_items_as_it_scores_pairs(n_items, layer_widths):
+    """In tiles of 128 items, and four rows of a layer at a time."""
+    rng = np.random.default_rng(n_items)
+    network = built("neumf", Interactions.from_matrix(rng.random((6, n_items)) < 0.5), layer_widths=layer_widths)
     with torch.no_grad():
-        assert_allclose(network.score_block(torch.arange(150)), all_pairs(network), rtol=1e-4, atol=1e-5)
+        assert_allclose(
+            network.score_block(torch.tensor([3, 0, 5])), all_pairs(network)[[3, 0, 5]], rtol=1e-4, atol=1e-5
+        )
+
+
+def test_layers_of_neumf_are_as_wide_as_its_factors_and_half_as_wide():
+    """An embedding of d enters as 2d values; so is the published student, with 5 factors."""
+    shapes = [tuple(layer.weight.shape) for layer in built("neumf", n_factors=5).layers[::2]]
+    assert built("neumf", n_factors=5).of_user.weight.shape == (5, 5)
+    assert shapes == [(2, 5)]
+    assert built("neumf", n_factors=1).settings.widths == (1, 1)
+
+
+def traded(network, factor):
+    """The same scores with embeddings times a factor, and what they meet divided by it."""
+    changed = copy.deepcopy(network)
+    size = network.settings.n_factors
+    with torch.no_grad():
+        for table in (changed.user_factors, changed.item_factors, changed.user_inputs, changed.item_inputs):
+            table *= factor
+        changed.output.weight[:, :size] /= factor**2
+        for layer in (changed.of_user, changed.of_item):
+            layer.weight /= factor
+    return changed
+
+
+def penalty_of(network):
+    rows = network._rows(torch.arange(5), torch.arange(5).expand(5, -1))
+    return network.penalty(*rows).mean()
+
+
+def test_no_trade_of_embeddings_for_output_weights_escapes_the_pull_of_neumf():
+    """Without a pull on output and layers, the penalty would fall for ever as embeddings shrink."""
+    network = built("neumf", l2=0.03, dense_l2=0.01)
+    factors = 2.0 ** np.arange(-8, 9)
+    for factor in factors:
+        assert_allclose(all_pairs(traded(network, factor)), all_pairs(network), rtol=1e-3, atol=1e-4)
+    penalties = [float(penalty_of(traded(network, factor)).detach()) for factor in factors]
+    lowest = int(np.argmin(penalties))
+    assert 2 < lowest < len(factors) - 3
+    assert (np.diff(penalties[: lowest + 1]) < 0).all()
+    assert (np.diff(penalties[lowest:]) > 0).all()
+
+
+def test_the_penalty_of_neumf_reaches_every_weight():
+    network = built("neumf", l2=0.03, dense_l2=0.01)
+    with torch.no_grad():
+        network.output.weight[0, :4] = torch.tensor([1.0, 1.5, 0.0, -1.0])
+    penalty_of(network).backward()
+    weight, gradient = network.output.weight.detach()[0], network.output.weight.grad[0]
+    assert_allclose(gradient[:4], 0.03 * (weight[:4] - 1), rtol=1e-5)  # products are pulled towards 1
+    assert_allclose(gradient[4:], 0.01 * weight[4:], rtol=1e-5)
+    for layer in (network.of_user, network.of_item, *network.layers[::2]):
+        assert_allclose(layer.weight.grad, 0.01 * layer.weight.detach(), rtol=1e-5)
 
 
 # --- all: what moves ------------------------------------------------------------------------------------------------

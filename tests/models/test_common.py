@@ -274,7 +274,9 @@ def test_an_unknown_metric_is_refused(name):
     [
         ("cdae", {"dropout": 1.0}),
         ("cdae", {"dropout": "x"}),
-        ("neumf", {"layer_widths": ()}),
+        ("cdae", {"history": "mean"}),
+        ("cdae", {"deep": "yes"}),
+        ("neumf", {"dense_l2": -1.0}),
         ("neumf", {"layer_widths": (8, 0)}),
         ("neumf", {"layer_widths": (8, "a")}),
         ("neumf", {"layer_widths": 8}),

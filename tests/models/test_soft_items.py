@@ -15,10 +15,12 @@ from scipy.special import log_expit
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks.batches import Batch, SoftItems
 from sureness.models.networks.losses import soft_label_loss
-from sureness.models.networks.training import Trainer, using_threads
+from sureness.models.networks.training import Trainer, seeded, using_threads
 from tests.models.worlds import QUICK, everyone, simulated
 
 every = pytest.mark.parametrize("name", model_names())
+FUSED = ("bpr", "ubpr", "neumf", "cdae")
+DENSE = {"adam": "dense", "weight_decay": 0.01, "summed": True}
 NOTHING = 0.4  # the share of items that are not there, where some are not
 
 
@@ -33,7 +35,7 @@ def trainer(name="bpr", *, fused=True, **changes):
     """One of two trainers that begin alike, with or without the compiled step."""
     train = simulated().train
     made = Trainer(make_recommender(name, **(QUICK | {"start_scale": 0.3} | changes)).build(train), train)
-    assert made.fused == (name in ("bpr", "ubpr"))
+    assert made.fused == (name in FUSED and not changes.get("deep"))
     made.fused = fused and made.fused
     return made
 
@@ -60,28 +62,41 @@ def batches_of(one, n_steps):
 @pytest.mark.parametrize("missing", [0.0, NOTHING, 1.0])
 @pytest.mark.parametrize("negatives", [1, 3])
 @pytest.mark.parametrize(
-    ("name", "changes"), [("bpr", {}), ("ubpr", {}), ("ubpr", {"seen_negatives": True})], ids=["bpr", "ubpr", "seen"]
-)
+    ("name", "changes"),
+    [
+        ("bpr", {}), ("ubpr", {}), ("ubpr", {"seen_negatives": True}), ("neumf", {"dense_l2": 0.0}),
+        ("neumf", {"dense_l2": 0.0, "layer_widths": (4,)}), ("neumf", {"dense_l2": 0.0, "layer_widths": (9, 5, 3)}),
+        ("neumf", {"dense_l2": 0.0, **DENSE}), ("cdae", {}), ("cdae", DENSE),
+        ("cdae", {"history": "sum", "dropout": 0.0}),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_the_compiled_step_is_the_plain_one(name, changes, negatives, missing):
-    """One step from the same start: loss, tables and moments."""
+    """One step from the same start: loss, tables and moments; without L2, which the compiled loss leaves out."""
     compiled, plain = (
         trainer(name, fused=fused, negatives=negatives, batch_size=64, l2=0.0, **changes) for fused in (True, False)
     )
     (batch,) = batches_of(plain, 1)
     soft = soft_items_for(batch, missing=missing)
-    assert_allclose(compiled.step(batch, soft), plain.step(batch, soft), rtol=2e-6)
+    assert_allclose(*(stepped(one, batch, soft) for one in (compiled, plain)), rtol=2e-6)
     _same(compiled, plain)
 
 
-@pytest.mark.parametrize("name", ["bpr", "ubpr"])
+@pytest.mark.parametrize("name", FUSED)
 @pytest.mark.parametrize("l2", [0.0, 0.05])
 def test_many_compiled_steps_are_many_plain_ones(name, l2):
     compiled, plain = (trainer(name, fused=fused, negatives=2, batch_size=100, l2=l2) for fused in (True, False))
     for number, batch in enumerate(batches_of(plain, 14)):
         soft = soft_items_for(batch, seed=number) if number % 3 else None
         for one in (compiled, plain):
-            one.step(batch, soft)
+            stepped(one, batch, soft, seed=number)
     _same(compiled, plain, rtol=2e-3, atol=2e-5)
+
+
+def stepped(one, batch, soft, seed=0):
+    """One step, whose dropout follows from the seed."""
+    with seeded(seed):
+        return one.step(batch, soft)
 
 
 def test_missing_items_move_nothing_in_many_steps():

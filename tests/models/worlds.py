@@ -13,7 +13,7 @@ from sureness.models.catalogue import make_recommender
 
 QUICK = {"n_factors": 6, "batch_size": 512, "learning_rate": 0.01, "epochs": 3, "metric": "ndcg@10"}
 LEARNED = QUICK | {"batch_size": 256, "epochs": 30, "validate_every": 10, "learning_rate": 0.02, "l2": 0.001}
-SLOW_STARTERS = {"cdae": {"epochs": 50, "start_scale": 0.3, "dropout": 0.3}}  # through layers of tanh small stays small
+SLOW_STARTERS = {"cdae": {"epochs": 50, "dropout": 0.3}}
 
 
 @cache

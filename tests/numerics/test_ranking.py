@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chisquare
 
 from sureness.errors import DataError, SettingError
-from sureness.numerics.ranking import draw_absent, members, top_k
+from sureness.numerics.ranking import Shares, draw_absent, members, top_k
 
 VALUES = st.one_of(
     st.integers(-2, 2).map(float), st.floats(-1e6, 1e6, width=32), st.sampled_from([-np.inf, np.inf, 0.0, -0.0])
@@ -156,3 +156,20 @@ def test_a_full_row_is_refused():
 
 def test_nothing_is_drawn_for_nobody():
     assert len(draw_absent(np.empty(0, dtype=np.int64), *sparse([{0}]), 1, np.random.default_rng(0))) == 0
+
+
+# --- draws in proportion to mass -----------------------------------------------------------------------------------
+
+
+@given(
+    arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1e3)).filter(lambda mass: mass.sum() > 1e-3),
+    st.lists(st.floats(0, 1, exclude_max=True), max_size=20),
+)
+def test_the_place_of_a_chance_is_that_of_a_binary_search(mass, chances):
+    shares = Shares(mass)
+    edges = shares.cumulative[shares.cumulative < 1]  # where rounding would show
+    cells = np.arange(len(mass)) / len(mass)
+    asked = np.concatenate([chances, edges, np.nextafter(edges, 0), cells, np.nextafter(cells, 1)])
+    asked = np.clip(asked, 0.0, np.nextafter(1.0, 0.0))
+    expected = np.searchsorted(np.cumsum(mass) / np.cumsum(mass)[-1], asked, side="right")
+    assert_array_equal(shares.at(asked), expected)

@@ -130,6 +130,19 @@ def mark_members(lists, rows, starts, members, found):
 
 
 @kernel()
+def invert_cumulative(cumulative, guide, chances, places):
+    """For each chance the first place whose cumulative share is above it; the guide says where to begin looking."""
+    for index in range(chances.shape[0]):
+        chance = chances[index]
+        place = guide[int(chance * guide.shape[0])]
+        while place > 0 and cumulative[place - 1] > chance:  # a chance at the edge of its cell
+            place -= 1
+        while cumulative[place] <= chance:
+            place += 1
+        places[index] = place
+
+
+@kernel()
 def nth_absent(rows, places, starts, members, drawn):
     """For each row number the value that has `places` absent values before it, among those not in its sorted stretch.
 

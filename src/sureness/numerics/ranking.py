@@ -65,6 +65,34 @@ def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray)
     return found
 
 
+class Shares:
+    """Places drawn in proportion to their mass, in constant time for each draw.
+
+    Parameters
+    ----------
+    mass : array of shape (n,)
+
+    Examples
+    --------
+    >>> Shares(np.array([1.0, 0.0, 3.0])).at(np.array([0.0, 0.2, 0.25, 0.99]))
+    array([0, 0, 2, 2])
+    """
+
+    def __init__(self, mass: FloatArray) -> None:
+        total = np.cumsum(mass)
+        self.cumulative: FloatArray = total / total[-1]  # ends at exactly 1, above every draw
+        cells = np.arange(len(mass)) / len(mass)
+        self.guide: IntArray = np.searchsorted(self.cumulative, cells, side="right")
+
+    def at(self, chances: FloatArray) -> IntArray:
+        """The place of each chance in [0, 1), as a binary search in the cumulative shares would find it."""
+        from sureness.numerics import _kernels  # loads the compiler
+
+        places = np.empty(len(chances), dtype=np.int64)
+        _kernels.invert_cumulative(self.cumulative, self.guide, chances, places)
+        return places
+
+
 def draw_absent(
     rows: IntArray, starts: IntArray, values: IntArray, n_columns: int, rng: np.random.Generator
 ) -> IntArray:

@@ -11,11 +11,11 @@ from numba.extending import intrinsic
 from sureness.numerics.compiling import kernel
 
 # Sums in any order, but NaN and infinity stay what they are: the loss must show that training diverged.
-_FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
 
 
 _LINE = 16  # numbers of single precision in a cache line
-_PAIRS_AHEAD, _ITEMS_AHEAD, _ROWS_AHEAD = 4, 8, 3  # how early rows are asked for: of pairs, of drawn items, of a step
+_PAIRS_AHEAD, ITEMS_AHEAD, _ROWS_AHEAD = 4, 8, 3  # how early rows are asked for: of pairs, of drawn items, of a step
 
 
 @intrinsic
@@ -37,7 +37,7 @@ def _ask_for(typing, table, row, column):
 
 
 @kernel(error_model="numpy")
-def _ask_for_row(row, *tables):
+def ask_for_row(row, *tables):
     """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
     for table in tables:
         for column in range(0, table.shape[1], _LINE):
@@ -45,7 +45,7 @@ def _ask_for_row(row, *tables):
         _ask_for(table, row, table.shape[1] - 1)
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def _touch(row, stamp, stamps, touched, count, gradient):
     """Note a row on its first touch in this step, and clear its gradient."""
     if stamps[row] != stamp:
@@ -56,7 +56,7 @@ def _touch(row, stamp, stamps, touched, count, gradient):
     return count
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def pairwise_gradients(
     user_table, item_table, users, positives, negatives, weights, l2, stamp,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
@@ -69,9 +69,9 @@ def pairwise_gradients(
     for index in range(users.shape[0]):
         later = index + _PAIRS_AHEAD
         if later < users.shape[0]:
-            _ask_for_row(users[later], user_table, user_gradient)
-            _ask_for_row(positives[later], item_table, item_gradient)
-            _ask_for_row(negatives[later, 0], item_table, item_gradient)
+            ask_for_row(users[later], user_table, user_gradient)
+            ask_for_row(positives[later], item_table, item_gradient)
+            ask_for_row(negatives[later, 0], item_table, item_gradient)
         u, i = users[index], positives[index]
         n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
         n_items = _touch(i, stamp, item_stamps, items_touched, n_items, item_gradient)
@@ -96,7 +96,7 @@ def pairwise_gradients(
     return loss, n_users, n_items
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def soft_gradients(
     user_table, item_table, users, items, labels, weights, slope, shift, stamp, n_users, n_items,
     user_gradient, item_gradient, user_stamps, item_stamps, users_touched, items_touched,
@@ -110,9 +110,9 @@ def soft_gradients(
         n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
         user, of_user = user_table[u], user_gradient[u]
         for draw in range(items.shape[1]):
-            later = index * items.shape[1] + draw + _ITEMS_AHEAD
+            later = index * items.shape[1] + draw + ITEMS_AHEAD
             if later < every.shape[0] and every[later] >= 0:
-                _ask_for_row(every[later], item_table, item_gradient)
+                ask_for_row(every[later], item_table, item_gradient)
             j = items[index, draw]
             if j < 0:
                 continue
@@ -134,16 +134,16 @@ def soft_gradients(
     return loss, n_users, n_items
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def row_products(user_table, item_table, users, items, scores):
     """Inner products of each user with its items; an item below 0 scores 0."""
     n_factors, every = user_table.shape[1], items.ravel()
     for index in range(users.shape[0]):
         user = user_table[users[index]]
         for place in range(items.shape[1]):
-            later = index * items.shape[1] + place + _ITEMS_AHEAD
+            later = index * items.shape[1] + place + ITEMS_AHEAD
             if later < every.shape[0] and every[later] >= 0:
-                _ask_for_row(every[later], item_table)
+                ask_for_row(every[later], item_table)
             j = items[index, place]
             total = np.float32(0.0)
             if j >= 0:
@@ -153,7 +153,7 @@ def row_products(user_table, item_table, users, items, scores):
             scores[index, place] = total
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def sum_rows(rows, values, stamp, gradient, stamps, touched):
     """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
     count = 0
@@ -166,7 +166,7 @@ def sum_rows(rows, values, stamp, gradient, stamps, touched):
     return count
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def adam_rows(
     table, first, second, gradient, touched, scale, learning_rate, of_first, of_second, keep_first, keep_second, small
 ):
@@ -175,7 +175,7 @@ def adam_rows(
     for place in range(touched.shape[0]):
         row = touched[place]
         if place + _ROWS_AHEAD < touched.shape[0]:
-            _ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
+            ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
         values, mean, square, slope = table[row], first[row], second[row], gradient[row]
         for f in range(values.shape[0]):
             g = slope[f] * scale

@@ -84,7 +84,7 @@ class UserBatches:
             ends = np.cumsum(lengths)
             places = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(starts[some], lengths)
             users = np.repeat(some, lengths)
-            negatives = np.stack([self.sampler.draw(users, rng) for _ in range(self.n_negatives)], axis=1)
+            negatives = self.sampler.draw(np.repeat(users, self.n_negatives), rng).reshape(-1, self.n_negatives)
             yield Batch(users, self.log.item_rows[places], negatives, places)
 
 

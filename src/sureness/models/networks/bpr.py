@@ -19,7 +19,7 @@ from sureness.sources.base import FactorSource
 class BPRNetwork(FactorNetwork):
     """Products of embeddings, trained on pairs of a positive and a drawn item."""
 
-    has_fused_step: ClassVar[bool] = True
+    has_fused_step = True
     asks_for_rows: ClassVar[bool] = True
     starts_from_factors: ClassVar[bool] = True
 

@@ -10,13 +10,16 @@ from torch.nn import functional
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.models.cdae import CDAESettings
-from sureness.models.networks.batches import Batch, UserBatches
+from sureness.models.networks.batches import Batch, SoftItems, UserBatches
+from sureness.models.networks.fused import drawn_items
+from sureness.models.networks.history_step import Histories, fused_history_step
 from sureness.models.networks.losses import embedding_penalty
 from sureness.models.networks.network import Network, new_table, rows_of
+from sureness.models.networks.optimiser import RowAdam
 
 
 class CDAENetwork(Network):
-    """History and user through two layers to a hidden vector, two layers back to a score for each item.
+    """History and user through one hidden layer, or three, to a score for each item.
 
     Both outer layers are tables of items, of which a batch touches only its own rows.
     """
@@ -26,11 +29,13 @@ class CDAENetwork(Network):
     def __init__(self, train: Interactions, settings: CDAESettings) -> None:
         super().__init__(train, settings)
         size, scale = settings.n_factors, settings.start_scale
+        self.has_fused_step = not settings.deep
         self.users_in = new_table(self.n_users, size, scale)
         self.items_in, self.items_out = new_table(self.n_items, size, scale), new_table(self.n_items, size, scale)
         self.item_level = new_table(self.n_items, 1, 1e-6)
         self.first_bias = nn.Parameter(torch.zeros(size))
-        self.encoder, self.decoder = nn.Linear(size, size), nn.Linear(size, size)
+        if settings.deep:
+            self.encoder, self.decoder = nn.Linear(size, size), nn.Linear(size, size)
         self.register_buffer("history_starts", torch.from_numpy(train.row_starts.astype(np.int64)))
         self.register_buffer("history_items", torch.from_numpy(train.item_rows.astype(np.int64)))
         self.history_starts: Tensor
@@ -41,24 +46,28 @@ class CDAENetwork(Network):
 
     def hidden(self, users: Tensor, user_rows: Tensor | None = None) -> Tensor:
         """What the last layer sees of each user; dropout hides part of the history while training."""
-        items, owners, lengths = self._histories(users)
-        weight = lengths.clamp(min=1).to(self.items_in.dtype).rsqrt()[owners]
-        if self.training:
-            weight = weight * functional.dropout(torch.ones_like(weight), self.settings.dropout)
+        items, lengths, weights = self.weighted_histories(users)
         history = functional.embedding_bag(
-            items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weight
+            items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weights
         )
         user = rows_of(self.users_in, users) if user_rows is None else user_rows
-        first = torch.tanh(history + user + self.first_bias)
-        return torch.tanh(self.decoder(torch.tanh(self.encoder(first))))
+        first = history + user + self.first_bias
+        if not self.settings.deep:
+            return torch.sigmoid(first)
+        return torch.tanh(self.decoder(torch.tanh(self.encoder(torch.tanh(first)))))
 
-    def _histories(self, users: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All items of users one after the other, the place of each one's user, and how many each user has."""
+    def weighted_histories(self, users: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """All items of users one after the other, how many each user has, and the weight of each item."""
         starts = self.history_starts[users]
         lengths = self.history_starts[users + 1] - starts
         owners = torch.arange(len(users), device=users.device).repeat_interleave(lengths)
         places = torch.arange(len(owners), device=users.device) + (starts - (lengths.cumsum(0) - lengths))[owners]
-        return self.history_items[places], owners, lengths
+        weights = torch.ones(len(owners), device=users.device)
+        if self.settings.history == "root":
+            weights = lengths.clamp(min=1).to(weights.dtype).rsqrt()[owners]
+        if self.training:
+            weights = functional.dropout(weights, self.settings.dropout)
+        return self.history_items[places], lengths, weights
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         some, owners = torch.unique_consecutive(
@@ -79,10 +88,28 @@ class CDAENetwork(Network):
         owners = self.tensor(place)  # of each positive, its user among those of the batch
         scores = self._score(self.hidden(users, user)[owners], outputs, rows_of(self.item_level, items))
         loss = functional.softplus(-scores[:, 0]) + functional.softplus(scores[:, 1:]).sum(dim=1)
-        return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), user[owners])
+        inputs = rows_of(self.items_in, items[:, 0])
+        return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), inputs, user[owners])
+
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
+        tasks = [drawn_items(batch)] if soft is None else [drawn_items(batch), soft]
+        return fused_history_step(
+            len(batch.users), optimiser, [(task, self._histories(batch)) for task in tasks], self.settings.l2
+        )
+
+    def _histories(self, batch: Batch) -> Histories:
+        """The histories of a batch's users, with a new dropout."""
+        some, place = _runs(batch.users)
+        items, lengths, weights = (tensor.numpy() for tensor in self.weighted_histories(self.tensor(some)))
+        return Histories(some, _ends(np.bincount(place)), _ends(lengths), items, weights)
 
 
 def _runs(users: IntArray) -> tuple[IntArray, IntArray]:
     """Users of a batch once each, in order, and the place of each pair's user among them."""
     new = np.concatenate([[True], users[1:] != users[:-1]])
     return users[new], np.cumsum(new) - 1
+
+
+def _ends(lengths: IntArray) -> IntArray:
+    """0, and where each of several runs ends."""
+    return np.concatenate([[0], np.cumsum(lengths)])

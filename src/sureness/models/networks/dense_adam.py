@@ -47,17 +47,21 @@ class DenseAdam(RowAdam):
         for name in self.buffers:
             self._make_up(name, np.arange(len(self.parameters[name])))
 
-    def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
+    def move_rows(self, name: str, rows: IntArray, scale: float = 1.0) -> None:
         from sureness.models.networks import _dense_kernels  # loads the compiler, which scoring does not need
 
-        buffer = self.buffers[name]
+        buffer = self.buffer(name)
         numbers = (scale * self.times, self.weight_decay, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
         _dense_kernels.step_rows(
-            buffer.table, buffer.first, buffer.second, buffer.gradient, buffer.touched[:count], self.reached[name],
+            buffer.table, buffer.first, buffer.second, buffer.gradient, rows, self.reached[name],
             self.steps, *(np.float32(number) for number in numbers),
         )  # fmt: skip
         if not self.waits:
             self._make_up(name, np.arange(len(buffer.table)))
+
+    @torch.no_grad()
+    def move_dense(self, name: str, gradient: FloatArray, scale: float = 1.0) -> None:
+        self._move_all(name, torch.from_numpy(gradient).mul(scale))
 
     def state(self) -> dict[str, Tensor]:
         self.settle()

@@ -58,3 +58,11 @@ def fused_pairwise_step(
     optimiser.move_touched(users, n_users, 1 / n_pairs)
     optimiser.move_touched(items, n_items, 1 / n_pairs)
     return float(loss) / n_pairs
+
+
+def drawn_items(batch: Batch, of_negatives: float = 1.0) -> SoftItems:
+    """The positives and negatives of a batch as labels of 1 and 0; a negative has this weight."""
+    items = np.column_stack([batch.positives, batch.negatives])
+    labels, weights = np.zeros(items.shape, dtype=np.float32), np.full(items.shape, of_negatives, dtype=np.float32)
+    labels[:, 0], weights[:, 0] = 1.0, 1.0
+    return SoftItems(items, labels, weights)

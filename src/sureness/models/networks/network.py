@@ -28,7 +28,7 @@ class Network(nn.Module):
     """Scores pairs and knows its loss; a model overrides `score` and `loss`, and what it can do faster."""
 
     settings: Settings
-    has_fused_step: ClassVar[bool] = False  # whether `fused_step` does a whole step in compiled code
+    has_fused_step: bool = False  # whether `fused_step` does a whole step in compiled code
     weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
     asks_for_rows: ClassVar[bool] = False  # whether it asks the optimiser for every row that it reads while training
     starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors

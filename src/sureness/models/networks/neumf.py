@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sureness.data.interactions import Interactions
-from sureness.models.networks.batches import Batch
+from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.fused import drawn_items
 from sureness.models.networks.losses import embedding_penalty, pointwise_loss
-from sureness.models.networks.network import Network, chain, items_against, new_table, rows_of
+from sureness.models.networks.network import Network, as_numpy, chain, items_against, new_table, rows_of
+from sureness.models.networks.neumf_step import NeuMFStep, filled_up
+from sureness.models.networks.optimiser import RowAdam
 from sureness.models.neumf import NeuMFSettings
-
-_CACHED_VALUES = 262_144  # hidden values of one user worked on at a time, so that they stay in the cache
 
 
 class NeuMFNetwork(Network):
     """Score = w · [user * item ; layers(user', item')]."""
 
+    has_fused_step = True
     settings: NeuMFSettings
 
     def __init__(self, train: Interactions, settings: NeuMFSettings) -> None:
@@ -27,13 +30,17 @@ class NeuMFNetwork(Network):
             new_table(self.n_items, size, scale),
         )
         self.user_inputs, self.item_inputs = new_table(self.n_users, size, scale), new_table(self.n_items, size, scale)
-        first = settings.layer_widths[0]
-        self.of_user = nn.Linear(
-            size, first
-        )  # the first layer in two halves, so that all users share that of the items
-        self.of_item = nn.Linear(size, first, bias=False)
-        self.layers = chain(settings.layer_widths)
-        self.output = nn.Linear(size + settings.layer_widths[-1], 1)
+        widths = settings.widths
+        self.of_user = nn.Linear(size, widths[0])  # the first layer in two halves: all users share that of the items
+        self.of_item = nn.Linear(size, widths[0], bias=False)
+        self.layers = chain(widths)
+        self.output = nn.Linear(size + widths[-1], 1)
+        self.output.weight.data[:, :size] = 1.0  # of the products
+
+    @property
+    def linear_layers(self) -> list[nn.Linear]:
+        """The layers after the first."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return self._score(*self._rows(users, items))
@@ -53,24 +60,52 @@ class NeuMFNetwork(Network):
 
     @torch.no_grad()
     def score_block(self, users: Tensor) -> Tensor:
-        """All items: the linear part as one matrix product, the layers in pieces that stay in the cache."""
+        """All items: the linear part as one matrix product, then the layers, compiled on the CPU."""
         size = self.settings.n_factors
-        weight, of_deep = self.output.weight[0, :size], self.output.weight[0, size:]
-        scores = (self.user_factors[users] * weight) @ self.item_factors.T + self.output.bias
+        weight = self.output.weight[0]
+        scores = (self.user_factors[users] * weight[:size]) @ self.item_factors.T + self.output.bias
         of_user, of_item = self.of_user(self.user_inputs[users]), self.of_item(self.item_inputs)
-        step = max(1, _CACHED_VALUES // max(self.settings.layer_widths))
-        for items, columns in zip(torch.split(of_item, step), torch.split(scores, step, dim=1), strict=True):
-            for user, column in zip(of_user, columns, strict=True):
-                hidden = (user + items).relu_()
-                for linear in list(self.layers)[::2]:
-                    hidden = linear(hidden).relu_()
-                column += hidden @ of_deep
+        if self.device.type == "cpu":
+            self._add_compiled(of_user, of_item, scores)
+        else:
+            for user, row in zip(of_user, scores, strict=True):
+                row += self.layers(torch.relu(user + of_item)) @ weight[size:]
         return scores
+
+    def _add_compiled(self, of_user: Tensor, of_item: Tensor, scores: Tensor) -> None:
+        from sureness.models.networks import _entropy_kernels  # loads the compiler
+
+        widths = self.settings.widths
+        layers = [(as_numpy(layer.weight), as_numpy(layer.bias)) for layer in self.linear_layers]
+        _entropy_kernels.score_rows(
+            of_user.numpy(), of_item.T.contiguous().numpy(), *filled_up(layers, max(widths)), np.array(widths),
+            as_numpy(self.output.weight)[0, self.settings.n_factors :], scores.numpy(),
+        )  # fmt: skip
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
         items = torch.cat([positives, negatives], dim=1)
         rows = self._rows(users, items)
         scores = self._score(*rows)
-        pull = embedding_penalty(*(row.flatten(1) for row in rows))
-        return pointwise_loss(scores[:, :1], scores[:, 1:]) + self.settings.l2 * pull
+        return pointwise_loss(scores[:, :1], scores[:, 1:]) + self.penalty(*rows)
+
+    def penalty(self, *rows: Tensor) -> Tensor:
+        """The pull on all weights of a pair, given its rows of embeddings (B, n, d); shape (B,).
+
+        Embeddings and the output weights of their products can be traded for each other without changing a score, as
+        can embeddings and layers. So all of them are pulled, or the pull would only change their proportions.
+        """
+        size, settings = self.settings.n_factors, self.settings
+        weight = self.output.weight[0]
+        shallow = embedding_penalty(*(row.flatten(1) for row in rows)) + embedding_penalty(weight[:size] - 1)
+        layers = [self.of_user, self.of_item, *self.linear_layers]
+        deep = embedding_penalty(weight[size:], *(layer.weight.flatten() for layer in layers))
+        return settings.l2 * shallow + settings.dense_l2 * deep
+
+    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
+        step = NeuMFStep(optimiser, len(self.settings.widths) - 1, self.settings.l2, self.settings.dense_l2)
+        loss = step.add(batch.users, drawn_items(batch, 1 / batch.negatives.shape[1]), pull=True)
+        if soft is not None:
+            loss += step.add(batch.users, soft, pull=False)
+        step.move(len(batch.users))
+        return loss / len(batch.users)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -9,7 +12,18 @@ from torch import Tensor, nn
 from sureness._types import FloatArray, IntArray
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps the division finite
+_ONLY_ROW: IntArray = np.zeros(1, dtype=np.int64)
 _MANY = 16  # rows are sorted if more than one in 16 was touched
+
+
+class Rows(NamedTuple):
+    """What compiled code reads of a table and writes for it."""
+
+    table: FloatArray
+    gradient: FloatArray  # summed over a step; only touched rows are ever cleared
+    stamps: IntArray  # the step that touched each row last
+    touched: IntArray  # the touched rows of this step
+    n_touched: IntArray  # how many they are; one number
 
 
 class RowBuffer:
@@ -20,6 +34,10 @@ class RowBuffer:
         self.gradient: FloatArray = np.empty(table.shape, dtype=np.float32)
         self.stamps: IntArray = np.zeros(len(table), dtype=np.int64)  # the step that touched each row last
         self.touched: IntArray = np.empty(len(table), dtype=np.int64)
+
+    def emptied(self) -> Rows:
+        """The buffer for a new step, which has touched nothing yet."""
+        return Rows(self.table, self.gradient, self.stamps, self.touched, np.zeros(1, dtype=np.int64))
 
 
 class RowAdam:
@@ -82,17 +100,30 @@ class RowAdam:
 
     def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
         """Move the first `count` touched rows of a table by what its buffer holds, times `scale`."""
+        self.move_rows(name, self.touched(name, count), scale)
+
+    def touched(self, name: str, count: int) -> IntArray:
+        """The first `count` touched rows of a table; if they are many in their order, so as to meet on fewer pages."""
+        buffer = self.buffers[name]
+        many = count * _MANY > len(buffer.touched)
+        return np.flatnonzero(buffer.stamps == self.steps) if many else buffer.touched[:count]
+
+    def move_rows(self, name: str, rows: IntArray, scale: float = 1.0) -> None:
+        """Move rows of a table by what its buffer holds for them, times `scale`."""
+        buffer = self.buffer(name)
+        self._adam((buffer.table, buffer.first, buffer.second, buffer.gradient), rows, scale)
+
+    def move_dense(self, name: str, gradient: FloatArray, scale: float = 1.0) -> None:
+        """Move a dense parameter, in one compiled pass: it is small, and torch would take a dozen operations."""
+        arrays = [tensor.detach().numpy() for tensor in (self.parameters[name], *self.moments[name])]
+        self._adam([array.reshape(1, -1) for array in (*arrays, gradient)], _ONLY_ROW, scale)
+
+    def _adam(self, arrays: Sequence[FloatArray], rows: IntArray, scale: float) -> None:
+        """One step of Adam on rows of a table, its two moments and its gradient, which stand in this order."""
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
-        buffer = self.buffers[name]
-        rows = buffer.touched[:count]
-        if count * _MANY > len(buffer.touched):  # in their order, they are met on fewer pages of memory
-            rows = np.flatnonzero(buffer.stamps == self.steps)
         numbers = (scale, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
-        _kernels.adam_rows(
-            buffer.table, buffer.first, buffer.second, buffer.gradient, rows,
-            *(np.float32(number) for number in numbers),
-        )  # fmt: skip
+        _kernels.adam_rows(*arrays, rows, *(np.float32(number) for number in numbers))
 
     def _move_compiled(self, name: str, gradient: Tensor) -> None:
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
