@@ -8,6 +8,7 @@ BENCH := .venv-bench
 RECBOLE := .venv-recbole
 ADAPTERS := .venv-adapters
 RECTOOLS := .venv-rectools
+MLFLOW := .venv-mlflow
 MCGRAD := .venv-mcgrad
 SQL := .venv-sql
 WHEELS := build/wheels
@@ -79,11 +80,17 @@ $(RECTOOLS)/.installed: pyproject.toml
 	$(RECTOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[rectools]'
 	@touch $@
 
-test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed  ## Test RecBole, LightFM, Surprise and RecTools in two environments of their own
+$(MLFLOW)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(MLFLOW)
+	$(MLFLOW)/bin/python -m pip $(PIP) --editable '.[mlflow]' sqlalchemy alembic pytest pytest-xdist hypothesis
+	@touch $@
+
+test-adapters: $(ADAPTERS)/.installed $(RECTOOLS)/.installed $(MLFLOW)/.installed  ## Test RecBole, LightFM, Surprise, RecTools and MLflow in environments of their own
 	$(ADAPTERS)/bin/python -m pytest tests/sources/adapters
 	$(ADAPTERS)/bin/python -m pytest tests/test_documents.py -k "recbole or lightfm or surprise"
 	$(RECTOOLS)/bin/python -m pytest tests/sources/adapters/test_rectools.py
 	$(RECTOOLS)/bin/python -m pytest tests/test_documents.py -k rectools
+	$(MLFLOW)/bin/python -m pytest tests/test_mlflow.py tests/test_documents.py -k mlflow -n 0 -W default
 
 $(SQL)/.installed: pyproject.toml constraints.txt tools/install_databases.sh
 	bash tools/install_databases.sh
@@ -129,4 +136,4 @@ attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, 
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches
-	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(RECBOLE) $(ADAPTERS) $(RECTOOLS) $(MLFLOW) $(SQL) demo-output reproduced build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -132,6 +132,24 @@ def apply(
     )
 
 
+def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
+    """The columns of a table that `apply` reads for a map, with their kinds; None: that of a field may be any.
+
+    Examples
+    --------
+    >>> from sureness.calibration.parametric import PlattCalibrator
+    >>> columns_read(PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]))
+    {'score': Float64}
+    """
+    asked = Asked.of(fitted, HeldTable(None, pl.LazyFrame()))
+    found: dict[str, pl.DataType | None] = {"score": pl.Float64()}
+    if asked.users:
+        links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
+        found["user_id"] = next(link.users_.ids.dtype for link in links if hasattr(link, "users_"))
+    found |= {} if asked.segments is None else {"segment": asked.segments.ids.dtype}
+    return found | dict.fromkeys(asked.fields)
+
+
 def _add_to_table(
     asked: Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> tuple[int, Any]:
