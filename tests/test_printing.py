@@ -133,7 +133,7 @@ def test_a_fitted_recommender_shows_its_map_and_policy():
 @pytest.mark.parametrize(("value", "expected"), [
     (np.zeros((3, 2)), "float64 array (3, 2)"),
     (np.float64(0.5), "np.float64(0.5)"),
-    (pl.DataFrame({"a": [1, 2]}), "table of 2 rows and 1 columns"),
+    (pl.DataFrame({"a": [1, 2]}), "table of 2 rows and 1 column"),
     (["x"] * 1_000, "list of 1,000"),
     ([Long()], "list of 1"),
     (Long(), "Long(…)"),

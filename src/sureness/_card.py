@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
+from sureness._wording import counted
+
 _MOST_ROWS = 30
 _BOX = "display:inline-block;border:1px solid #8888;border-radius:6px;padding:.6em .9em;max-width:60em;line-height:1.45"
 _GRID = "border-collapse:collapse;margin-top:.4em"
@@ -45,7 +47,7 @@ def _data_table(columns: Sequence[str], rows: list[Sequence[object]]) -> str:
     names = zip(columns, styles, strict=True)
     head = "".join(f'<th style="{style};{_QUIET}" scope="col">{escape(name)}</th>' for name, style in names)
     left_out = len(rows) - _MOST_ROWS
-    more = f'<div style="{_QUIET}">and {left_out:,} more rows</div>' if left_out > 0 else ""
+    more = f'<div style="{_QUIET}">and {counted(left_out, "more row")}</div>' if left_out > 0 else ""
     return _table([f"<tr>{head}</tr>", *(_row(row) for row in rows[:_MOST_ROWS])]) + more
 
 

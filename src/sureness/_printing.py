@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from sureness._wording import counted
+
 _MOST = 600  # characters of all fields together
 _MOST_ENTRIES = 20  # more entries are counted, not printed
 
@@ -56,9 +58,9 @@ def short(value: object, most: int = 80) -> str:
 def _described(value: Any) -> str | None:
     """Words for what is large in general, so that it is never printed as a whole."""
     if hasattr(value, "nnz"):
-        return f"{type(value).__name__} {value.shape}, {value.nnz:,} entries"
+        return f"{type(value).__name__} {value.shape}, {counted(value.nnz, 'entry', 'entries')}"
     if hasattr(value, "columns") and hasattr(value, "shape"):
-        return f"table of {value.shape[0]:,} rows and {value.shape[1]:,} columns"
+        return f"table of {counted(value.shape[0], 'row')} and {counted(value.shape[1], 'column')}"
     if hasattr(value, "dtype") and getattr(value, "shape", None):
         return f"{value.dtype} array {value.shape}"
     return _counted(value) if isinstance(value, _COLLECTIONS) and len(value) > _MOST_ENTRIES else None

@@ -381,7 +381,7 @@ def test_one_name_is_one_id():
 
 
 def test_among_strange_times_the_strange_one_is_shown():
-    with pytest.raises(ColumnError, match="others"):
+    with pytest.raises(ColumnError, match="others?"):
         Interactions.of([1, 2, 3], [1, 2, 3], times=["4", "5", "yesterday"])
     with pytest.raises(ColumnError, match="numbers"):
         Interactions.of([1, 2], [1, 2], times=["4", "2024-05-31"])

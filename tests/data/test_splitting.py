@@ -73,7 +73,7 @@ def test_the_last_two_of_each_user_are_held_out(pairs, seed, timed):
             )
             assert test[0] >= validation[0] >= train.max()
     few = np.count_nonzero((log.user_degree > 0) & ~enough)
-    assert (f"{few:,} users with fewer than 3 interactions are in training only" in split.notes) == bool(few)
+    assert any("with fewer than 3 interactions" in note for note in split.notes) == bool(few)
 
 
 def test_equal_times_are_broken_at_random():
@@ -108,7 +108,7 @@ def test_users_with_few_pairs_keep_them_in_training():
     log = Interactions.of([1, 2, 2, 3, 3, 3], [1, 1, 2, 1, 2, 3])
     split = by_ratio(log, (0.1, 0.45, 0.45))
     assert split.train.user_degree.tolist() == [1, 1, 1]
-    assert split.notes == ("1 users have too few interactions for a test pair",)
+    assert split.notes == ("1 user has too few interactions for a test pair",)
 
 
 @given(SEEDS)

@@ -263,7 +263,7 @@ def test_values_that_are_no_pairs_are_refused_with_their_place(tmp_path, rows, e
 @pytest.mark.parametrize("name", ["user_id", "weight", "propensity"])
 def test_empty_values_of_other_columns_are_refused_too(tmp_path, name):
     path = text_file(tmp_path, f"score,label,{name}\n1,1,1\n1,0,\n")
-    with pytest.raises(ColumnError, match=f"column {name} has 1 empty values"):
+    with pytest.raises(ColumnError, match=f"column {name} has 1 empty value"):
         all_pairs(path)
 
 
@@ -390,7 +390,7 @@ def test_empty_values_of_the_inputs_are_reported_as_what_they_are():
     frame, problems = add_column(pl.LazyFrame({"score": [1.0, None]}), "probability", ["score"], lambda s: s)
     with pytest.raises((pl.exceptions.PolarsError, DataError)):
         frame.collect()
-    assert str(problems[0]) == "column score has 1 empty values; fill or drop those rows"
+    assert str(problems[0]) == "column score has 1 empty value; fill or drop those rows"
 
 
 @given(st.sampled_from([ValueError("no"), DataError("scores must be finite"), KeyError("x"), ZeroDivisionError("0")]))

@@ -99,9 +99,9 @@ def test_pairs_without_a_time_are_the_oldest():
 def test_cold_users_and_items_are_counted():
     log = Interactions.of([1, 1, 2, 3, 3], [1, 2, 1, 3, 4], times=[1, 2, 3, 3, 2])
     notes = " / ".join(by_time(log, validation_from=2, test_from=3).notes)
-    for counted in ("1 users of the validation", "2 items of the validation", "2 users of the test",
-                    "1 items of the test"):  # fmt: skip
-        assert f"{counted} have no training pair" in notes
+    for counted in ("1 user of the validation", "2 items of the validation", "2 users of the test",
+                    "1 item of the test"):  # fmt: skip
+        assert f"{counted} {'has' if counted[0] == '1' else 'have'} no training pair" in notes
     warm = Interactions.of([1, 1, 2, 2], [1, 2, 2, 1], times=[1, 1, 1, 2])
     assert by_time(warm, test_from=2).notes == ()
 

@@ -287,5 +287,5 @@ def test_exponentials_and_logarithms_are_exact_to_rounding():
 
 def test_rows_that_do_not_converge_are_said():
     rows = one_row(np.full((3, 2), np.nan), np.ones(3), np.ones((1, 2)), False)
-    with pytest.warns(SurenessWarning, match="1 of 1 fits did not converge"):
+    with pytest.warns(SurenessWarning, match="1 of 1 fit did not converge"):
         fit_rows(rows, Prior(np.zeros(2), np.eye(2)), bounded(2))

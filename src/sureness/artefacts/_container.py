@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, get_args
 import numpy as np
 
 from sureness._types import AnyArray
+from sureness._wording import counted
 from sureness.artefacts.files import replacing, why_unnameable, write_all
 from sureness.errors import DamagedError, DataError, FileError, KindError, SettingError, VersionError
 
@@ -88,7 +89,7 @@ def read(path: str | PathLike[str], *, verify: Verify = "all", mapped: bool | No
                 file.seek(0)
                 buffer = file.read(size)
             if len(buffer) != size:
-                raise damaged(place, f"it has {len(buffer):,} bytes instead of {size:,}")
+                raise damaged(place, f"it has {counted(len(buffer), 'byte')} instead of {size:,}")
     except OSError as error:
         raise unreadable(place, error) from error
     manifest = _manifest(header, place)
@@ -173,7 +174,7 @@ def _header(manifest: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> byte
     text = json.dumps({"__metadata__": metadata, **entries}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER:
-        raise DataError(f"the header would have {len(text):,} bytes, at most {MOST_HEADER:,} are possible")
+        raise DataError(f"the header would have {counted(len(text), 'byte')}, at most {MOST_HEADER:,} are possible")
     blank = len(text).to_bytes(8, "little") + text
     checksum = hashlib.sha256(blank).hexdigest().encode()
     return blank.replace(_START + _BLANK, _START + checksum, 1)
@@ -216,7 +217,7 @@ def _checked_entries(header: dict[str, Any], n_bytes: int, place: Path) -> dict[
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(place, f"its arrays are not described as they should be ({error!r})") from error
     if end != n_bytes:
-        raise damaged(place, f"its arrays have {n_bytes:,} bytes instead of {end:,}")
+        raise damaged(place, f"its arrays have {counted(n_bytes, 'byte')} instead of {end:,}")
     return entries
 
 

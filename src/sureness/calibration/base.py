@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
+from sureness._wording import counted
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
@@ -223,7 +224,7 @@ class Calibrator(ProbabilityMap):
     def _learn(self, points: WeightedScores, estimand: Estimand, horizon: Horizon) -> Self:
         if points.masked:
             n_pairs = points.n_pairs + sum(mask.count for mask in points.masked)
-            say_masked(points.masked, f"of {n_pairs:,} pairs")
+            say_masked(points.masked, f"of {counted(n_pairs, 'pair')}")
         require_both_classes(points)
         self._fit_points(points)
         if self.monotone_by_design and _ranks_the_wrong_way(points):

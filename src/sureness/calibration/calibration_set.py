@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
+from sureness._wording import counted
 from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
 from sureness.calibration.horizon import Horizon, Population, period_of, share_of_log
 from sureness.calibration.maps import Observed
@@ -131,8 +132,8 @@ class CalibrationSet:
             )
         if self.anchor is not None and not 0 < self.anchor.n_positive < len(self.anchor):
             raise EmptyError(
-                f"an anchor needs both classes, got {self.anchor.n_positive:,} positives in {len(self.anchor):,} "
-                "pairs; take a larger sample"
+                f"an anchor needs both classes, got {counted(self.anchor.n_positive, 'positive')} in "
+                f"{counted(len(self.anchor), 'pair')}; take a larger sample"
             )
 
     def __repr__(self) -> str:
@@ -140,7 +141,7 @@ class CalibrationSet:
         shown += ["base_rate"] if self.base_rate is not None else []
         parts = [f"{name}={getattr(self, name)!r}" for name in shown]
         parts += ["relative_propensity=True"] if self.relative_propensity else []
-        parts += [f"anchor={len(self.anchor):,} pairs"] if self.anchor is not None else []
+        parts += [f"anchor={counted(len(self.anchor), 'pair')}"] if self.anchor is not None else []
         return f"CalibrationSet({', '.join(parts)})"
 
     # --- builders ---------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.calibration.effect_terms import Term, make_terms
 from sureness.calibration.fields import Field
 from sureness.errors import DataError
@@ -34,8 +35,8 @@ class Coding:
         if prod(sizes) > _MOST_COMBINATIONS:
             largest = max(self.fields, key=lambda field: field.n_codes)
             raise DataError(
-                f"the values of the {len(sizes)} fields have {prod(sizes):.1e} combinations, more than can be "
-                f"numbered; leave out a field, or join values of {largest.name!r}, which has {largest.n_codes - 1:,}"
+                f"the values of the {counted(len(sizes), 'field')} have {prod(sizes):.1e} combinations, more than can "
+                f"be numbered; leave out a field, or join values of {largest.name!r}, which has {largest.n_codes - 1:,}"
             )
         return [prod(sizes[:place]) for place in range(len(sizes))]
 

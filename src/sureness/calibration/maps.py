@@ -20,6 +20,7 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
+from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
 from sureness.calibration.horizon import Horizon
@@ -62,17 +63,17 @@ class Segments(Savable):
             raise SettingError(f"segments are those of 'users' or of 'items', got {self.of!r}")
         names = segment_series(self.names)
         if names.null_count():
-            raise IdError(f"every one of the {len(names):,} {self.of} must have a segment, {names.null_count():,} have "
-                          "none; give those a segment of their own")  # fmt: skip
+            raise IdError(f"all {len(names):,} {self.of} must have a segment, {names.null_count():,} of them without; "
+                          "give those a segment of their own")  # fmt: skip
         object.__setattr__(self, "names", names.to_numpy())
 
     def check(self, source: ScoreSource) -> None:
         """Refuse segments of more or fewer users or items than a source has."""
         wanted = source.n_users if self.of == "users" else source.n_items
         if len(self.names) != wanted:
+            what = counted(wanted, self.of.removesuffix("s"))
             raise SettingError(
-                f"segments must name the segment of each of the {wanted:,} {self.of} of the source, "
-                f"got {len(self.names):,}"
+                f"segments must name the segment of each of {what} of the source, got {len(self.names):,}"
             )
 
     @classmethod
@@ -148,13 +149,13 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         facts = {name: f"{value:.6g}" for name, value in getattr(shown, "natural_parameters_", {}).items()}
         facts["estimand"] = self.estimand_
         if (n_pairs := getattr(self, "n_pairs_", None)) is not None:
-            facts["fitted on"] = f"{n_pairs:,} pairs"
+            facts["fitted on"] = counted(n_pairs, "pair")
         if (fitted_range := getattr(self, "score_range_", None)) is not None:
             facts["scores from"] = f"{fitted_range[0]:.4g} to {fitted_range[1]:.4g}"
         if self.answers_for != "all":
             facts["maps"] = f"one per {self.answers_for}"
         if self.top is not None:
-            facts["meant for"] = f"each user's best {self.top:,} candidates"
+            facts["meant for"] = f"each user's best {counted(self.top, 'candidate')}"
         return facts
 
     # --- asked by id ------------------------------------------------------------------------------------------------
@@ -317,13 +318,13 @@ def unknown_sentence(names: Sequence[object], n_unknown: int, n_pairs: int, of: 
     Examples
     --------
     >>> unknown_sentence(["games"], 3, 10)
-    "3 of 10 pairs are of 1 segment that the map does not know, such as 'games'; they get the map for all"
+    "3 of 10 pairs are of 1 segment that the map does not know, such as 'games'; the map for all answers there"
     """
     shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
-    segments = f"{len(names):,} segment{'s' * (len(names) > 1)}"
+    segments = counted(len(names), "segment")
     return (
-        f"{n_unknown:,} of {n_pairs:,} {of} are of {segments} that the map does not know, such as {shown}; they get "
-        "the map for all"
+        f"{n_unknown:,} of {n_pairs:,} {of} {agreeing(n_unknown, 'is', 'are')} of {segments} that the map does not "
+        f"know, such as {shown}; the map for all answers there"
     )
 
 

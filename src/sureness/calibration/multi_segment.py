@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -344,8 +345,8 @@ def unknown_values_sentence(field: str, values: Sequence[object], n_unknown: int
     """
     shown = ", ".join("none at all" if value is None else repr(value) for value in values[:3])
     return (
-        f"{n_unknown:,} of {n_pairs:,} pairs have a {field!r} that the map does not know, such as {shown}; this field "
-        "adds nothing there"
+        f"{n_unknown:,} of {counted(n_pairs, 'pair')} {agreeing(n_unknown, 'has', 'have')} a {field!r} that the map "
+        f"does not know, such as {shown}; this field adds nothing there"
     )
 
 

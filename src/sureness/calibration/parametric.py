@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, Risk
+from sureness._wording import counted
 from sureness.calibration import families
 from sureness.calibration.anchoring import Combination, combine
 from sureness.calibration.base import Calibrator
@@ -60,8 +61,8 @@ class ParametricCalibrator(Calibrator):
         n_parameters = features.shape[1]
         if n_parameters > 2 and len(np.unique(points.scores)) < n_parameters:
             raise EmptyError(
-                f"{self.family.name} calibration has {n_parameters} parameters and needs as many different scores, "
-                f"got {len(np.unique(points.scores))}; use PlattCalibrator"
+                f"{self.family.name} calibration has {counted(n_parameters, 'parameter')} and needs as many different "
+                f"scores, got {len(np.unique(points.scores))}; use PlattCalibrator"
             )
         bounded = np.full(n_parameters, self.monotone)
         bounded[0] &= not self.family.has_intercept
@@ -73,9 +74,9 @@ class ParametricCalibrator(Calibrator):
         self.converged_ = solution.converged
         if not solution.converged:
             warnings.warn(
-                f"the fit of {type(self).__name__} to {points.n_pairs:,} pairs did not converge, so its probabilities "
-                f"may be off; the scores lie between {points.minimum:.6g} and {points.maximum:.6g}: rescale them, or "
-                "leave out what lies far outside",
+                f"the fit of {type(self).__name__} to {counted(points.n_pairs, 'pair')} did not converge, so its "
+                f"probabilities may be off; the scores lie between {points.minimum:.6g} and {points.maximum:.6g}: "
+                "rescale them, or leave out what lies far outside",
                 SurenessWarning,
                 stacklevel=6,
             )

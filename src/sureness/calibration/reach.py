@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sureness._types import FloatArray
+from sureness._wording import counted
 from sureness.errors import warn
 
 _MARGIN = 0.5  # of the fitted range: new scores may lie so far outside it
@@ -54,7 +55,7 @@ class Reach:
         if not total or beyond / total <= max(_USUAL, _FEW / (self.n_fitted + 1)):
             return
         warn(
-            f"{beyond / total:.1%} of the {total:,} scores lie far outside the scores that the map was fitted on, "
-            f"{self.low:.6g} to {self.high:.6g}, so their probabilities are a guess; give scores of the same "
+            f"{beyond / total:.1%} of the {counted(total, 'score')} lie far outside the scores that the map was fitted "
+            f"on, {self.low:.6g} to {self.high:.6g}, so their probabilities are a guess; give scores of the same "
             "recommender on the same scale, or fit the map again"
         )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import Parts
 from sureness.calibration.base import Calibrator
 from sureness.calibration.candidates import Candidates, RankedBlock
@@ -154,8 +155,8 @@ class SharedCalibrator(StandardisedMap):
         sample = RankedBlock.joined(list(candidates.ranked(learners, self._width(candidates))))
         if not sample.hits.any():
             raise EmptyError(
-                f"no held-out item is among the top {self.top} candidates of any user, so there is nothing to fit; "
-                "raise top, or check that the scores are higher for better items"
+                f"no held-out item is among the top {counted(self.top, 'candidate')} of any user, so there is nothing "
+                "to fit; raise top, or check that the scores are higher for better items"
             )
         if not sample.standardised.any():
             raise EmptyError("every user has the same score for all candidates; check the recommender")

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, kind_of
 from sureness.calibration.expressing import Conditional, tame
 from sureness.calibration.families import TREE, rising_curve
@@ -66,7 +67,7 @@ class StandardisedMap(ProbabilityMap):
             raise SettingError(f"{type(self).__name__} compares scores within a user; give users=, one id for each")
         rows = self.users_.rows(users) if n else np.empty(0, dtype=np.int64)
         if len(rows) != n:
-            raise IdError(f"users must be one id for each of the {n:,} scores, got {len(rows):,}")
+            raise IdError(f"users must be one id for each of the {counted(n, 'score')}, got {len(rows):,}")
         return Who(n, users=rows)
 
     def fits(self, users: IdMap) -> bool:

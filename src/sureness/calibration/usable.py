@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import warn
@@ -20,7 +21,7 @@ def usable(pairs: ScoredPairs) -> IntArray | None:
     scores = pairs.scores[held]
     masked = find_masked(scores, float(scores.min()), float(scores.max())) if len(scores) else []
     if masked:
-        say_masked(masked, f"of {len(scores):,} pairs")
+        say_masked(masked, f"of {counted(len(scores), 'pair')}")
         held &= real_scores(pairs.scores, masked)
     return None if held.all() else np.flatnonzero(held)
 
@@ -74,7 +75,7 @@ class MaskedCandidates:
             if count
         ]
         if merged:
-            say_masked(merged, f"among the candidates of {np.count_nonzero(self.per_user):,} users")
+            say_masked(merged, f"among the candidates of {counted(int(np.count_nonzero(self.per_user)), 'user')}")
 
 
 def _seen_by(users: IntArray, seen: Interactions | None, n_items: int) -> BoolArray:

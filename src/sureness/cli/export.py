@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import present, say
 from sureness.cli._options import Json
 from sureness.workflows.exporting import FACTORS, IDS, ExportResult, export
@@ -29,8 +30,9 @@ def export_factors(
 
 def _show(result: ExportResult) -> None:
     say(
-        f"wrote {result.output}: {FACTORS} and {IDS}, {result.n_bytes:,} bytes; {result.n_users:,} users and "
-        f"{result.n_items:,} items with {result.n_factors:,} factors each"
+        f"wrote {result.output}: {FACTORS} and {IDS}, {counted(result.n_bytes, 'byte')}; "
+        f"{counted(result.n_users, 'user')} and {counted(result.n_items, 'item')} with "
+        f"{counted(result.n_factors, 'factor')} each"
     )
 
 

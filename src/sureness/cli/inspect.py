@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
+from sureness._wording import counted
 from sureness.artefacts.inspecting import Contents, inspect
 from sureness.artefacts.packed import JSON
 from sureness.cli._console import present, print_table
@@ -28,7 +29,7 @@ def _show(file: Path, contents: Contents) -> None:
     rows: list[tuple[str, object]] = [
         ("kind", contents.kind),
         ("written by", f"sureness {contents.package}"),
-        ("size", f"{contents.n_bytes:,} bytes"),
+        ("size", counted(contents.n_bytes, "byte")),
     ]
     rows += [(name.replace("_", " "), _in_words(name, value)) for name, value in contents.about.items()]
     rows += [(f"setting {name}", value) for name, value in contents.settings.items()]

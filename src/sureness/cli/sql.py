@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sureness._wording import counted
 from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, spread
 from sureness.workflows.translating import SqlOptions, SqlResult, translate
@@ -30,8 +31,8 @@ def print_sql(
 
 def _show(result: SqlResult) -> None:
     sys.stdout.write(f"{result.sql}\n")  # as it is: nothing wrapped, nothing coloured
-    if result.maps_output is not None:
-        sys.stderr.write(f"wrote {result.maps_output}: {result.n_users:,} users\n")
+    if result.maps_output is not None and result.n_users is not None:
+        sys.stderr.write(f"wrote {result.maps_output}: {counted(result.n_users, 'user')}\n")
 
 
 COMMAND = print_sql

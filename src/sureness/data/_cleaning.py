@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness._wording import counted
 from sureness.data.dates import in_iso_order, order_of
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
@@ -81,7 +82,7 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
 def drop(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
     """`after`, with a note on how many rows of `before` are gone."""
     if n_lost := before.height - after.height:
-        notes.append(f"{n_lost:,} of {before.height:,} rows {what}")
+        notes.append(f"{n_lost:,} of {counted(before.height, 'row')} {what}")
     return after
 
 
@@ -119,7 +120,9 @@ def _as_float(values: pl.Series, what: str) -> pl.Series:
             f"{what} must be numbers, got {values.dtype} such as {brief(_first(values))}; convert them first"
         )
     wrong = values.filter(values.is_not_null() & values.cast(pl.Float64, strict=False).is_null())
-    raise ColumnError(f"{what} must be numbers, got {len(wrong):,} others such as {wrong[0]!r}; correct or drop them")
+    raise ColumnError(
+        f"{what} must be numbers, got {counted(len(wrong), 'other')} such as {wrong[0]!r}; correct or drop them"
+    )
 
 
 def _times_of_text(times: pl.Series, notes: list[str]) -> pl.Series:
@@ -137,7 +140,7 @@ def _times_of_text(times: pl.Series, notes: list[str]) -> pl.Series:
     if not len(wrong):
         raise ColumnError("times must be all numbers or all dates, got both; use one form")
     raise ColumnError(
-        f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {len(wrong):,} others "
+        f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {counted(len(wrong), 'other')} "
         f"such as {wrong[0]!r}; write them in that form, or say --dates day-first or --dates month-first"
     )
 
@@ -170,7 +173,7 @@ def _count_missing(numbers: pl.Series, what: str, then: str, notes: list[str]) -
     if numbers.dtype.is_float():
         numbers = numbers.to_frame().select(pl.when(pl.first().is_finite()).then(pl.first())).to_series()
     if n_missing := numbers.null_count():
-        notes.append(f"{n_missing:,} of {len(numbers):,} rows had no {what} and {then}")
+        notes.append(f"{n_missing:,} of {counted(len(numbers), 'row')} had no {what} and {then}")
     return numbers
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.artefacts.files import beside, replacing, sync
 from sureness.errors import ChecksumError, FileError, OutputError
 
@@ -200,9 +201,9 @@ class Download:
             done += len(chunk)
             self.progress(self.step, done, total)
         if total and done < total and not packed:
-            raise requests.ConnectionError(f"{done:,} of {total:,} bytes came")
+            raise requests.ConnectionError(f"{done:,} of {counted(total, 'byte')} came")
         if total and done > total and not packed:
-            self._start_over(f"{done:,} bytes came instead of {total:,}")
+            self._start_over(f"{counted(done, 'byte')} came instead of {total:,}")
 
     def _range(self, url: str) -> dict[str, str]:
         """Headers that request the rest of the file if it has not changed."""
@@ -230,8 +231,8 @@ class Download:
         if not there:
             return f"cannot download {url}: the server cannot be reached ({type(error).__name__}); check the connection"
         return (
-            f"cannot download {url}: the connection broke {self.attempts} times after {there:,} bytes; "
-            "run it again to resume"
+            f"cannot download {url}: the connection broke {counted(self.attempts, 'time')} after "
+            f"{counted(there, 'byte')}; run it again to resume"
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._wording import counted
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import refuse_mixed
 from sureness.numerics.conversion import is_missing
@@ -133,7 +134,7 @@ def _whole_floats(series: pl.Series) -> pl.Series:
     rounded = known.filter(known.abs() >= 2.0**bits)
     if len(rounded):
         raise IdError(
-            f"ids must be exact, got {len(rounded):,} floating-point numbers of 2^{bits} and more such as "
+            f"ids must be exact, got {counted(len(rounded), 'floating-point number')} of 2^{bits} and more such as "
             f"{rounded[0]:.0f}, where neighbours are rounded to one number; read them as whole numbers or text"
         )
     return whole.cast(pl.Int64)

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.data.id_values import first_of, id_series, kind_of_ids, of_other_kind
 from sureness.errors import IdError
@@ -66,7 +67,7 @@ class IdMap(Savable):
         return len(self._sorted)
 
     def __repr__(self) -> str:
-        return f"IdMap({len(self):,} ids, {self._sorted.what})"
+        return f"IdMap({counted(len(self), 'id')}, {self._sorted.what})"
 
     def rows(self, values: ArrayLike | pl.Series, *, of_text: bool = False) -> IntArray:
         """The row of each value, -1 where it is unknown.
@@ -120,8 +121,8 @@ class IdMap(Savable):
         if len(rows) and rows.min() < 0:
             unknown = id_series(values).filter(pl.Series(rows < 0))
             raise IdError(
-                f"{name} must be among the {len(self):,} known ones, got {len(unknown):,} others, the first is "
-                f"{unknown[0]!r}; check that both come from the same data"
+                f"{name} must be among the {counted(len(self), 'known one')}, got {counted(len(unknown), 'other')}, "
+                f"the first is {unknown[0]!r}; check that both come from the same data"
             )
         return rows
 

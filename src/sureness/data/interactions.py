@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.columns import Columns
@@ -159,7 +160,10 @@ class Interactions(Savable):
         return len(self.user_rows)
 
     def __repr__(self) -> str:
-        return f"Interactions({self.n_users:,} users, {self.n_items:,} items, {len(self):,} pairs)"
+        return (
+            f"Interactions({counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}, "
+            f"{counted(len(self), 'pair')})"
+        )
 
     @property
     def n_users(self) -> int:
@@ -256,7 +260,7 @@ class Interactions(Savable):
         user_rows, item_rows = user_of[self.user_rows], item_of[self.item_rows]
         known = np.flatnonzero((user_rows >= 0) & (item_rows >= 0))
         lost = len(self) - len(known)
-        note = f"{lost:,} of {len(self):,} pairs had an unknown user or item and were dropped"
+        note = f"{lost:,} of {counted(len(self), 'pair')} had an unknown user or item and were dropped"
         order = known[np.lexsort((item_rows[known], user_rows[known]))]
         return replace(
             self, users=users, items=items, user_rows=user_rows[order], item_rows=item_rows[order],

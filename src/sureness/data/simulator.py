@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_rows, same_length
 from sureness.numerics.logistic import sigmoid
@@ -54,8 +55,8 @@ class SimulatorSettings:
             raise SettingError(f"n_domains must lie between 1 and {len(DOMAINS)}, got {self.n_domains}")
         if self.n_users < 2 or self.n_items < 2 * self.n_domains:
             raise SettingError(
-                f"a world needs at least 2 users and two items per domain, got {self.n_users} users and "
-                f"{self.n_items} items in {self.n_domains} domains"
+                f"a world needs at least 2 users and 2 items per domain, got {counted(self.n_users, 'user')} and "
+                f"{counted(self.n_items, 'item')} in {counted(self.n_domains, 'domain')}"
             )
         if not 1 <= self.test_items <= self.n_items:
             raise SettingError(f"test_items must lie between 1 and n_items={self.n_items}, got {self.test_items}")
@@ -194,7 +195,7 @@ def _check_size(s: SimulatorSettings) -> None:
     """Tastes and titles, and the pairs that are seen, are held in memory."""
     n_pairs = int(s.n_users * s.n_items * s.exposure_rate)
     n_bytes = 8 * s.n_tastes * (s.n_users + s.n_items) + 100 * s.n_items + 16 * n_pairs
-    check_memory(n_bytes, f"a world of {s.n_users:,} users and {s.n_items:,} items")
+    check_memory(n_bytes, f"a world of {counted(s.n_users, 'user')} and {counted(s.n_items, 'item')}")
 
 
 def world_tables(world: World) -> dict[str, pl.DataFrame]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, IntArray, Seed
+from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions, check_log
 from sureness.data.parts import Part
 from sureness.errors import ColumnError, IdError, SettingError
@@ -33,7 +34,7 @@ class Split:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {len(part):,}" for name, part in self.parts.items())
-        return f"Split({self.train.n_users:,} users, {self.train.n_items:,} items; {sizes})"
+        return f"Split({counted(self.train.n_users, 'user')}, {counted(self.train.n_items, 'item')}; {sizes})"
 
     @property
     def parts(self) -> dict[str, Interactions]:
@@ -94,7 +95,13 @@ def leave_one_out(log: Interactions, *, seed: Seed = 0) -> Split:
     from_end = places_from_end(log, log.user_rows, seed, by_time=True)
     enough = (log.user_degree >= 3)[log.user_rows]
     few = int(np.count_nonzero((log.user_degree > 0) & (log.user_degree < 3)))
-    noted = log.noting(f"{few:,} users with fewer than 3 interactions are in training only") if few else log
+    noted = (
+        log.noting(
+            f"{counted(few, 'user')} with fewer than 3 interactions {agreeing(few, 'is', 'are')} in training only"
+        )
+        if few
+        else log
+    )
     return _split(noted, enough & (from_end == 1), enough & (from_end == 0))
 
 
@@ -141,7 +148,7 @@ def last_shares(
     n_validation = np.minimum(np.floor(sizes * for_validation + 0.5), sizes - 1 - n_test)
     in_test = from_end < n_test
     few = len(np.setdiff1d(log.user_rows, log.user_rows[in_test])) if for_test > 0 else 0
-    noted = log.noting(f"{few:,} users have too few interactions for a test pair") if few else log
+    noted = log.noting(f"{counted(few, 'user has', 'users have')} too few interactions for a test pair") if few else log
     return _split(noted, (from_end >= n_test) & (from_end < n_test + n_validation), in_test)
 
 
@@ -151,18 +158,19 @@ def untrained(split: Split, parts: Sequence[str] = ("validation", "test")) -> tu
     Examples
     --------
     >>> log = Interactions.of([1, 2], [1, 1])
-    >>> untrained(Split(log.keep([0]), log.keep([]), log.keep([1])))[0][:46]
-    '1 users of the test have no training pair; the'
+    >>> untrained(Split(log.keep([0]), log.keep([]), log.keep([1])))[0][:47]
+    '1 user of the test has no training pair; the mo'
     """
-    of_train = {"users": split.train.user_degree, "items": split.train.item_degree}
+    of_train = {"user": split.train.user_degree, "item": split.train.item_degree}
     of_parts = {
         (what, name): degree
         for name in parts
-        for what, degree in (("users", split.parts[name].user_degree), ("items", split.parts[name].item_degree))
+        for what, degree in (("user", split.parts[name].user_degree), ("item", split.parts[name].item_degree))
     }
     counts = {key: int(np.count_nonzero((degree > 0) & (of_train[key[0]] == 0))) for key, degree in of_parts.items()}
     return tuple(
-        f"{n:,} {what} of the {name} have no training pair; the model knows nothing about them, but they are judged too"
+        f"{counted(n, what)} of the {name} {agreeing(n, 'has', 'have')} no training pair; the model knows nothing "
+        f"about {agreeing(n, 'it, but it is', 'them, but they are')} judged too"
         for (what, name), n in counts.items()
         if n
     )

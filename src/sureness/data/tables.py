@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from sureness._types import AnyArray, FloatArray
+from sureness._wording import counted
 from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
 from sureness.data.dates import in_iso_order
@@ -197,7 +198,7 @@ def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
         )
     for name in OF_PAIRS:
         if name in table.columns and (n_empty := table[name].null_count()):
-            raise ColumnError(f"column {name} has {n_empty:,} empty values; fill or drop those rows")
+            raise ColumnError(f"column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
     column = {name: as_array(table[name], f"column {name}") for name in OF_PAIRS if name in table.columns}
     return ScoredPairs.of(
         column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
@@ -281,7 +282,7 @@ def add_column(
 
 def _filled(column: pl.Series) -> AnyArray:
     if n_empty := column.null_count():
-        raise ColumnError(f"column {column.name} has {n_empty:,} empty values; fill or drop those rows")
+        raise ColumnError(f"column {column.name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
     return as_array(column, f"column {column.name}")
 
 

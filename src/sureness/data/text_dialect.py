@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sureness._wording import counted
 from sureness.data.text_bytes import encoding_of, first_lines, is_compressed
 from sureness.data.text_format import QUOTES, SEPARATORS, TextFormat
 from sureness.data.text_numbers import is_number
@@ -90,7 +91,7 @@ def _before_header(lines: Sequence[str], wanted: TextFormat) -> tuple[int, str |
     """How many lines do not count, and the separator that the last of them declares."""
     skipped = wanted.skip_lines
     if skipped >= len(lines):
-        raise FileError(f"--skip-lines leaves nothing of its {len(lines):,} lines; give a smaller number")
+        raise FileError(f"--skip-lines leaves nothing of its {counted(len(lines), 'line')}; give a smaller number")
     declared = _DECLARED.fullmatch(lines[skipped])
     return (skipped + 1, declared[1]) if declared else (skipped, None)
 
@@ -132,7 +133,9 @@ def _header(
     line, first = records[0]
     if wanted.names is not None:
         if len(wanted.names) != len(first):
-            raise FileError(f"--header names {len(wanted.names):,} columns, but line {line:,} has {len(first):,}")
+            raise FileError(
+                f"--header names {counted(len(wanted.names), 'column')}, but line {line:,} has {len(first):,}"
+            )
         return _distinct(wanted.names, line), line - 1
     names = tuple(name.strip().removeprefix("\ufeff") for name in first)
     if all(is_number(name) for name in names if name) and not set(names) & set(expected):

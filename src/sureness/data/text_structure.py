@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sureness._types import AnyArray, BoolArray, IntArray
+from sureness._wording import counted
 from sureness.errors import FileError
 
 _LONGEST = 1 << 26  # bytes; a longer value in quotes is taken for a quote that was never closed
@@ -230,7 +231,7 @@ def _check_widths(chunk: bytes, rows: _Rows, width: int, lines: _Lines) -> int:
     if len(wrong := np.setdiff1d(wrong, blank)):
         n_fields = rows.n_fields[wrong[0]]
         why = (
-            f"has {n_fields:,} {'field' if n_fields == 1 else 'fields'} where the header has {width:,}; correct it, or "
+            f"has {counted(n_fields, 'field')} where the header has {width:,}; correct it, or "
             "say --separator, --quote or --comment if it is meant otherwise"
         )
         raise BrokenLineError(lines.at(rows.starts[wrong[0]]), why)

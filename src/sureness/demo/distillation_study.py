@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sureness._progress import Progress, part_of, silent
+from sureness._wording import counted
 from sureness.data.interactions import Interactions, union
 from sureness.data.simulator import SimulatorSettings, World, simulate
 from sureness.data.splitting import Split, leave_one_out
@@ -212,7 +213,7 @@ def _has_torch() -> bool:
 
 
 def _alone(model: Recommender) -> str:
-    return f"{type(model).__name__} with {model.settings.n_factors} factors, trained alone."
+    return f"{type(model).__name__} with {counted(model.settings.n_factors, 'factor')}, trained alone."
 
 
 def _distilled(

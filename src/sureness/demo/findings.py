@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sureness._wording import counted
 from sureness.demo.list_study import ListStudy
 from sureness.metrics.intervals import Interval
 from sureness.report.distillation import Distillation
@@ -56,12 +57,12 @@ def near_truth(naive: float, unbiased: float, truth: float, method: str) -> Find
 def first_items(before: float, after: float, observed: Interval, n: int) -> Finding:
     """Predicted and observed hit rate of each user's first n items."""
     return Finding(
-        f"The first {n} items, predicted and observed",
+        f"The first {counted(n, 'item')}, predicted and observed",
         f"{spoken_percent(before)} → {spoken_percent(after)}, observed {spoken_percent(observed.value)}",
         "predicted by the scores, predicted by a map per user, and observed",
-        f"Mean probability of each user's first {n} items: by the sigmoid of their scores, and by a map per user that "
-        f"is fitted to the top of the list. Of these items, {spoken_percent(observed.value)} are in the test part (95% "
-        f"interval {spoken_percent(observed.low)} to {spoken_percent(observed.high)}).",
+        f"Mean probability of each user's first {counted(n, 'item')}: by the sigmoid of their scores, and by a map "
+        f"per user that is fitted to the top of the list. Of these items, {spoken_percent(observed.value)} are in the "
+        f"test part (95% interval {spoken_percent(observed.low)} to {spoken_percent(observed.high)}).",
         "list-groups", holds=abs(after - observed.value) < abs(before - observed.value),
     )  # fmt: skip
 
@@ -80,7 +81,7 @@ def personal_sizes(lists: ListStudy, found: ListSizes) -> Finding:
         "Lists as long as they are worth showing",
         f"{_gain(difference, fixed)} {found.utility}",
         f"personal list sizes against the best fixed one ({size[0]}), {_verdict(clear, difference, p_value)}",
-        f"Lists of {own.min()} to {own.max()} items, {own.mean():.1f} on average: {worth} (difference "
+        f"Lists of {own.min()} to {counted(own.max(), 'item')}, {own.mean():.1f} on average: {worth} (difference "
         f"{difference:+.4f}, 95% interval {low:+.4f} to {high:+.4f}, p {chance(p_value)})."
         + _caveat(clear, difference),
         "list-sizes", holds=clear and difference > 0,
@@ -115,11 +116,12 @@ def shared_page(shared: DomainPage) -> Finding:
     clear = found.p_value < _CLEAR
     used = float(shared.sizes.sum(axis=1).mean())
     return Finding(
-        f"One page for {len(shared.domains)} domains",
+        f"One page for {counted(len(shared.domains), 'domain')}",
         f"{_gain(found.difference, found.reference)} F1",
         f"slots by expected gain against equal shares, {_verdict(clear, found.difference, found.p_value)}",
-        f"Each of {shared.slots} slots goes to the domain where one more item gains most; {used:.1f} are used on "
-        f"average. F1 {found.value:.3f} against {found.reference:.3f} with equal shares (p {chance(found.p_value)})."
+        f"Each of {counted(shared.slots, 'slot')} goes to the domain where one more item gains most; {used:.1f} are "
+        f"used on average. F1 {found.value:.3f} against {found.reference:.3f} with equal shares (p "
+        f"{chance(found.p_value)})."
         + _caveat(clear, found.difference),
         "list-table-1", holds=clear and found.difference > 0,
     )  # fmt: skip

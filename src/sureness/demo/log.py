@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import Dataset
@@ -93,8 +94,9 @@ def log_demo(
     study.fitted[study.main].save(output / "calibrator.json")
     write_table(found.lists.recommender.recommend(), output / "lists.parquet")
     about = (
-        f"{dataset.name}: {split.train.n_users:,} users, {split.train.n_items:,} items, and {learner.name}, trained on "
-        f"{len(split.train):,} interactions. Real data has no ground truth, so a held-out test part judges."
+        f"{dataset.name}: {counted(split.train.n_users, 'user')}, {counted(split.train.n_items, 'item')}, and "
+        f"{learner.name}, trained on {counted(len(split.train), 'interaction')}. Real data has no ground truth, so a "
+        "held-out test part judges."
     )
     details = {
         "headline": summary.headline, "results": study.table.to_dicts(), "main": study.main,
@@ -180,12 +182,14 @@ def _write(page: Path, found: _Found, short: tuple[Finding, ...], name: str, pro
 def _notes(found: _Found, name: str) -> list[str]:
     study = found.study
     split = study.split
-    part = "" if study.n_judged == split.train.n_users else f" Only pairs of {study.n_judged:,} users are judged."
+    part = (
+        "" if study.n_judged == split.train.n_users else f" Only pairs of {counted(study.n_judged, 'user')} are judged."
+    )
     return [
-        f"{found.dataset.name}: {split.train.n_users:,} users and {split.train.n_items:,} items, split 60/20/20 by "
-        f"user at random into {len(split.train):,}, {len(split.validation):,} and {len(split.test):,} interactions. "
-        f"{name[:1].upper()}{name[1:]} was trained on the first part, a tenth of which decided when to stop; "
-        f"probabilities were fitted on the second part; the third judges.{part}",
+        f"{found.dataset.name}: {counted(split.train.n_users, 'user')} and {counted(split.train.n_items, 'item')}, "
+        f"split 60/20/20 by user at random into {len(split.train):,}, {len(split.validation):,} and "
+        f"{counted(len(split.test), 'interaction')}. {name[:1].upper()}{name[1:]} was trained on the first part, a "
+        f"tenth of which decided when to stop; probabilities were fitted on the second part; the third judges.{part}",
         "Real data does not say what these users would have liked had they seen it. A probability here is the chance "
         "of an interaction in a period like the held-out one; validation and test items were drawn at random from the "
         "same log, so the two periods are alike. Candidates are all items outside the training part.",

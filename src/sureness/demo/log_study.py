@@ -9,6 +9,7 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
@@ -165,4 +166,6 @@ def _fewer(log: Interactions, seed: int) -> Interactions:
         return log
     chosen = np.random.default_rng(seed).random(log.n_users) < share
     kept = log.keep(chosen[log.user_rows]).compact()
-    return kept.noting(f"{kept.n_users:,} of {log.n_users:,} users were sampled to keep the demo to a few minutes")
+    return kept.noting(
+        f"{kept.n_users:,} of {counted(log.n_users, 'user')} were sampled to keep the demo to a few minutes"
+    )

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Literal, Protocol
 
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import hold_out
 from sureness.errors import SurenessWarning, missing_extra
@@ -44,7 +45,7 @@ class BPRLearner:
 
     @property
     def name(self) -> str:
-        return f"BPR with {self.n_factors} factors"
+        return f"BPR with {counted(self.n_factors, 'factor')}"
 
     def __call__(self, log: Interactions, *, seed: int = 0, progress: Progress = silent) -> ScoreSource:
         from sureness.models.bpr import BPR
@@ -70,7 +71,7 @@ class SVDLearner:
 
     @property
     def name(self) -> str:
-        return f"a singular value decomposition with {self.n_factors} factors"
+        return f"a singular value decomposition with {counted(self.n_factors, 'factor')}"
 
     def __call__(self, log: Interactions, *, seed: int = 0, progress: Progress = silent) -> ScoreSource:
         progress("singular value decomposition", 0, 1)

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.calibration.base import Calibrator
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
@@ -113,8 +114,8 @@ def simulated_demo(
     found.fitted[found.main].save(output / "calibrator.json")
     write_table(lists.recommender.recommend(), output / "lists.parquet")
     about = (
-        f"A simulated world of {world.n_users:,} users and {world.n_items:,} items, and {learner.name}, trained on its "
-        f"log of {world.train.nnz:,} interactions."
+        f"A simulated world of {counted(world.n_users, 'user')} and {counted(world.n_items, 'item')}, and "
+        f"{learner.name}, trained on its log of {counted(world.train.nnz, 'interaction')}."
     )
     details = {
         "headline": summary.headline, "results": found.results.to_dicts(),
@@ -199,10 +200,10 @@ def _notes(found: _Found, name: str) -> list[str]:
     n_worlds = found.results["seed"].n_unique()
     missing = found.results.filter(pl.col("problem").is_not_null())
     notes = [
-        f"A simulated world of {world.n_users:,} users, {world.n_items:,} items and {len(world.domains)} domains. The "
-        f"recommender, {name}, was trained on a log biased by popularity and taste. It is judged on pairs that were "
-        "exposed uniformly at random and are not in the training log. Its settings were chosen in worlds with other "
-        "seeds.",
+        f"A simulated world of {counted(world.n_users, 'user')}, {counted(world.n_items, 'item')} and "
+        f"{counted(len(world.domains), 'domain')}. The recommender, {name}, was trained on a log biased by popularity "
+        "and taste. It is judged on pairs that were exposed uniformly at random and are not in the training log. Its "
+        "settings were chosen in worlds with other seeds.",
         "The truth is isotonic regression on the preferences that the simulator knows: no other map of these scores "
         "could do better. Anchor: propensities from popularity plus 1,000 uniformly exposed pairs. Isotonic is fitted "
         "with the bias corrected. Sigmoid: the scores as they are.",
@@ -211,7 +212,9 @@ def _notes(found: _Found, name: str) -> list[str]:
         "an interaction in a period like the test.",
     ]
     if n_worlds > 1:
-        notes.append(f"The tables on what knowledge is worth are means over {n_worlds} worlds; all else is the first.")
+        notes.append(
+            f"The tables on what knowledge is worth are means over {counted(n_worlds, 'world')}; all else is the first."
+        )
     if missing.height:
         method, known, reason = missing.select("method", "knowledge", "problem").row(0)
         notes.append(f"No number for {method}, {known}: {reason}")

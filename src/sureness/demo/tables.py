@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON
 from sureness.data.interactions import Interactions
 from sureness.report.distillation import Distillation
@@ -19,11 +20,13 @@ def page_table(shared: DomainPage) -> ExtraTable:
         "Each slot goes to the domain where one more item is expected to gain most; slots that gain nothing stay free. "
         f"F1, summed over the domains, is {found.value:.4f} on average, against {found.reference:.4f} with equal "
         f"shares, which fill all slots (difference {found.difference:+.4f}, p {chance(found.p_value)}, "
-        f"{found.n_users:,} users)."
+        f"{counted(found.n_users, 'user')})."
     )
     slots = pl.col("equal slots", "shared slots").map_elements(lambda mean: f"{mean:.2f}", return_dtype=pl.String)
     return ExtraTable(
-        f"One page of {shared.slots} slots for {len(shared.domains)} domains", caption, shared.table.with_columns(slots)
+        f"One page of {counted(shared.slots, 'slot')} for {counted(len(shared.domains), 'domain')}",
+        caption,
+        shared.table.with_columns(slots),
     )
 
 

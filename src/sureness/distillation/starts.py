@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from sureness._types import FloatArray
+from sureness._wording import counted
 from sureness.errors import SettingError
 from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import FactorSource, KnownScores, ScoreSource, id_maps, is_partial, product_of
@@ -41,8 +42,8 @@ def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSo
     """
     limit = min(source.n_users, source.n_items)
     if not isinstance(n_factors, Integral) or not 1 <= n_factors <= limit:
-        raise SettingError(f"n_factors must lie between 1 and {limit} for {source.n_users:,} users and "
-                        f"{source.n_items:,} items, got {n_factors!r}")  # fmt: skip
+        raise SettingError(f"n_factors must lie between 1 and {limit} for {counted(source.n_users, 'user')} and "
+                        f"{counted(source.n_items, 'item')}, got {n_factors!r}")  # fmt: skip
     if (factors := product_of(source)) is not None:
         left, values, right = _of_factors(*factors)
     else:

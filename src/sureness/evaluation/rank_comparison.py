@@ -11,6 +11,7 @@ from sureness._card import card
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.common_ids import CommonIds
@@ -87,7 +88,7 @@ class RankComparison:
 
     def __repr__(self) -> str:
         return (
-            f"RankComparison({len(self):,} interactions: student better {self.student_better:.1%}, "
+            f"RankComparison({counted(len(self), 'interaction')}: student better {self.student_better:.1%}, "
             f"equal {self.equal:.1%}, average rank difference {self.average_difference:.4f})"
         )
 
@@ -96,7 +97,7 @@ class RankComparison:
             "student better": f"{self.student_better:.1%}", "equal": f"{self.equal:.1%}",
             "average rank difference": f"{self.average_difference:.4f}",
         }  # fmt: skip
-        return card(f"Ranks of {len(self):,} interactions, teacher and student", facts)
+        return card(f"Ranks of {counted(len(self), 'interaction')}, teacher and student", facts)
 
 
 def compare_ranks(

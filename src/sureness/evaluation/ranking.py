@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sureness._card import card
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.metrics.ranking import judge_lists, longest, parse_measure
@@ -62,11 +63,12 @@ class RankingQuality:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
-        return f"RankingQuality({self.n_users:,} users: {shown})"
+        return f"RankingQuality({counted(self.n_users, 'user')}: {shown})"
 
     def _repr_html_(self) -> str:
         return card(
-            f"Ranking quality, {self.n_users:,} users", {name: f"{mean:.4f}" for name, mean in self.means.items()}
+            f"Ranking quality, {counted(self.n_users, 'user')}",
+            {name: f"{mean:.4f}" for name, mean in self.means.items()},
         )
 
 
@@ -116,7 +118,10 @@ def evaluate_ranking(
         raise EmptyError(
             "no user has a test item, so there is nothing to judge; check that the ids are those of the source"
         )
-    check_memory(len(judged) * longest(metrics), f"lists of {longest(metrics):,} items for {len(judged):,} users")
+    check_memory(
+        len(judged) * longest(metrics),
+        f"lists of {counted(longest(metrics), 'item')} for {counted(len(judged), 'user')}",
+    )
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
     for block, tops, _ in top_blocks(source, judged, length, left_out):

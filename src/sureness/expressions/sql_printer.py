@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sureness._wording import counted
 from sureness.errors import SettingError
 from sureness.expressions.dialects import Dialect
 from sureness.expressions.nodes import (
@@ -83,8 +84,8 @@ def computed_sql(node: Node, dialect: Dialect, margin: str = "") -> Computed:
 def _short_enough(text: str) -> str:
     if len(text) > LONGEST:
         raise SettingError(
-            f"the expression has {len(text):,} characters, more than the {LONGEST:,} that databases take; fit fewer "
-            "bins or segments, a parametric calibrator, or use sureness apply"
+            f"the expression has {counted(len(text), 'character')}, more than the {LONGEST:,} that databases take; fit "
+            "fewer bins or segments, a parametric calibrator, or use sureness apply"
         )
     return text
 

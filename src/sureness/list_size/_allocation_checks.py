@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 from sureness.list_size.ragged import Ragged
 from sureness.numerics.checks import LARGEST, as_array, brief
@@ -98,8 +99,8 @@ def check_room(lows: IntArray, pages: IntArray) -> None:
     if np.any(needed > pages):
         user = int(np.argmax(needed > pages))
         raise SettingError(
-            f"the minimum sizes of all domains must fit the page, but they need {needed[user]} of {pages[user]} slots "
-            f"for user number {user}; lower min_size or add slots"
+            f"the minimum sizes of all domains must fit the page, but they need {needed[user]} of "
+            f"{counted(pages[user], 'slot')} for user number {user}; lower min_size or add slots"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from sureness._settings import Configurable
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.errors import DataError, SettingError
 from sureness.list_size.expectation import LONGEST, expected_utility
@@ -51,8 +52,8 @@ class ListSizePolicy(Configurable, Savable):
         found = np.asarray(self._sizes(lists))
         if found.shape != (lists.n_users,) or found.dtype.kind not in "iu":
             raise DataError(
-                f"_sizes of {self!r} must return {lists.n_users:,} whole numbers, one per user, got {found.dtype} of "
-                f"shape {found.shape}"
+                f"_sizes of {self!r} must return {counted(lists.n_users, 'whole number')}, one per user, got "
+                f"{found.dtype} of shape {found.shape}"
             )
         wanted = np.clip(found, self.min_size, self.max_size)
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)

@@ -11,6 +11,7 @@ import polars as pl
 
 from sureness._card import card
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
@@ -43,10 +44,11 @@ class PolicyComparison:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {values.mean():.4f}" for name, values in self.values.items())
-        return f"PolicyComparison({len(self.users):,} users, {self.utility}: {means})"
+        return f"PolicyComparison({counted(len(self.users), 'user')}, {self.utility}: {means})"
 
     def _repr_html_(self) -> str:
-        title, table = f"{self.utility} of {len(self.values)} policies, {len(self.users):,} users", self.table
+        policies, users = counted(len(self.values), "policy", "policies"), counted(len(self.users), "user")
+        title, table = f"{self.utility} of {policies}, {users}", self.table
         return card(title, columns=table.columns, rows=table.rows())
 
     def difference(self, policy: str, reference: str) -> tuple[float, float]:
@@ -92,7 +94,9 @@ def compare_policies(
     sizes = {name: policy.sizes(judged) for name, policy in policies.items()}
     too_long = [name for name, cut in sizes.items() if cut.max(initial=0) > judged.width]
     if too_long:
-        raise DataError(f"the lists have {judged.width} items, but {too_long[0]} shows more; make longer lists")
+        raise DataError(
+            f"the lists have {counted(judged.width, 'item')}, but {too_long[0]} shows more; make longer lists"
+        )
     return PolicyComparison(
         chosen.name, reference, judged.users, sizes, {name: at_sizes(every, cut) for name, cut in sizes.items()}
     )

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import as_array, check_choice, check_probability_rows, number_array
@@ -116,7 +117,10 @@ def expected_utilities(
     rows, _ = check_probability_rows(probabilities, in_range=method == "approximate" or expected_relevant is not None)
     check_max_size(max_size)
     counts = _lengths(lengths, rows)
-    check_memory(8 * len(chosen) * len(rows) * max_size, f"{max_size:,} sizes of the lists of {len(rows):,} users")
+    check_memory(
+        8 * len(chosen) * len(rows) * max_size,
+        f"{counted(max_size, 'size')} of the lists of {counted(len(rows), 'user')}",
+    )
     tails = _tails(rows, counts, expected_relevant, tail)
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
@@ -251,10 +255,11 @@ def _lengths(lengths: ArrayLike | None, rows: FloatArray) -> IntArray:
         return np.full(len(rows), rows.shape[1])
     counts = as_array(lengths, "lengths")
     if counts.shape != (len(rows),) or counts.dtype.kind not in "iu":
-        raise DataError(f"lengths must be {len(rows):,} whole numbers, one per user, got shape {counts.shape}")
+        raise DataError(f"lengths must be {counted(len(rows), 'whole number')}, one per user, got shape {counts.shape}")
     if len(counts) and (counts.min() < 0 or counts.max() > rows.shape[1]):
         raise DataError(
-            f"lengths must lie between 0 and the {rows.shape[1]} columns, got {counts.min()} to {counts.max()}"
+            f"lengths must lie between 0 and the {counted(rows.shape[1], 'column')}, got {counts.min()} to "
+            f"{counts.max()}"
         )
     return counts.astype(np.int64)
 
@@ -288,7 +293,9 @@ def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
     """Check sums of p, p**2, ..., which never rise."""
     sums = np.asarray(number_array(tail, "tail"), dtype=np.float64)
     if sums.ndim != 2 or len(sums) != n_users:
-        raise DataError(f"tail must be a matrix of power sums, one row for each of {n_users:,} users; use power_sums")
+        raise DataError(
+            f"tail must be a matrix of power sums, one row for each of {counted(n_users, 'user')}; use power_sums"
+        )
     if not np.all((sums >= 0) & (sums <= MOST_RELEVANT)) or np.any(np.diff(sums, axis=1) > 1e-9 * sums[:, :-1]):
         raise DataError(f"tail must hold sums of p, p**2, ...: never rising, and between 0 and {MOST_RELEVANT:g}; "
                         "make them with power_sums")  # fmt: skip
@@ -299,7 +306,9 @@ def _per_user(values: ArrayLike, name: str, n_users: int) -> FloatArray:
     """One number per user, from one for all or one for each."""
     array = np.asarray(number_array(values, name), dtype=np.float64)
     if array.shape not in ((), (n_users,)):
-        raise DataError(f"{name} must be one number, or one for each of {n_users:,} users, got shape {array.shape}")
+        raise DataError(
+            f"{name} must be one number, or one for each of {counted(n_users, 'user')}, got shape {array.shape}"
+        )
     if not np.all((array >= 0) & (array <= MOST_RELEVANT)):  # NaN makes both false
         raise DataError(f"{name} must lie between 0 and {MOST_RELEVANT:g}, got {array.min():g} to {array.max():g}")
     return np.broadcast_to(array, n_users)

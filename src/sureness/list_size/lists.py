@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError
 from sureness.numerics.checks import as_array, number_array
 from sureness.numerics.intensity import over_periods
@@ -65,7 +66,9 @@ class Lists:
             raise DataError(f"lists must be matrices of one shape, one row per user, got {[v.shape for v in given]}")
         for name, value in (("users", users), ("lengths", lengths), ("n_relevant", n_relevant)):
             if value is not None and np.shape(value) != shape[:1]:
-                raise DataError(f"{name} must have one number for each of {shape[0]:,} users, got {np.shape(value)}")
+                raise DataError(
+                    f"{name} must have one number for each of {counted(shape[0], 'user')}, got {np.shape(value)}"
+                )
         found = None if hits is None else _labels(hits)
         total = n_relevant if n_relevant is not None or found is None else found.sum(axis=1)
         return cls(
@@ -153,7 +156,7 @@ def _whole(values: ArrayLike, name: str, n_users: int) -> IntArray:
     numbers = as_array(values, name)
     if numbers.shape != (n_users,) or numbers.dtype.kind not in "iu" or (n_users and numbers.min() < 0):
         raise DataError(
-            f"{name} must be {n_users:,} whole numbers, 0 or more, one per user, got {numbers.dtype} of shape "
+            f"{name} must be {counted(n_users, 'whole number')}, 0 or more, one per user, got {numbers.dtype} of shape "
             f"{numbers.shape}"
         )
     return numbers.astype(np.int64)

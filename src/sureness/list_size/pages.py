@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, IntArray
+from sureness._wording import counted
 from sureness.errors import SettingError
 from sureness.list_size._allocation_checks import (
     check_items,
@@ -74,8 +75,8 @@ def fill_with_trending(
     n_slots = int(check_whole(slots, "slots", 1, "page")[0])
     if len(chosen) and chosen.max() > min(n_slots, lists.shape[1]):
         raise SettingError(
-            f"sizes must be at most the {n_slots} slots of a page and the {lists.shape[1]} items of a row, "
-            f"got {chosen.max()}"
+            f"sizes must be at most the {counted(n_slots, 'slot')} of a page and the {counted(lists.shape[1], 'item')} "
+            f"of a row, got {chosen.max()}"
         )
     popular = check_trending(trending)
     rows = np.arange(len(lists)) if users is None else check_whole(users, "users", len(lists), "list")

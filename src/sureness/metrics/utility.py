@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from sureness._registry import find, names
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON
 from sureness.errors import DataError, SettingError
 
@@ -104,7 +105,7 @@ class Utility:
             raise SettingError(f"the discount of {self.name} must be numbers, one per rank: {error}") from error
         if values.ndim != 1 or len(values) < max_size:
             raise SettingError(
-                f"the discount of {self.name} must have {max_size} values, one per rank, got {values.shape}"
+                f"the discount of {self.name} must have {counted(max_size, 'value')}, one per rank, got {values.shape}"
             )
         if not np.isfinite(values).all():
             raise SettingError(f"the discount of {self.name} must be finite at every rank")
@@ -237,7 +238,9 @@ def _counts(hits: ArrayLike, n_relevant: ArrayLike) -> IntArray:
     if found.ndim != 2 or found.shape[1] == 0:
         raise DataError(f"hits must have one row per user and at least one rank, got shape {found.shape}")
     if total.shape != (len(found),) or total.dtype.kind not in "iu":
-        raise DataError(f"n_relevant must be {len(found):,} whole numbers, one per user, got shape {total.shape}")
+        raise DataError(
+            f"n_relevant must be {counted(len(found), 'whole number')}, one per user, got shape {total.shape}"
+        )
     if np.any(total < found.sum(axis=1)):
         raise DataError("n_relevant must count the relevant items in the list as well, got fewer than are in it")
     return total

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed
 from sureness.artefacts.saving import read_packed, write_packed
 from sureness.data.interactions import Interactions
@@ -85,8 +86,8 @@ class CheckpointFile:
         """Refuse to go on from more epochs than the whole training is to have."""
         if done > asked:
             raise CheckpointError(
-                f"the checkpoint {self.path} has {done:,} epochs already, more than the {asked:,} asked for; remove it "
-                "to start anew, or ask for more epochs"
+                f"the checkpoint {self.path} has {counted(done, 'epoch')} already, more than the {asked:,} asked for; "
+                "remove it to start anew, or ask for more epochs"
             )
 
     def _refuse_others(self, found: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.numerics.conversion import (
     MISSING,
@@ -29,7 +30,7 @@ def as_array(values: ArrayLike, name: str) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray):
         if n_masked := int(np.count_nonzero(np.ma.getmaskarray(values))):
             raise DataError(
-                f"{name} must not be masked, got {n_masked:,} masked values of {values.size:,}; "
+                f"{name} must not be masked, got {counted(n_masked, 'masked value')} of {values.size:,}; "
                 "drop them with .compressed(), or fill them with .filled(value)"
             )
         return np.asarray(values.data)
@@ -249,7 +250,7 @@ def _check_exact(ids: FloatArray, name: str) -> None:
     rounded = ids[np.abs(ids) >= 2.0**bits]
     if rounded.size:
         raise IdError(
-            f"{name} must be exact, got {rounded.size:,} floating-point numbers of 2^{bits} and more such as "
+            f"{name} must be exact, got {counted(rounded.size, 'floating-point number')} of 2^{bits} and more such as "
             f"{rounded[0]:.0f}, where neighbours are rounded to one number; read them as whole numbers or text"
         )
 
@@ -280,7 +281,7 @@ def one_dimension(values: ArrayLike, name: str) -> AnyArray:
 def same_length(array: AnyArray, n_pairs: int, name: str) -> None:
     """Refuse an array without exactly one value per pair."""
     if len(array) != n_pairs:
-        raise DataError(f"{name} must have one value for each of the {n_pairs:,} pairs, got {len(array):,}")
+        raise DataError(f"{name} must have one value for each of the {counted(n_pairs, 'pair')}, got {len(array):,}")
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray
+from sureness._wording import counted
 from sureness.errors import DataError
 
 LABEL_WORDS = {"0": False, "0.0": False, "false": False, "no": False, "1": True, "1.0": True, "true": True, "yes": True}
@@ -85,8 +86,8 @@ def strange_labels(values: list[Any], name: str) -> DataError:
     """What is said about labels of another kind; names some of them."""
     seen = ", ".join(sorted({f"{value!r:.40}" for value in values})[:_MOST_SEEN])
     return DataError(
-        f"{name} must be 0 or 1, true or false, or yes or no, got {len(values):,} other values such as {seen}; map "
-        "them to 0 and 1 first, for example label = rating > 3"
+        f"{name} must be 0 or 1, true or false, or yes or no, got {counted(len(values), 'other value')} such as "
+        f"{seen}; map them to 0 and 1 first, for example label = rating > 3"
     )
 
 
@@ -97,8 +98,8 @@ def refuse_missing(array: AnyArray, name: str) -> None:
     places = [place for place, value in enumerate(array.flat) if is_missing(value)]
     if places:
         raise DataError(
-            f"{name} must not be missing, got {len(places):,} missing values of {array.size:,}, the first at position "
-            f"{places[0]:,}; drop those pairs, or fill them"
+            f"{name} must not be missing, got {counted(len(places), 'missing value')} of {array.size:,}, the first at "
+            f"position {places[0]:,}; drop those pairs, or fill them"
         )
 
 

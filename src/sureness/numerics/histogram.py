@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_targets, check_weight
 from sureness.numerics.masking import Masked, core_of, find_masked, masked_of, real_scores, sampled
@@ -377,11 +378,11 @@ def require_both_classes(points: WeightedScores) -> None:
     total, positive = points.weight.sum(), points.target.sum()
     if positive <= 0:
         raise DataError(
-            f"labels must contain both classes, got {points.n_pairs:,} pairs and no positive; add positives"
+            f"labels must contain both classes, got {counted(points.n_pairs, 'pair')} and no positive; add positives"
         )
     if not np.any(points.target < points.weight * (1 - 1e-12)):
         raise DataError(
-            f"labels must contain both classes, got {points.n_pairs:,} pairs that are all positive "
+            f"labels must contain both classes, got {counted(points.n_pairs, 'pair')} that are all positive "
             f"(mean target {positive / total:.3g}); add pairs without an interaction"
         )
     if points.minimum == points.maximum:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 
 NOTHING: IntArray = np.empty(0, dtype=np.int64)
@@ -109,7 +110,8 @@ def draw_absent(
     absent = n_columns - (starts[rows + 1] - starts[rows])
     if len(absent) and absent.min() < 1:
         raise DataError(
-            f"every row must lack at least one of the {n_columns:,} columns, but one has them all; leave it out"
+            f"every row must lack at least one of the {counted(n_columns, 'column')}, but one has them all; leave it "
+            "out"
         )
     drawn = np.empty(len(rows), dtype=np.int64)
     places = (rng.random(len(rows)) * absent).astype(np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import SurenessWarning
 
 EM_STEPS = 25
@@ -98,8 +99,8 @@ def fit_rows(
     )  # fmt: skip
     if n_left := n - np.count_nonzero(converged):
         warnings.warn(
-            f"{n_left:,} of {n:,} fits did not converge, so their probabilities may be off; check the scores of those "
-            "users for values far outside all others",
+            f"{n_left:,} of {counted(n, 'fit')} did not converge, so their probabilities may be off; check the scores "
+            "of those users for values far outside all others",
             SurenessWarning,
             stacklevel=3,
         )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
@@ -72,8 +73,8 @@ class LiveScores:
         names = None if item_ids is None else as_array(item_ids, "item_ids")
         if names is None and block.shape[1] not in (0, n_items):
             raise DataError(
-                f"scores must be those of all {n_items:,} items in the order of the source, got {block.shape[1]:,} per "
-                "user; give item_ids, which say whose scores they are"
+                f"scores must be those of all {counted(n_items, 'item')} in the order of the source, got "
+                f"{block.shape[1]:,} per user; give item_ids, which say whose scores they are"
             )
         if names is not None and names.shape not in (block.shape, block.shape[1:]):
             raise DataError(f"item_ids must have the shape of the scores, {block.shape}, got {names.shape}")
@@ -112,7 +113,9 @@ def _score_rows(scores: ArrayLike, n_users: int) -> FloatArray:
     block = as_array(scores, "scores")
     block = block[None] if block.ndim == 1 and n_users == 1 else block
     if block.ndim != 2 or len(block) != n_users:
-        raise DataError(f"scores must have one row for each of {n_users:,} users, got shape {np.shape(scores)}")
+        raise DataError(
+            f"scores must have one row for each of {counted(n_users, 'user')}, got shape {np.shape(scores)}"
+        )
     if block.dtype.kind not in "iuf":
         raise DataError(f"scores must be numbers, got values of type {block.dtype}; convert them first")
     kind = np.float32 if block.dtype == np.float32 else np.float64
@@ -153,8 +156,8 @@ def _refuse_unknown_twice(ids: AnyArray, unknown: BoolArray) -> None:
 
 def _not_distinct(n_users: int) -> IdError:
     return IdError(
-        f"item_ids must be distinct for each user, but {n_users:,} users have one among their best candidates twice; "
-        "keep one score for each item"
+        f"item_ids must be distinct for each user, but {counted(n_users, 'user has', 'users have')} one among their "
+        "best candidates twice; keep one score for each item"
     )
 
 

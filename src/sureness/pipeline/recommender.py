@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone, written
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
@@ -215,7 +216,7 @@ class ConfidentRecommender(Configurable, Savable):
         return {
             "map": written(self.map_), "policy": written(self.policy_), "estimand": self.map_.estimand_,
             "horizon": str(self.horizon_), "users": f"{self.source.n_users:,}", "items": f"{self.source.n_items:,}",
-            "seen": f"{len(self.seen_):,} pairs",
+            "seen": counted(len(self.seen_), "pair"),
         }  # fmt: skip
 
     # --- using ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError, warn
 from sureness.evaluation.ranking import block_scores
@@ -178,7 +179,7 @@ def _targets(expected_relevant: Target | ArrayLike, expected: FloatArray, n_user
         )
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_users):
         raise SettingError(
-            f"expected_relevant must be one number, or one for each of {n_users:,} users, got {given.shape}"
+            f"expected_relevant must be one number, or one for each of {counted(n_users, 'user')}, got {given.shape}"
         )
     return np.broadcast_to(given, n_users)
 
@@ -191,8 +192,8 @@ def _reachable(probabilities: FloatArray, beyond: FloatArray, wanted: FloatArray
 
 def _say_unmet(n_unmet: int, n_users: int) -> None:
     sentence = (
-        f"expected_relevant cannot be met for {n_unmet:,} of {n_users:,} users: scaled odds reach numbers strictly "
-        "between that of the items with p = 1 and that of the items with p > 0"
+        f"expected_relevant cannot be met for {n_unmet:,} of {counted(n_users, 'user')}: scaled odds reach numbers "
+        "strictly between that of the items with p = 1 and that of the items with p > 0"
     )
     if n_unmet == n_users:
         raise SettingError(f"{sentence}; give another number, or 'fitted'")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError
 from sureness.plots.style import BLUE, GREY, INK, LIGHT_BLUE, LIGHT_GREY, ORANGE, PALE, drawing, legend_above
 
@@ -61,7 +62,8 @@ def prepare_list_cut(
     if p.ndim != 1 or worth.ndim != 1 or not n_known or not 0 <= size <= n_known:
         raise DataError(
             f"a list needs at least one probability and expected utility, and a size between 0 and their number, got "
-            f"{len(p)} probabilities, {len(worth)} utilities and a size of {size}"
+            f"{counted(len(p), 'probability', 'probabilities')}, {counted(len(worth), 'utility', 'utilities')} and a "
+            f"size of {size}"
         )
     n_drawn = min(n_known, max(size + _BEYOND, _FEWEST))
     return ListCut(p[:n_drawn], worth[:n_drawn], int(size), None if found is None else found[:n_drawn], utility)
@@ -89,7 +91,7 @@ def draw_list_cut(cut: ListCut, *, ax: Axes | None = None) -> Axes:
         drawn.axvline(cut.size + 0.5, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
         _draw_curve(drawn, cut, ranks)
         worth = cut.expected[cut.size - 1] if cut.size else 0.0
-        items = "1 item" if cut.size == 1 else f"{cut.size or 'no'} items"
+        items = counted(cut.size, "item") if cut.size else "no items"
         drawn.set_title(f"{items} · expected {cut.utility} {worth:.3f}")
         legend_above(drawn, len(drawn.get_legend_handles_labels()[1]))
     return drawn

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import Configurable
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, SurenessError
 from sureness.numerics.checks import (
     as_array,
@@ -150,7 +151,7 @@ class NaiveBayesPropensity(Configurable):
         """Fit to the ratings of the log, those of the uniform sample, and the number of all pairs."""
         seen, random = one_dimension(ratings, "ratings"), one_dimension(uniform_ratings, "uniform_ratings")
         if n_pairs < len(seen):
-            raise SettingError(f"n_pairs must be at least the {len(seen):,} logged ratings, got {n_pairs}")
+            raise SettingError(f"n_pairs must be at least the {counted(len(seen), 'logged rating')}, got {n_pairs}")
         self.values_, counts = np.unique(seen, return_counts=True)
         place, known = _find(self.values_, random)
         uniform = np.bincount(place[known], minlength=len(self.values_)).astype(np.float64)

@@ -93,7 +93,7 @@ def tiles(pairs: ScoredPairs, n_users: int | None, promise: Promise, outcome: st
         Tile("judged pairs", count(len(pairs)), fitting),
         users,
         Tile(outcome, percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
-        Tile("promised → realised", values, f"{best_pairs(promise).lower()}, {count(promise.n_pairs)} pairs"),
+        Tile("promised → realised", values, f"{best_pairs(promise).lower()}, {counted(promise.n_pairs, 'pair')}"),
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
+from sureness._wording import counted
 from sureness.data.frames import Frame, as_frame
 from sureness.errors import ColumnError, DataError
 from sureness.report.distillation import Distillation
@@ -35,7 +36,7 @@ class ExtraTable(NamedTuple):
         except DataError as error:
             raise ColumnError(f"extra table {self.title!r}: {error}") from error
         if rows.height > MOST_ROWS:
-            caption = f"{caption} The first {MOST_ROWS} of {rows.height:,} rows.".strip()
+            caption = f"{caption} The first {MOST_ROWS} of {counted(rows.height, 'row')}.".strip()
         return ExtraTable(self.title, caption, rows.head(MOST_ROWS))
 
 

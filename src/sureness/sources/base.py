@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
@@ -330,4 +331,6 @@ def check_names(source: ScoreSource) -> None:
         if not isinstance(ids, IdMap):
             raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
         if len(ids) != n_rows:
-            raise IdError(f"{side} must name each of the {n_rows:,} rows of the source, got {len(ids):,} ids")
+            raise IdError(
+                f"{side} must name each of the {counted(n_rows, 'row')} of the source, got {counted(len(ids), 'id')}"
+            )

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
 from sureness.data.id_values import id_series
@@ -118,7 +119,10 @@ class CandidateSource(SavableSource):
         return cls.from_table(path, columns=columns)
 
     def __repr__(self) -> str:
-        return f"CandidateSource({self.n_users:,} users, {self.n_items:,} items, {len(self.scores):,} scores)"
+        return (
+            f"CandidateSource({counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}, "
+            f"{counted(len(self.scores), 'score')})"
+        )
 
     @property
     def n_users(self) -> int:
@@ -176,5 +180,5 @@ def _usable(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 def _keep(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
     if n_lost := before.height - after.height:
-        notes.append(f"{n_lost:,} of {before.height:,} rows {what}")
+        notes.append(f"{n_lost:,} of {counted(before.height, 'row')} {what}")
     return after

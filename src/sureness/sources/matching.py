@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from sureness._types import BoolArray
+from sureness._wording import agreeing, counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import DataError, EmptyError, IdError, SettingError, warn
@@ -125,12 +126,16 @@ def among(log: Interactions, other: Interactions) -> BoolArray:
 def say_seen(n_seen: int, n_pairs: int, name: str) -> None:
     """Say how many held-out pairs were seen in training; if all were, nothing is left."""
     if n_seen == n_pairs:
-        raise EmptyError(f"all {n_pairs:,} pairs of {name} are also in training, so none of them is a candidate; give "
-                         "pairs that were held out of it")  # fmt: skip
-    warn(
-        f"{n_seen:,} of the {n_pairs:,} pairs of {name} are also in training, so they are no candidates, and were left "
-        "out"
+        raise EmptyError(
+            f"all {counted(n_pairs, 'pair')} of {name} are also in training, so none of them is a candidate; give "
+            "pairs that were held out of it"
+        )
+    fate = agreeing(
+        n_seen,
+        "is also in training, so it is no candidate, and was left out",
+        "are also in training, so they are no candidates, and were left out",
     )
+    warn(f"{n_seen:,} of the {counted(n_pairs, 'pair')} of {name} {fate}")
 
 
 def _refuse_others(ids: IdMap, numbers: IdMap, side: str) -> None:
@@ -139,8 +144,8 @@ def _refuse_others(ids: IdMap, numbers: IdMap, side: str) -> None:
     others = np.flatnonzero(known < 0)
     if len(others):
         raise IdError(
-            f"it has no names for its {len(numbers):,} {side}, so their ids are 0 to {len(numbers) - 1:,}, got "
-            f"{len(others):,} others such as {ids.at(others[:1])[0]!r}; give the source the ids of its {side}"
+            f"its {side} have no names, so their ids are 0 to {len(numbers) - 1:,}, got "
+            f"{counted(len(others), 'other')} such as {ids.at(others[:1])[0]!r}; give the source the ids of its {side}"
         )
 
 
@@ -150,19 +155,19 @@ def _say_missing(n_trained: int, held_out: object) -> None:
     if n_pairs:
         whose = "that the recommender was trained on" if n_trained else "of the training part of the same split"
         warn(
-            f"seen is missing, so the {n_pairs:,} pairs {whose} are not left out of the candidates; give seen, "
-            "usually the training log, or 'nothing' in its place if they are to stay"
+            f"seen is missing, so the {counted(n_pairs, 'pair')} {whose} are not left out of the candidates; give "
+            "seen, usually the training log, or 'nothing' in its place if they are to stay"
         )
 
 
 def _say_lost(n_lost: int, n_pairs: int, name: str) -> None:
     if n_lost == n_pairs:
         raise IdError(
-            f"{name} must have ids of the source, but none of its {n_pairs:,} pairs has a user and an item that the "
-            "source knows; check that both come from the same data"
+            f"{name} must have ids of the source, but none of its {counted(n_pairs, 'pair')} has a user and an item "
+            "that the source knows; check that both come from the same data"
         )
     if name != "shown":  # those are refused by the caller
         warn(
-            f"{n_lost:,} of the {n_pairs:,} pairs of {name} have a user or an item that the source does not know, and "
-            "were left out"
+            f"{n_lost:,} of the {counted(n_pairs, 'pair')} of {name} {agreeing(n_lost, 'has', 'have')} a user or an "
+            f"item that the source does not know, and {agreeing(n_lost, 'was', 'were')} left out"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import DataError
 
 _LEVELS = 4_096  # with fewer float32 numbers between a user's lowest and highest score, ties are looked for
@@ -58,6 +59,7 @@ def _check_user(scores: AnyArray) -> None:
     n_before, n_after = len(np.unique(scores)), len(np.unique(scores.astype(np.float32)))
     if n_after < n_before:
         raise DataError(
-            f"scores of a user must differ as float32, but the {n_before:,} different scores from {scores.min():.17g} "
-            f"to {scores.max():.17g} become {n_after:,}; subtract each user's mean from the scores first"
+            f"scores of a user must differ as float32, but the {counted(n_before, 'different score')} from "
+            f"{scores.min():.17g} to {scores.max():.17g} become {n_after:,}; subtract each user's mean from the scores "
+            "first"
         )

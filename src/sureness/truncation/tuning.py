@@ -13,6 +13,7 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import find
+from sureness._wording import counted
 from sureness.errors import DivergedError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility
@@ -92,7 +93,9 @@ def tune_cut(
         if math.isfinite(row["utility"]) and (best is None or policy.best_utility_ > best.best_utility_):
             best = policy
     if best is None:
-        raise DivergedError(f"training diverged in all {len(rows)} trials; give a grid with lower learning rates")
+        raise DivergedError(
+            f"training diverged in all {counted(len(rows), 'trial')}; give a grid with lower learning rates"
+        )
     return CutTuning(best, pl.DataFrame(rows).sort("utility", descending=True, maintain_order=True))
 
 

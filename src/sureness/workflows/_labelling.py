@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sureness._wording import agreeing, counted
 from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table
 from sureness.data.interactions import Interactions
@@ -52,8 +53,9 @@ def _say_outside(source: ScoreSource, held_out: Interactions, path: Place) -> No
     n_outside = len(held_out) - int(known_pairs(source, held_out.user_rows, held_out.item_rows).sum())
     if n_outside:
         warn(
-            f"{n_outside:,} of the {len(held_out):,} held-out pairs of known users and items are not in {path}; they "
-            "label nothing, and the probability is that of a pair with this score in such a table"
+            f"{n_outside:,} of the {counted(len(held_out), 'held-out pair')} of known users and items "
+            f"{agreeing(n_outside, 'is', 'are')} not in {path} and {agreeing(n_outside, 'labels', 'label')} nothing; "
+            "the probability is that of a pair with this score in such a table"
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from sureness._wording import counted
 from sureness.data.frames import HeldTable, Place
 from sureness.data.table_files import is_text
 from sureness.data.tables import BATCH_ROWS, readable, write_table
@@ -36,7 +37,9 @@ def survey(frame: pl.LazyFrame, path: Place) -> Survey:
     with readable(path):
         for batch in users.collect_batches(chunk_size=BATCH_ROWS):
             if n_empty := batch["user_id"].null_count():
-                raise ColumnError(f"{path}: column user_id has {n_empty:,} empty values; fill or drop those rows")
+                raise ColumnError(
+                    f"{path}: column user_id has {counted(n_empty, 'empty value')}; fill or drop those rows"
+                )
             runs = batch["user_id"].rle().struct.unnest()
             if last is not None:
                 runs = pl.concat([pl.DataFrame({"len": [n_last], "value": [last]}, schema=runs.schema), runs])

@@ -214,9 +214,9 @@ def _warn_cut(path: Place, policy: ListSizePolicy, frame: pl.LazyFrame, longest:
     if "expected_relevant" in frame.collect_schema().names():
         return
     warnings.warn(
-        f"{path} looks like the best {longest:,} items of each user; how many relevant items are among the others is "
-        f"not known, so lists for {policy.utility} may be too short. Say it with expected_relevant, as an option or "
-        "a column",
+        f"{path} looks like the best {counted(longest, 'item')} of each user; how many relevant items are among the "
+        f"others is not known, so lists for {policy.utility} may be too short. Say it with expected_relevant, as an "
+        "option or a column",
         SurenessWarning, stacklevel=3,
     )  # fmt: skip
 
@@ -284,8 +284,8 @@ def _say_if_full(tally: Tally, longest: int) -> None:
     """A threshold sends all that is likely enough, so a longest list that nobody asked for must not cut it unsaid."""
     if n_full := int(tally.sizes[longest]) if longest < len(tally.sizes) else 0:
         warn(
-            f"{n_full:,} users have {longest} items that are likely enough, the longest list; if there may be more, "
-            "give a larger max_size"
+            f"{counted(n_full, 'user has', 'users have')} {counted(longest, 'item')} that are likely enough, the "
+            "longest list; if there may be more, give a larger max_size"
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.errors import ColumnError, DataError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
@@ -96,7 +97,8 @@ def _checked(table: pl.DataFrame) -> FloatArray:
     for name in ("item_id", "probability"):
         if n_empty := table[name].null_count():
             raise ColumnError(
-                f"column {name} has {n_empty:,} empty values; drop those rows: a user without candidates has no rows"
+                f"column {name} has {counted(n_empty, 'empty value')}; drop those rows: a user without candidates has "
+                "no rows"
             )
     if not table["probability"].dtype.is_numeric():
         raise ColumnError(f"probabilities must be numbers, got values of type {table['probability'].dtype}")
@@ -105,8 +107,8 @@ def _checked(table: pl.DataFrame) -> FloatArray:
     if bad.any():
         user, item, value = table.select("user_id", "item_id", "probability").row(int(np.argmax(bad)))
         raise DataError(
-            f"probabilities must lie in [0, 1], got {np.count_nonzero(bad):,} others, the first ({value:g}) for user "
-            f"{user} and item {item}; calibrate the scores first"
+            f"probabilities must lie in [0, 1], got {counted(int(np.count_nonzero(bad)), 'other')}, the first "
+            f"({value:g}) for user {user} and item {item}; calibrate the scores first"
         )
     twice = table.select("user_id", "item_id").is_duplicated()
     if twice.any():

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.columns import Columns
 from sureness.data.frames import Place
 from sureness.data.tables import readable, require_columns, scan_table
@@ -115,8 +116,10 @@ def _ranked(table: pl.DataFrame, domains: pl.DataFrame | None) -> Ranked:
 def _check(table: pl.DataFrame, path: Place) -> None:
     for name in table.columns:
         if n_empty := table[name].null_count():
-            raise ColumnError(f"{path}: column {name} has {n_empty:,} empty values; fill or drop those rows")
+            raise ColumnError(f"{path}: column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
     check_probabilities(table["probability"])
     names = [name for name in ("user_id", "domain", "item_id") if name in table.columns]
     if n_twice := table.height - table.select(names).n_unique():
-        raise ColumnError(f"{path}: every {' and '.join(names)} must occur once, got {n_twice:,} rows again; drop them")
+        raise ColumnError(
+            f"{path}: every {' and '.join(names)} must occur once, got {counted(n_twice, 'row')} again; drop them"
+        )

@@ -12,6 +12,7 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.artefacts.files import shown_name
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
@@ -143,12 +144,17 @@ def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str
         raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
     if n_rows > most_rows:
         if "user_id" not in names:
-            raise ColumnError(f"{table} has {n_rows:,} rows and no user_id to sample by; raise most_rows or add users")
+            raise ColumnError(
+                f"{table} has {counted(n_rows, 'row')} and no user_id to sample by; raise most_rows or add users"
+            )
         with readable(table):
             users = frame.select(pl.col("user_id").unique()).collect(engine="streaming")
         drawn = users.sort(pl.col("user_id").hash(seed=0), "user_id").head(max(1, users.height * most_rows // n_rows))
         frame = frame.join(drawn.lazy(), on="user_id", how="semi", maintain_order="left")
-        notes.append(f"Judged on {drawn.height:,} of {users.height:,} users, because there are {n_rows:,} rows.")
+        notes.append(
+            f"Judged on {drawn.height:,} of {counted(users.height, 'user')}, because there are "
+            f"{counted(n_rows, 'row')}."
+        )
     with readable(table):
         return frame.collect(engine="streaming"), notes
 

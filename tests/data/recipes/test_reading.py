@@ -143,7 +143,7 @@ def test_coat_has_its_propensities_and_features(tmp_path):
     assert data.extras["propensities"].tolist() == [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
     assert data.interactions.user_features.rows() == [(0, 1.0, 0.0), (1, 0.0, 1.0)]
     assert data.parts["train"].table().rows() == [(0, 1, 5.0), (1, 0, 3.0), (1, 2, 1.0)]
-    assert "1 pairs are in both train and test" in data.notes
+    assert "1 pair is in both train and test" in data.notes
 
 
 def test_titles_keep_their_accents_and_quotes(tmp_path):
@@ -363,7 +363,7 @@ def test_given_pairs_that_are_in_two_parts_stay_in_the_first(tmp_path):
     data = loaded(tmp_path, "coat")
     split = prepare(data, "given", positive_above=None)
     assert len(split.test) == 1
-    assert any("1 test pairs are in an earlier part and were left out" in note for note in split.notes)
+    assert any("1 test pair is in an earlier part and left out" in note for note in split.notes)
 
 
 @pytest.mark.parametrize("form", ["zip", "gz", "gz in zip"])

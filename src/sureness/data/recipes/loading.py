@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._wording import counted
 from sureness.artefacts.files import replacing
 from sureness.data.fetching import cache_folder, fetch, pins
 from sureness.data.interactions import Interactions
@@ -137,7 +138,7 @@ def _dataset(name: str, tables: LogTables, origin: tuple[str, ...]) -> Dataset:
     twice = []
     for (first, one), (second, other) in combinations(parts.items(), 2):
         if n_common := common_pairs(one, other):
-            twice.append(f"{n_common:,} pairs are in both {first} and {second}")
+            twice.append(f"{counted(n_common, 'pair is', 'pairs are')} in both {first} and {second}")
     notes = (*origin, *tables.notes, *log.notes, *twice)
     return Dataset(name, replace(log, notes=(*tables.notes, *log.notes)), parts, tables.extras, notes)
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
+from sureness._wording import counted
 from sureness.errors import ColumnError
 
 Kind = type[pl.DataType]
@@ -63,7 +64,7 @@ def lists_with_count(data: bytes) -> pl.DataFrame:
     if wrong.height:
         raise ColumnError(
             f"each line must begin with the number of items that follow, line {wrong['user_id'][0] + 1} does not "
-            f"({wrong.height:,} such lines); check that the file is users.dat as published"
+            f"({counted(wrong.height, 'such line')}); check that the file is users.dat as published"
         )
     return _exploded(lines, pl.col("user_id").cast(pl.Int64))
 

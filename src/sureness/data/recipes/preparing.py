@@ -11,6 +11,7 @@ import numpy as np
 
 from sureness._progress import Progress, silent
 from sureness._types import Seed
+from sureness._wording import counted
 from sureness.data.filtering import at_least, k_core, rated_above, rating_above
 from sureness.data.interactions import Interactions, check_log
 from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
@@ -128,8 +129,8 @@ def _preference(dataset: Dataset, threshold: float | None, training_pairs: str, 
     if training_pairs not in ("left_out", "kept"):
         raise SettingError(f"training_pairs must be left_out or kept, got {training_pairs!r}")
     positives = train.keep(rated_above(train, threshold)).noting(
-        f"{np.count_nonzero(rated_above(train, threshold)):,} of {len(train):,} training pairs are rated above "
-        f"{threshold:g} and count as positive"
+        f"{np.count_nonzero(rated_above(train, threshold)):,} of {counted(len(train), 'training pair')} are rated "
+        f"above {threshold:g} and count as positive"
     )
     judged = _without(test, train, "test") if training_pairs == "left_out" else test
     kept, held_out = hold_out(positives, 0.1, seed=seed)
@@ -175,8 +176,7 @@ def _needed(dataset: Dataset, protocol: str) -> tuple[Interactions, Interactions
 def _without(part: Interactions, other: Interactions, name: str) -> Interactions:
     """A part without the pairs of another."""
     twice = np.isin(pair_keys(part), pair_keys(other), assume_unique=True)
-    if not twice.any():
+    if not (n_twice := int(np.count_nonzero(twice))):
         return part
-    return part.keep(~twice).noting(
-        f"{np.count_nonzero(twice):,} {name} pairs are in an earlier part and were left out"
-    )
+    pairs = counted(n_twice, f"{name} pair is", f"{name} pairs are")
+    return part.keep(~twice).noting(f"{pairs} in an earlier part and left out")

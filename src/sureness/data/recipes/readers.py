@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness._wording import counted
 from sureness.data.recipes.base import LogTables
 from sureness.data.recipes.files import DataFiles
 from sureness.data.recipes.parsers import (
@@ -147,7 +148,7 @@ def citeulike_bd(files: DataFiles, artefact: bool = False) -> LogTables:
         return LogTables(rows, notes=("5,219 rows are counts that were read as items; kept, as asked",))
     clean = rows.filter(pl.col("count_artefact") == 0)
     lost = rows.height - clean.height
-    return LogTables(clean, notes=(f"{lost:,} rows that are counts read as items were dropped",))
+    return LogTables(clean, notes=(f"dropped {counted(lost, 'row')} where a count was read as an item",))
 
 
 def lightgcn(files: DataFiles) -> LogTables:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
@@ -131,7 +132,10 @@ class FactorNetwork(Network):
 
 def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:
     """A table of embeddings, normally distributed; training needs as much again for gradients and for Adam."""
-    check_memory(4 * 4 * n_rows * n_columns, f"embeddings of {n_rows:,} users or items with {n_columns:,} factors")
+    check_memory(
+        4 * 4 * n_rows * n_columns,
+        f"embeddings of {counted(n_rows, 'user')} or items with {counted(n_columns, 'factor')}",
+    )
     return nn.Parameter(torch.randn(n_rows, n_columns) * scale)
 
 
@@ -159,7 +163,7 @@ def chain(sizes: Sequence[int]) -> nn.Sequential:
     """Linear layers with ReLU after each."""
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
-        check_memory(4 * 4 * before * after, f"layers of {before:,} and {after:,} values")
+        check_memory(4 * 4 * before * after, f"layers of {before:,} and {counted(after, 'value')}")
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError, SettingError
 from sureness.sources.adapters.rows import Ids, Rows, fitted, rows_of
@@ -76,7 +77,9 @@ def _item_item(model: Any, interactions: csr_matrix | None, users: Ids, items: I
         )
     n_items = model.similarity.shape[1]
     if interactions.shape[1] != n_items:
-        raise IdError(f"interactions must have the {n_items:,} items of the model, got {interactions.shape[1]:,}")
+        raise IdError(
+            f"interactions must have the {counted(n_items, 'item')} of the model, got {interactions.shape[1]:,}"
+        )
     rows: Rows = rows_of(users, interactions.shape[0], "users")
     columns: Rows = rows_of(items, n_items, "items")
     matrix, similarity = interactions.tocsr()[rows.places], model.similarity[:, columns.places]

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
+from sureness._wording import counted
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, NotFittedError, SettingError
@@ -57,8 +58,10 @@ def rows_of(ids: Ids, n_rows: int, side: str, id_type: type | None = None) -> Ro
         return _sorted(_converted(list(known), id_type), np.array(list(known.values()), dtype=np.int64), side)
     given = ids.ids if isinstance(ids, IdMap) else _converted(ids, id_type)
     if len(given) != n_rows:
-        raise IdError(f"{side} must name each of the {n_rows:,} rows of the model, got {len(given):,} ids; "
-                        "give those it was fitted with, in that order")  # fmt: skip
+        raise IdError(
+            f"{side} must name each of the {counted(n_rows, 'row')} of the model, got {counted(len(given), 'id')}; "
+            "give those it was fitted with, in that order"
+        )
     return Rows(ids, slice(None)) if isinstance(ids, IdMap) else _sorted(given, np.arange(n_rows), side)
 
 
@@ -93,8 +96,10 @@ def _converted(ids: Any, id_type: type | None) -> pl.Series:
 def _sorted(ids: pl.Series, places: IntArray, side: str) -> Rows:
     known = IdMap.of(ids)
     if len(known) != len(ids):
-        raise IdError(f"{side} must have distinct ids, got {len(ids):,} ids of which {len(known):,} are distinct; name "
-                      "each row once")  # fmt: skip
+        raise IdError(
+            f"{side} must have distinct ids, got {counted(len(ids), 'id')} of which {len(known):,} are distinct; name "
+            "each row once"
+        )
     ordered = np.empty(len(ids), dtype=np.int64)
     ordered[known.rows(ids)] = places
     return Rows(known, ordered)
