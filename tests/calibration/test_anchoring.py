@@ -50,6 +50,7 @@ def compared(kind, log, n_anchor, seed):
     )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*the same probability:sureness.errors.SurenessWarning")
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("kind", FAMILIES, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("n_anchor", [150, 1_000])

@@ -185,6 +185,7 @@ DISTRIBUTIONS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*the same probability:sureness.errors.SurenessWarning")
 @smooth
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_smooth_families_from_the_histogram_equal_those_from_the_arrays(calibrator, distribution, monkeypatch):
@@ -221,7 +222,7 @@ def test_a_base_rate_is_met(calibrator, pairs):
     [
         ([0.0, np.nan, 1.0], [0, 1, 0], {}, "scores must be finite numbers, got 1"),
         ([0.0, np.inf, 1.0], [0, 1, 0], {}, "infinite values, the first .inf. at position 1"),
-        ([0.0, 1.0, 2.0], [0, 2, 1], {}, "labels must be 0 or 1, .*got 1 other values such as 2"),
+        ([0.0, 1.0, 2.0], [0, 2, 1], {}, "labels must be 0 or 1, .*got 1 other value such as 2"),
         ([0.0, 1.0, 2.0], ["a", "b", "c"], {}, "labels must be 0 or 1, .*got 3 other values such as .a."),
         ([0.0, 1.0, 2.0], [1, 1, 1], {}, "both classes, got 3 pairs that are all positive"),
         ([0.0, 1.0, 2.0], [0, 0, 0], {}, "both classes, got 3 pairs and no positive"),

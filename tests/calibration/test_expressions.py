@@ -209,6 +209,7 @@ class WithoutFormula(Calibrator):
     def _restore(self, state): ...
 
 
+@pytest.mark.filterwarnings("ignore:.*the same probability:sureness.errors.SurenessWarning")
 def test_a_calibrator_without_a_formula_says_so(pairs):
     with pytest.raises(SettingError, match="WithoutFormula"):
         WithoutFormula().fit(*pairs).expression("duckdb")

@@ -65,7 +65,9 @@ def test_scores_that_rank_the_wrong_way_are_said_with_the_remedy(calibrator, pai
 def test_noise_is_not_called_the_wrong_way():
     for seed in range(50):
         rng = np.random.default_rng(seed)
-        sn.PlattCalibrator().fit(rng.normal(size=500), rng.random(500) < 0.3)
+        with warnings.catch_warnings(record=True, action="always") as said:
+            sn.PlattCalibrator().fit(rng.normal(size=500), rng.random(500) < 0.3)
+        assert not any("wrong way" in str(each.message) for each in said)
 
 
 @pytest.fixture
@@ -120,3 +122,13 @@ class TestMapsOfUsers:
         before = fitted.reach()
         louder = sn.MatrixSource(world.source.matrix * 1_000, users=world.source.users, items=world.source.items)
         assert fitted.fit(louder, world.validation, seen=world.train).reach().high > 100 * before.high
+
+
+@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), sn.TemperatureCalibrator()], ids=repr)
+def test_a_map_that_says_nothing_is_said_once(calibrator):
+    """Scores in the middle are taken most often, so a rising map can only be flat."""
+    scores, labels = [-2.0, -1.0, 1.0, 2.0] * 20, [0, 1, 1, 0] * 20
+    with pytest.warns(SurenessWarning, match="the same probability") as said:
+        fitted = calibrator.fit(scores, labels)
+    assert len(said) == 1
+    assert np.ptp(fitted.probability([-2.0, 2.0])) == 0

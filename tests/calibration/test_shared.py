@@ -63,6 +63,7 @@ def test_probabilities_of_a_user_add_up_to_what_is_expected(world):
     assert (best + fitted.beyond_).sum() == pytest.approx(fitted.expected_relevant_.sum(), rel=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:.*the same probability:sureness.errors.SurenessWarning")
 def test_it_gives_the_odds_of_the_next_period_not_those_of_being_held_out():
     """With one half of the candidates held out, every other one is relevant again in the next period."""
     rng = np.random.default_rng(0)

@@ -300,7 +300,7 @@ def test_debiased_ece_finds_a_true_error_that_chance_exaggerates():
         ([0, 5], [0.5, 0.5], "other"),
         ([], [], "empty"),
         ([[0, 1]], [[0.5, 0.5]], "dimensional"),
-        (["0", "a"], [0.5, 0.5], "values"),
+        (["0", "a"], [0.5, 0.5], "other value"),
     ],
 )
 def test_what_cannot_be_judged_is_refused_with_a_reason(name, labels, probabilities, word):

@@ -183,3 +183,31 @@ def test_a_horizon_in_words():
     assert str(Horizon(0.25, 31 * 86_400_000_000.0, 0.2, "unseen")) == "unseen pairs, in a period of 31.0 days"
     assert str(Horizon(0.25, 200.0)) == "the given pairs, in a period of 200"
     assert str(Horizon(0.25, None, 0.2, "all")) == "all pairs, training pairs too, in a period with 20.0% of the log"
+
+
+class TestPopulation:
+    """What is known about all pairs says little about unseen ones, and nothing converts one to the other."""
+
+    @pytest.fixture
+    def now(self):
+        return split_by_time(1.0, 1.0)
+
+    def platt(self, split, seen):
+        data = sn.CalibrationSet.from_source(SOURCE, split.validation, seen=seen)
+        return sn.PlattCalibrator().fit(data)
+
+    def test_a_kept_map_of_other_pairs_is_refused(self, now):
+        for calibrator, seen in ((self.platt(now, "nothing"), now.train), (self.platt(now, now.train), "nothing")):
+            with pytest.raises(SettingError, match="the same seen"):
+                sn.ConfidentRecommender(SOURCE, calibrator).fit(seen, now.validation, refit=False)
+
+    def test_a_chain_of_maps_of_other_pairs_is_refused(self, now):
+        personal = sn.PerUserPlatt().fit(SOURCE, now.validation, seen=now.train)
+        with pytest.raises(SettingError, match="the same pairs"):
+            sn.MapChain.of(personal, self.platt(now, "nothing"))
+        assert len(sn.MapChain.of(personal, self.platt(now, now.train)).links_) == 2
+
+    def test_pairs_that_were_given_go_with_any(self, now):
+        given = sn.PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
+        personal = sn.PerUserPlatt().fit(SOURCE, now.validation, seen=now.train)
+        assert sn.MapChain.of(personal, given).links_

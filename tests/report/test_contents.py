@@ -87,7 +87,9 @@ def test_the_tile_of_judged_pairs_knows_what_the_main_method_was_fitted_on(conte
     assert f"fitted on {material.calibrators['platt'].n_pairs_:,} pairs" in contents.tiles[0].note
     pairs = material.pairs
     own = {"platt": PlattCalibrator().fit(pairs.scores, pairs.labels)}
-    assert "look like" in gather_contents(pairs, own, n_resamples=20).tiles[0].note
+    judged_on_itself = gather_contents(pairs, own, n_resamples=20)
+    assert "look like" in judged_on_itself.tiles[0].note
+    assert judged_on_itself.fitting == judged_on_itself.tiles[0].note
 
 
 def test_groups_are_complete_and_ordered_by_size(contents, material):

@@ -105,6 +105,12 @@ def page(material, tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
+def test_the_words_say_of_the_fit_what_the_tile_says(page, material):
+    fitted = f"platt was fitted on {material.calibrators['platt'].n_pairs_:,} pairs"
+    assert page.count(fitted) == 2  # the tile, and how to read the page
+    assert "no calibrator was fitted on" not in page
+
+
 def test_every_section_is_there_and_every_element_closed(page):
     structure = Structure(page)
     assert structure.open == []

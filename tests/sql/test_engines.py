@@ -46,7 +46,7 @@ def test_every_map(engine, name):
     check_scores(engine, name, "double")
 
 
-@pytest.mark.parametrize("name", ["platt", "histogram"])
+@pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("kind", ["single", "integer", "decimal"])
 def test_every_type_of_score(engine, name, kind):
     check_scores(engine, name, kind)

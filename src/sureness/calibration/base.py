@@ -23,7 +23,7 @@ from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import SettingError, SurenessWarning
+from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Node, Reference
 from sureness.numerics.crossed_effects import Cells
@@ -54,6 +54,7 @@ class Calibrator(ProbabilityMap):
     saved_as: ClassVar[Form] = "json"
 
     risk: Risk | None = None
+    _wrong_way: bool = False  # whether the scores of the last fit rank the wrong way, which is said then
 
     def fit(
         self,
@@ -86,15 +87,15 @@ class Calibrator(ProbabilityMap):
         """
         if isinstance(scores, ScoreHistogram):
             _refuse_extra(labels, sample_weight, propensity, users)
-            return self._learn(scores.points(), scores.estimand, Horizon())._corrected(UNCHANGED)
+            return self._learn(scores.points(), scores.estimand, Horizon())._corrected(UNCHANGED)._said_if_constant()
         if isinstance(scores, CalibrationSet):
             _refuse_extra(labels, sample_weight, propensity, users)
-            return self.fit_set(scores)
+            return self.fit_set(scores)._said_if_constant()
         if labels is None:
             raise SettingError("fit needs labels beside the scores, got none; give labels of 0 and 1")
         return self.fit_set(
             CalibrationSet.from_pairs(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
-        )
+        )._said_if_constant()
 
     def fit_set(self, data: CalibrationSet, *, level: Level | None = None) -> Self:
         """`fit` for a calibration set; a known correction of level and slope replaces that of the set."""
@@ -227,7 +228,8 @@ class Calibrator(ProbabilityMap):
             say_masked(points.masked, f"of {counted(n_pairs, 'pair')}")
         require_both_classes(points)
         self._fit_points(points)
-        if self.monotone_by_design and _ranks_the_wrong_way(points):
+        self._wrong_way = self.monotone_by_design and _ranks_the_wrong_way(points)
+        if self._wrong_way:
             warnings.warn(
                 "the scores rank the wrong way: positives have lower scores than other pairs, which a map that rises "
                 "with the score cannot say; if they are distances or losses, give -scores",
@@ -235,6 +237,20 @@ class Calibrator(ProbabilityMap):
                 stacklevel=4,
             )
         return self._learned(estimand, horizon, points.n_pairs, (points.minimum, points.maximum))
+
+    def _said_if_constant(self) -> Self:
+        """Say that nothing was learned from the scores, where all of them get one probability."""
+        lowest, highest = self.score_range_  # in the form that the map was fitted on
+        if not self.monotone_by_design or self._wrong_way or lowest == highest:  # the wrong way is said already
+            return self
+        everywhere, at_most = self._probability(np.array([lowest, highest]))
+        if everywhere == at_most:
+            warn(
+                f"{type(self).__name__} gives every score the same probability, {everywhere:.3g}, since higher scores "
+                "were not taken more often; check that scores rise with relevance and belong to these labels, and for "
+                "a temperature that 0 is a middling score (platt learns where the middle is)"
+            )
+        return self
 
     def _learned(self, estimand: Estimand, horizon: Horizon, n_pairs: int, score_range: Sequence[float]) -> Self:
         """Remember what the probabilities are of, and what they were fitted on."""

@@ -83,6 +83,9 @@ class MapChain(ProbabilityMap):
         if other := next((link for link in fitted if fitted[0].horizon_.differs(link.horizon_)), None):
             known = f"{fitted[0]!r}: {fitted[0].horizon_}, and {other!r}: {other.horizon_}"
             raise SettingError(f"all maps of a chain must be about periods of one length, got {known}; fit one again")
+        if other := next((link for link in fitted if fitted[0].horizon_.other_pairs(link.horizon_)), None):
+            known = f"{fitted[0]!r}: {fitted[0].horizon_.pairs}, and {other!r}: {other.horizon_.pairs}"
+            raise SettingError(f"all maps of a chain must be about the same pairs, got {known}; fit all with one seen=")
         self.links_ = tuple(fitted)
         self.top = fitted[0].top
         self.estimand_, self.horizon_ = fitted[0].estimand_, fitted[0].horizon_

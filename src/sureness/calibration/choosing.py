@@ -143,7 +143,7 @@ def _decide(
     else:
         reason = f"lower {by} out of fold than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
     winner: Calibrator = clone(entries[simple_at if fell_back else best_at])
-    return Choice(winner.fit_set(data), table, by, fell_back, reason)
+    return Choice(winner.fit(data), table, by, fell_back, reason)
 
 
 def _compared(

@@ -83,6 +83,17 @@ class Horizon:
         ratio = self.ratio(other)
         return ratio is not None and not 1 / _SAME <= ratio <= _SAME
 
+    def other_pairs(self, other: Horizon) -> bool:
+        """Whether another horizon is known to be about other pairs; nothing converts one probability to the other.
+
+        Examples
+        --------
+        >>> unseen = Horizon(population="unseen")
+        >>> unseen.other_pairs(Horizon(population="all")), unseen.other_pairs(Horizon())
+        (True, False)
+        """
+        return None not in (self.population, other.population) and self.population != other.population
+
     def __str__(self) -> str:
         length = "of unknown length"
         if self.period is not None:
@@ -90,8 +101,13 @@ class Horizon:
             length = f"of {days:,.1f} days" if self.period >= _A_DATE else f"of {self.period:,g}"
         elif self.log_share is not None:
             length = f"with {self.log_share:.1%} of the log"
-        pairs = {"unseen": "unseen pairs", "all": "all pairs, training pairs too", None: "the given pairs"}
-        return f"{pairs[self.population]}, in a period {length}"
+        return f"{self.pairs}, in a period {length}"
+
+    @property
+    def pairs(self) -> str:
+        """Which pairs a probability is about, in words."""
+        named = {"unseen": "unseen pairs", "all": "all pairs, training pairs too", None: "the given pairs"}
+        return named[self.population]
 
 
 def period_of(held_out: object) -> float | None:

@@ -141,7 +141,7 @@ class ConfidentRecommender(Configurable, Savable):
         if refit:
             self.map_ = self._fitted_map(before, validation, segments, policy.max_size, progress)
         else:
-            self.map_ = self._kept_map(segments)
+            self.map_ = self._kept_map(segments, before)
         self.mapped_ = MappedSource.of(self.source, self.map_, segments)
         self.seen_ = validation if before is None else union([before, validation])
         self.horizon_ = self._horizon_of(validation, before)
@@ -187,7 +187,7 @@ class ConfidentRecommender(Configurable, Savable):
         seen = settled(before)
         return unfitted.fit_source(self.source, validation, seen=seen, segments=segments, progress=progress)
 
-    def _kept_map(self, segments: Segments | None) -> ProbabilityMap:
+    def _kept_map(self, segments: Segments | None, before: Interactions | None) -> ProbabilityMap:
         """The given map, which is fitted already."""
         given = check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator)
         given.check_fitted()
@@ -201,6 +201,12 @@ class ConfidentRecommender(Configurable, Savable):
             raise IdError(
                 f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
                 "this source, or leave refit as it is"
+            )
+        candidates = Horizon(population="all" if before is None else "unseen")
+        if given.horizon_.other_pairs(candidates):
+            raise SettingError(
+                f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
+                f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
             )
         if given.estimand_ == "interaction" and given.horizon_.which == "labelled":
             warn(

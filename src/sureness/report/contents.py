@@ -68,6 +68,11 @@ class Contents:
         return self.methods[0]
 
     @property
+    def fitting(self) -> str:
+        """What the main method was fitted on, as the tile of the judged pairs says it; empty if it is not known."""
+        return self.tiles[0].note
+
+    @property
     def rare(self) -> bool:
         """Whether nearly all probabilities fall into one of ten equal bins, so that bands are shown instead."""
         return not self.diagrams

@@ -107,13 +107,13 @@ def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
     >>> fitted_on(MinMaxCalibrator().fit([0.0, 3.0], [0, 1]), pairs, "minmax")
     'minmax was fitted on 2 pairs'
     >>> fitted_on(MinMaxCalibrator().fit(pairs.scores, pairs.labels), pairs, "minmax")
-    'these look like the pairs that minmax was fitted on'
+    'these look like the pairs that minmax was fitted on, so it looks better than on new ones'
     """
     n_pairs, score_range = getattr(fitted, "n_pairs_", None), getattr(fitted, "score_range_", None)
     if n_pairs is None:
         return ""
     if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
-        return f"these look like the pairs that {name} was fitted on"
+        return f"these look like the pairs that {name} was fitted on, so it looks better than on new ones"
     return f"{name} was fitted on {counted(n_pairs, 'pair')}"
 
 

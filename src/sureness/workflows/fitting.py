@@ -40,7 +40,7 @@ from sureness.data.tables import (
     scan_table,
     stream_pairs,
 )
-from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning, warn
+from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics.intervals import Interval
 from sureness.propensity.models import PopularityPropensity
 from sureness.workflows._labelling import labelled_run, n_candidates
@@ -232,26 +232,12 @@ def fit(
     else:
         calibrator = fitted = options.unfitted(options.method).fit(pairs.data)
         judged = _out_of_fold(fitted, pairs, options.top_n)
-    if isinstance(calibrator, Calibrator):
-        _say_if_constant(calibrator)
     if target is not None:
         calibrator.save(target)
     return FitResult(
         data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
         chosen_because=chosen_because, comparison=comparison,
     )  # fmt: skip
-
-
-def _say_if_constant(calibrator: Calibrator) -> None:
-    """Say that a fit has learned nothing from the scores, where it gives all of them one probability."""
-    lowest, highest = calibrator.score_range_
-    everywhere, at_most = calibrator.probability([lowest, highest])
-    if everywhere == at_most and lowest < highest:
-        warn(
-            f"{type(calibrator).__name__} gives every score the same probability, {everywhere:.3g}, since higher "
-            "scores were not taken more often; check that scores rise with relevance and belong to these labels, and "
-            "for a temperature that 0 is a middling score (platt learns where the middle is)"
-        )
 
 
 def _check_segments(options: FitOptions, columns: Columns) -> None:
