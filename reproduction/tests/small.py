@@ -1,48 +1,77 @@
-"""An experiment of seconds, for the tests of everything around experiments."""
+"""All chapters in seconds: one simulated log under every name, tiny models, one seed."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from reproduction.tests.works import total
-from sureness_reproduction.comparing import beside_published
-from sureness_reproduction.experiment import Experiment
-from sureness_reproduction.outcome import Outcome, ResultFigure, ResultTable, Verdict
+from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
+from sureness_reproduction.calibration import grid
+from sureness_reproduction.cells import work
+from sureness_reproduction.distillation import declared
+from sureness_reproduction.list_size import pages, runs, utility
+from sureness_reproduction.study import Claim, Study
+from sureness_reproduction.workbench import DataShelf
 
 
-def cells(plan):
-    return [total.cell(first=seed, second=1) for seed in plan.seeds]
+class SmallShelf(DataShelf):
+    """Every data set but Coat is there and is the same; none has to be on disk. Coat is read, for its ratings."""
+
+    def __init__(self, folder, absent=()):
+        super().__init__(folder)
+        self.absent = absent
+
+    def has(self, data):
+        return data not in self.absent
+
+    def fingerprint(self, data):
+        return ""
+
+    def split(self, data, protocol=None, *, seed=0, **options):
+        if data == "coat" or data.endswith(".csv"):
+            return super().split(data, protocol, seed=seed, **options)
+        world = simulate(SimulatorSettings(n_users=90, n_items=70, preference_rate=0.2, exposure_rate=0.4))
+        return by_ratio(Interactions.from_matrix((world.train + world.held_out).tocsr()), seed=seed)
 
 
-def outcome(plan, find):
-    ours = pl.DataFrame(
+def make_small(monkeypatch):
+    """Shrink what the quick scale trains; the grids stay as declared."""
+    monkeypatch.setitem(grid._SEARCH, "quick", (1, {"epochs": 2, "patience": 2}))
+    for model, settings in runs._QUICK.items():
+        monkeypatch.setitem(runs._QUICK, model, settings | {"n_factors": 4, "epochs": 2})
+    cuts = {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}, "chosen_on": {}}
+    monkeypatch.setattr(utility, "cuts_of", lambda data, scale: cuts)
+    monkeypatch.setitem(pages._WORLD, "quick", {"n_users": 120, "n_items": 80})
+    for key, tried in declared._QUICK.items():
+        short = {"epochs": 2, "validate_every": 1, "patience": 1}
+        monkeypatch.setitem(declared._QUICK, key, [each | short for each in tried])
+    schedule = {"epochs": 2, "validate_every": 1, "patience": 1, "warm_up": 1}
+    monkeypatch.setattr(declared, "schedule", lambda *about: schedule)
+
+
+@work(judges=True)
+def doubled(bench, *, data: str, model: str, methods: list[str], seed: int):
+    """Known numbers for eight users: double for the model "two", a user's number for the method "good"."""
+    size = 2.0 if model == "two" else 1.0
+    rows = [
         {
-            "model": ["bpr"] * len(plan.seeds),
-            "value": [find(cell).table("found")["value"][0] / 10 for cell in cells(plan)],
+            "method": name,
+            "metric": "worth",
+            "unit": user,
+            "value": size * (user + seed if name == "good" else 0.1 * user),
         }
-    )
-    theirs = pl.DataFrame({"model": ["bpr", "cml"], "value": [0.1, 0.9]})
-    table = beside_published(ours, theirs, ["model"], why_not_run=lambda row: "a data set is missing")
-    return Outcome(
-        tables=[ResultTable("numbers", "Numbers | all", table, "Ours beside theirs.")],
-        figures=[ResultFigure("line", "A line <that> rises", _figure)],
-        findings=[f"The mean is {table['ours'][0]:.2f}."],
-        notes=["Nothing was measured."],
-        verdicts=[Verdict("best distillation weight", "0.25", False)],
-    )
+        for name in methods
+        for user in range(8)
+    ]
+    return {"samples": pl.DataFrame(rows)}
 
 
-def _figure():
-    from matplotlib.figure import Figure
-
-    figure = Figure((3, 2))
-    axes = figure.subplots()
-    axes.plot([0, 1], [0, 1])
-    return axes
-
-
-SMALL = Experiment(
-    name="small", chapter=2, title="A small experiment", shows="Table small",
-    data={"quick": ("simulated",), "full": ("simulated", "yahoo-r3")}, cells=cells, outcome=outcome,
-    seeds={"quick": 2, "full": 3}, claims=True,
+KNOWN = Study(
+    name="known", number="table-9.1", title="Known numbers", measure=doubled,
+    grid={"data": {"quick": ["simulator"], "full": ["simulator", "yahoo-r3"]}, "model": ["one", "two"],
+          "methods": [["good", "bad"]], "seed": {"quick": range(2), "full": range(3)}},
+    claims=(Claim("good beats bad", "worth", {"method": "good"}, {"method": "bad"}),
+            Claim("bad beats good", "worth", {"method": "bad"}, {"method": "good"}),
+            Claim("good is above 4", "worth", {"method": "good"}, 4.0)),
+    columns=("model",), note="How to read it.",
 )  # fmt: skip
+"""A study whose numbers can be computed by hand."""

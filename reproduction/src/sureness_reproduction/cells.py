@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sureness_reproduction.own import digest_of_own, own_names
+
 if TYPE_CHECKING:
     from sureness_reproduction.workbench import Workbench
 
@@ -134,6 +136,7 @@ def key_of(cell: Cell, fingerprint: Callable[[str], str]) -> str:
     parts = [
         cell.work, work.version, cell.text, fingerprint(data) if isinstance(data, str) else "",
         [key_of(needed, fingerprint) for needed in work.needed_by(cell)],
+        *(digest_of_own(name) for name in own_names(cell.parameters)),
     ]  # fmt: skip
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     return f"{cell.work.split(':')[1]}-{digest}"

@@ -4,135 +4,130 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import polars as pl
 import typer
 
-from sureness.cli import Json, out, print_json, print_table, say, shown_progress
+from sureness.cli import Json, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
 from sureness.workflows import check_outputs
-from sureness_reproduction.catalogue import experiment, experiments
-from sureness_reproduction.experiment import Experiment, Scale
+from sureness_reproduction.catalogue import find_studies, studies
+from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.rendering import blocks, claims_shown
 from sureness_reproduction.store import CellStore
-from sureness_reproduction.whole import reproduce
+from sureness_reproduction.study import Asked, Study
+from sureness_reproduction.studying import Page, run_studies
 from sureness_reproduction.workbench import DataShelf
-from sureness_reproduction.writing import Written
 
-_ALL = "all"
+_CLAIMS = "claims"
 
 
 def reproduce_command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Experiments (see --list), or all.", show_default=False),
+        typer.Argument(metavar="NAME...", help="Studies (see --list), numbers such as table-2.3 or table-2, or all."),
     ] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the experiments and leave.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the studies and leave.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Minutes: small real data, few seeds. The default.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Hours: the published setting, on the data that are here.")
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, max=1_000, help="Seeds, instead of each experiment's own number.")
+        int | None, typer.Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
     ] = None,
     data: Annotated[
-        list[str] | None, typer.Option(help="Only these data sets; may repeat.", show_default=False)
+        list[str] | None, typer.Option(help="Only these data sets, or logs of your own (files); may repeat.")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables, figures and pages.")] = Path(
-        "reproduced"
-    ),
+    model: Annotated[
+        list[str] | None, typer.Option(help="Only these models, or your own (module:object, file.py:object).")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Your own calibrator, policy or method beside the others; may repeat.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
     data_folder: Annotated[
-        Path | None, typer.Option(help="Folder that holds the data sets; by default SURENESS_DATA.", show_default=False)
+        Path | None, typer.Option(help="Folder that holds the data sets; by default SURENESS_DATA.")
     ] = None,
     cells: Annotated[
-        Path | None,
-        typer.Option(help="Where finished cells are kept; by default `cells` in the output.", show_default=False),
+        Path | None, typer.Option(help="Where finished cells are kept; by default `cells` in the output.")
     ] = None,
     jobs: Annotated[
         int, typer.Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
     ] = 0,
     json: Json = False,
 ) -> None:
-    """Run experiments of the dissertation and set our numbers beside the published ones; finished cells are kept."""
+    """Run studies of the dissertation and set our numbers beside the published ones; finished cells are kept."""
     if show:
         _list(json)
         return
     if quick and full:
         raise typer.BadParameter("--quick and --full exclude each other; give one of them")
-    wanted = _wanted(names or [])
-    scale: Scale = "full" if full else "quick"
+    if not names:
+        raise typer.BadParameter("give the names of studies, or all; --list shows them")
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
+    wanted = [each for each in studies() if each.claims] if names == [_CLAIMS] else find_studies(names)
+    asked = Asked("full" if full else "quick", seeds, tuple(data or ()), tuple(model or ()), tuple(method or ()))
+    _check(asked, wanted)
     kept = cells or output / "cells"
     check_outputs([(output, "folder"), (kept, "folder")], [data_folder])
     store = CellStore(kept, DataShelf(data_folder))
     with shown_progress(json) as progress:
-        written = reproduce(
-            wanted,
-            store,
-            output,
-            scale=scale,
-            seeds=seeds,
-            only=_known(data or [], wanted, scale),
-            jobs=jobs or os.cpu_count() or 1,
-            progress=progress,
-        )
+        pages = run_studies(wanted, asked, store, output, jobs=jobs or os.cpu_count() or 1, progress=progress)
     if json:
-        print_json({"page": str(output / "index.html"), "experiments": [_as_dict(one) for one in written]})
+        print_json({"studies": [_as_dict(page) for page in pages]})
         return
-    for one in written:
-        _print(one)
-    for each in wanted:
-        if all(one.experiment.name != each.name for one in written):
-            say(f"\nnot run: {each.name}, {why_not_run(each, scale, data or [])}")
-    say(f"\nThe page to look at: {output / 'index.html'}")
+    for page in pages:
+        _print(page, only_claims=names == [_CLAIMS])
+    say(f"\nTables, CSV files and figures: {output}")
 
 
-def _wanted(names: list[str]) -> list[Experiment]:
-    if not names:
-        raise typer.BadParameter("give the names of experiments, or all; --list shows them")
-    return list(experiments().values()) if _ALL in names else [experiment(name) for name in dict.fromkeys(names)]
-
-
-def _known(data: list[str], wanted: list[Experiment], scale: Scale) -> list[str]:
-    there = dict.fromkeys(name for each in wanted for name in each.data[scale])
-    if unknown := [name for name in data if name not in there]:
-        raise DataError(f"no experiment of these has the data set {unknown[0]!r} with --{scale}; they have "
-                        f"{', '.join(there)}")  # fmt: skip
-    return data
-
-
-def why_not_run(each: Experiment, scale: Scale, asked: list[str]) -> str:
-    """Why an experiment that was asked for did not run."""
-    if asked and not set(asked) & set(each.data[scale]):
-        return f"which has none of the data sets asked for; it has {', '.join(each.data[scale])}"
-    return "none of its data sets is here"
+def _check(asked: Asked, wanted: list[Study]) -> None:
+    """Refuse what no study knows and what cannot be imported before anything is computed."""
+    for axis, given in (("data", asked.data), ("model", asked.model)):
+        known = dict.fromkeys(name for each in wanted if axis in each.grid for name in each.known(axis))
+        if unknown := [name for name in given if name not in known and not is_own(name)]:
+            raise DataError(f"no study of these has the {axis} {unknown[0]!r}, and it is no file or module:object; "
+                            f"they have {', '.join(known)}")  # fmt: skip
+    for name in (*asked.model, *asked.method):
+        if ":" in name:
+            load_own(name)
 
 
 def _list(json: bool) -> None:
-    every = experiments().values()
+    rows = [(each.name, each.number or "-", each.title, ", ".join(map(str, each.known("data")))) for each in studies()]
     if json:
-        print_json({"experiments": [{"name": e.name, "chapter": e.chapter, "title": e.title, "shows": e.shows,
-                                     "data": {scale: list(names) for scale, names in e.data.items()}}
-                                    for e in every]})  # fmt: skip
+        print_json({"studies": [dict(zip(("name", "number", "title", "data"), row, strict=True)) for row in rows]})
         return
-    rows = [(e.name, str(e.chapter or "-"), e.title, ", ".join(e.data["full"])) for e in every]
-    print_table("Experiments", ["name", "chapter", "shows", "data of --full"], rows,
+    print_table("Studies", ["name", "number", "shows", "data"], rows,
                 "`sureness reproduce NAME --quick` takes minutes, `--full` hours; `all` runs every one.")  # fmt: skip
 
 
-def _print(one: Written) -> None:
-    out.print(f"\n{one.experiment.title}", style="bold", markup=False)
-    for sentence in one.outcome.findings:
-        say(f"- {sentence}")
-    if one.plan.absent:
-        out.print(f"  not here, so not run: {', '.join(one.plan.absent)}", markup=False, soft_wrap=True, style="dim")
-    out.print(f"  {one.folder / 'README.md'}", markup=False, soft_wrap=True, style="dim")
+def _print(page: Page, *, only_claims: bool) -> None:
+    if not only_claims:
+        for title, frame in blocks(page.study, page.results.summary) if page.results.summary.height else ():
+            _table(", ".join(part for part in (page.study.title, title) if part), frame)
+    if page.claims.height:
+        _table(f"{page.study.title}: contrasts", claims_shown(page.claims, decided=page.decided))
+    missing = len(page.results.points) - len(page.results.finished)
+    if missing:
+        say(f"{missing} of {len(page.results.points)} cells are missing; `{page.command}` computes them")
+    if page.results.absent:
+        say(f"not in the data folder: {', '.join(page.results.absent)}")
 
 
-def _as_dict(one: Written) -> dict[str, Any]:
-    tables = {table.name: str(one.folder / f"{table.name}.parquet") for table in one.outcome.tables}
-    return {"name": one.experiment.name, "page": str(one.page), "findings": list(one.outcome.findings),
-            "tables": tables, "notes": one.told}  # fmt: skip
+def _table(title: str, frame: pl.DataFrame) -> None:
+    print_table(title, frame.columns, frame.rows())
+
+
+def _as_dict(page: Page) -> dict[str, object]:
+    results = page.results
+    return {
+        "name": page.study.name, "number": page.study.number, "command": page.command,
+        "missing": len(results.points) - len(results.finished), "absent": results.absent,
+        "numbers": results.summary.to_dicts(), "claims": page.claims.to_dicts(),
+    }  # fmt: skip
 
 
 COMMAND = reproduce_command

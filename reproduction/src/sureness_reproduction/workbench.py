@@ -13,8 +13,10 @@ import polars as pl
 from sureness.data import RECIPES, Interactions, Split, scan_table, whereabouts
 from sureness.errors import DataError
 from sureness.models import Recommender
+from sureness.sources import ScoreSource
 from sureness_reproduction.cells import Cell, Work
-from sureness_reproduction.sealing import SealedSplit, load_dataset, prepare, sealing_tests
+from sureness_reproduction.own import is_own
+from sureness_reproduction.sealing import SealedSplit, load_dataset, prepare, sealing_tests, split_own
 
 
 class Finished:
@@ -24,12 +26,23 @@ class Finished:
         self.folder = folder
         self.about = about  # parameters, seconds, fingerprint of the data
 
+    def has(self, name: str) -> bool:
+        """Whether the cell found such a table."""
+        return (self.folder / f"{name}.parquet").exists()
+
     def table(self, name: str) -> pl.DataFrame:
         """One of the tables."""
         path = self.folder / f"{name}.parquet"
         if not path.exists():
             raise DataError(f"the cell {self.folder.name} found no table {name!r}")
         return scan_table(path).collect()
+
+    @cached_property
+    def source(self) -> ScoreSource:
+        """The scores of the recommender that the cell trained."""
+        from sureness.pipeline import open_run
+
+        return open_run(self.folder / "model.sureness").source
 
     @cached_property
     def model(self) -> Recommender:
@@ -69,6 +82,8 @@ class DataShelf:
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
         """Train, validation and test of a data set, see `prepare`."""
+        if is_own(data):
+            return split_own(data, protocol, **options)
         place = self.place(data)
         if place is None:
             raise DataError(f"{data} is nowhere to be found; set SURENESS_DATA to a folder that holds it")

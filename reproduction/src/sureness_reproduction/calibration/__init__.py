@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from sureness_reproduction.calibration import confidence, desiderata, diagrams, errors, propensities, ranking, scores
-from sureness_reproduction.experiment import Experiment
+from sureness_reproduction.calibration import confidence, desiderata, errors, propensities, ranking, reliability, scores
+from sureness_reproduction.study import Study
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *desiderata.EXPERIMENTS,
-    *ranking.EXPERIMENTS,
-    *errors.EXPERIMENTS,
-    *diagrams.EXPERIMENTS,
-    *scores.EXPERIMENTS,
-    *propensities.EXPERIMENTS,
-    *confidence.EXPERIMENTS,
-)
+STUDIES: tuple[Study, ...] = (
+    *desiderata.STUDIES, *ranking.STUDIES, *errors.STUDIES, *reliability.STUDIES, *scores.STUDIES,
+    *propensities.STUDIES, *confidence.STUDIES,
+)  # fmt: skip

@@ -1,196 +1,149 @@
-"""ECE, MCE and NLL of all methods, risks and models: the dissertation's protocol, and one that knows its level."""
+"""ECE, MCE and NLL of all methods, risks and models, with the same users drawn for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from math import isnan
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from sureness_reproduction.calibration.contests import proposal_table, risk_table
-from sureness_reproduction.calibration.fitting import logged, maps_cell
-from sureness_reproduction.calibration.grid import DATA, base_of, bases, not_run, why_absent
-from sureness_reproduction.calibration.judging import ALL, REST, judged_cell
-from sureness_reproduction.calibration.ratios import RATIOS, positive_share, ratio_figure, ratio_findings, ratio_table
-from sureness_reproduction.calibration.sentences import (
-    claim_verdicts,
-    gaming_sentences,
-    level_sentences,
-    proposal_sentences,
-    risk_sentences,
+from sureness.data import ScoredPairs
+from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness_reproduction.calibration import sets
+from sureness_reproduction.calibration.grid import DATA, MODELS, TEST, opened, recommender, test_pairs, with_recipe
+from sureness_reproduction.calibration.maps import ALL, COMPETITORS, IN_TEXT, PLAIN, PROPOSED, maps_cell, probabilities
+from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.study import QUICK_AND_FULL, Claim, Scale, Study
+from sureness_reproduction.types import FloatArray
+from sureness_reproduction.workbench import Workbench
+
+N_BINS = 15  # of ECE and MCE, as in the dissertation
+N_RESAMPLES = 500
+RESAMPLED = ("ece", "mce", "nll")
+
+
+def needs_maps(**parameters: Any) -> Iterable[Cell]:
+    """The recommender and the maps that are judged."""
+    yield recommender(**parameters)
+    yield maps_cell(**parameters)
+
+
+@work(needs=needs_maps, judges=True, cost=2)
+def judged(bench: Workbench, *, pairs: str, methods: list[str], **parameters: Any) -> Tables:
+    """Metrics of every map on the test pairs that no anchor holds, and their values on resampled users."""
+    split, source = opened(bench, **parameters)
+    test = judged_pairs(test_pairs(split, source, parameters["data"]), pairs, parameters["seed"])
+    found = bench.found(maps_cell(pairs=pairs, methods=methods, **parameters))
+    numbers, samples = [], []
+    for method, risk, probability in probabilities(found, test.scores):
+        for metric in (*RESAMPLED, "brier", "mean probability"):
+            key = {"method": method, "risk": risk, "metric": metric}
+            value, drawn = by_users(metric, test, probability, split.train.n_users)
+            numbers.append(key | {"value": value})
+            if drawn is not None:
+                samples.append(key | {"unit": range(N_RESAMPLES), "value": drawn})
+    table = pl.DataFrame(numbers, infer_schema_length=None, schema_overrides={"value": pl.Float64})
+    return {"numbers": table, "samples": exploded(samples)}
+
+
+def judged_pairs(uniform: ScoredPairs, pairs: str, seed: int) -> ScoredPairs:
+    """The pairs on which maps of a calibration set are judged: those of an anchor are left out."""
+    return uniform.take(~anchor) if (anchor := sets.anchor_rows(len(uniform), seed)).any() and sets.uses_anchor(
+        pairs
+    ) else uniform  # fmt: skip
+
+
+def by_users(
+    name: str, test: ScoredPairs, probability: FloatArray | None, n_users: int
+) -> tuple[float | None, FloatArray | None]:
+    """A metric, and its values when users are drawn with replacement; the same draws whatever is judged."""
+    if probability is None:
+        return None, None
+    if name == "mean probability":
+        return float(probability.mean()), None
+    metric, pairs = METRICS[name], judge(test.labels, probability)
+    cells = metric.cells(pairs, N_BINS)
+    value = float(metric.finish(cell_sums(cells, None)))
+    if name not in RESAMPLED:
+        return value, None
+    assert test.users is not None
+    sums = cluster_sums(cells, None, test.users, n_users)
+    drawn = (_draws(n_users) @ sums.reshape(n_users, -1)).reshape(N_RESAMPLES, *sums.shape[1:])
+    return value, np.asarray(metric.finish(drawn), dtype=np.float32)
+
+
+@cache
+def _draws(n_users: int) -> FloatArray:
+    """How often each user is drawn; shape (N_RESAMPLES, n_users)."""
+    rng = np.random.default_rng(0)
+    return rng.multinomial(n_users, np.full(n_users, 1 / n_users), size=N_RESAMPLES).astype(np.float64)
+
+
+def exploded(samples: list[dict[str, Any]]) -> pl.DataFrame:
+    """One row for each draw."""
+    return pl.concat([pl.DataFrame(row) for row in samples]) if samples else pl.DataFrame()
+
+
+# --- the studies -----------------------------------------------------------------------------------------------------
+
+_LOWEST = "Gaussian or Gamma with the unbiased risk has the lowest ECE"
+_OVER = "it improves on the best of Platt and Beta with the unbiased risk (5.21 to 25.85%)"
+_LOWER = "the unbiased risk lowers the ECE (7.40 to 76.52%)"
+_PER = ("data", "model", "pairs")
+
+
+def _rows(risk: str, *methods: str) -> dict[str, Any]:
+    return {"method": methods, "risk": risk, "test": "left_out"}
+
+
+_OURS, _COMPETITORS = _rows("unbiased", *PROPOSED), _rows("unbiased", *COMPETITORS)
+CLAIMS = (
+    Claim(_LOWEST, "ece", _OURS, (_rows("", *PLAIN), _rows("naive", *IN_TEXT), _COMPETITORS), "-", _PER),
+    Claim(_OVER, "ece", _OURS, _COMPETITORS, "-", _PER),
+    *(Claim(_LOWER, "ece", _rows("unbiased", name), _rows("naive", name), "-", _PER) for name in IN_TEXT),
 )
-from sureness_reproduction.calibration.sets import AS_LOGGED, CANDIDATES, RATINGS, WITH_ANCHOR, WITH_BASE_RATE, title_of
-from sureness_reproduction.calibration.summing import judgements, problems, summary
-from sureness_reproduction.calibration.tables import at_a_glance, beside, glance_caption
-from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Experiment, Finder, Plan
-from sureness_reproduction.outcome import Outcome, ResultTable
-from sureness_reproduction.published import TITLES
-
-METRICS = {"ece": "Expected calibration error", "mce": "Maximum calibration error", "nll": "Negative log-likelihood"}
-
-_EVERY = (AS_LOGGED, RATINGS, CANDIDATES, WITH_BASE_RATE, WITH_ANCHOR)
-_MAIN = (AS_LOGGED, WITH_BASE_RATE, WITH_ANCHOR)
-_JUDGED_ON = {
-    ALL: "all uniformly exposed test pairs that are not in training",
-    REST: "those of these pairs that are not among the 1,000 of the anchor",
-}
+_MAIN = (sets.AS_LOGGED, sets.WITH_BASE_RATE, sets.WITH_ANCHOR)
+_NOTE = (
+    "Mean over seeds with a 95% interval for draws of users and seeds / the published number. A risk without a minimum "
+    "on some seeds has fewer of them. Risk –: fitted to the labels as they are. The constant gives every pair the same "
+    "probability and ranks nothing."
+)
 
 
-def _cells(metric: str, plan: Plan) -> Sequence[Cell]:
-    sets = [*_EVERY, *RATIOS[plan.scale]] if metric == "ece" else _MAIN
-    return [
-        *(logged.cell(data=data) for data in plan.data),
-        *(judged_cell(base, pairs) for pairs in sets for base in bases(plan)),
-    ]
+def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The recipe of the recommender; sets that a log of one's own does not have are left out."""
+    return with_recipe(scale, point) if sets.can_build(point["pairs"], point["data"]) else None
 
 
-def _outcome(metric: str, plan: Plan, find: Finder) -> Outcome:
-    if not plan.data:
-        return Outcome(notes=[f"{data}: {why_absent(plan, data)}" for data in plan.absent])
-    tables = [_beside_text(metric, plan, find)]
-    for pairs in _EVERY if metric == "ece" else _MAIN:
-        tables += _glances(metric, plan, find, pairs)
-    outcome = _with_claims(Outcome(tables=tables, notes=_notes(plan, find)), metric, plan, find)
-    return _with_ratios(outcome, plan, find) if metric == "ece" else outcome
-
-
-def _part(plan: Plan, find: Finder, pairs: str) -> tuple[pl.DataFrame, str]:
-    """What was judged, on all test pairs where no anchor is used."""
-    rows = judgements(plan, find, pairs)
-    part = ALL if ALL in rows["judged_on"].to_list() else REST
-    return rows.filter(judged_on=part), part
-
-
-def _beside_text(metric: str, plan: Plan, find: Finder) -> ResultTable:
-    rows, part = _part(plan, find, AS_LOGGED)
-    found = summary(rows, metric)
-    table = beside(plan, rows, found, problems(plan, find, AS_LOGGED), metric)
-    caption = (
-        f"The dissertation's protocol: {title_of(AS_LOGGED)}, judged on {_JUDGED_ON[part]}. low and high are a 95% "
-        "interval of "
-        "the mean for draws of users and seeds. An empty number is explained by its remark."
-    )
-    return ResultTable(f"{metric}-beside-text", f"{METRICS[metric]}, ours beside the dissertation", table, caption)
-
-
-def _glances(metric: str, plan: Plan, find: Finder, pairs: str) -> list[ResultTable]:
-    rows, part = _part(plan, find, pairs)
-    found, failed = summary(rows, metric), problems(plan, find, pairs)
-    with_text = pairs in (AS_LOGGED, RATINGS)
-    caption = glance_caption(with_text=with_text, pairs=title_of(pairs), judged=_JUDGED_ON[part])
-    return [
-        ResultTable(
-            f"{metric}-{data}-{pairs}", f"{metric.upper()} on {TITLES[data]}: {title_of(pairs)}",
-            at_a_glance(data, found, failed, metric, with_text=with_text), caption, tidy=found.filter(data=data),
-        )
-        for data in plan.data
-    ]  # fmt: skip
-
-
-def _with_claims(outcome: Outcome, metric: str, plan: Plan, find: Finder) -> Outcome:
-    tables, findings, contests = list(outcome.tables), [], {}
-    for pairs in _MAIN:
-        rows, part = _part(plan, find, pairs)
-        proposals, risks = contests[pairs] = proposal_table(rows, metric), risk_table(rows, metric)
-        where = f"{title_of(pairs)}; {_JUDGED_ON[part]}"
-        tables += [
-            ResultTable(f"{metric}-proposed-{pairs}", f"Is a proposed method the best ({title_of(pairs)})?",
-                        _explained(proposals), f"{where}. {_PROPOSED_CAPTION}", tidy=proposals),
-            ResultTable(f"{metric}-risk-{pairs}", f"Does the unbiased risk lower the error ({title_of(pairs)})?",
-                        _explained(risks), f"{where}. {_RISK_CAPTION}", tidy=risks),
-        ]  # fmt: skip
-        findings += [*proposal_sentences(proposals, pairs, metric), *risk_sentences(risks, pairs, metric)]
-        if metric == "ece":
-            findings += [*level_sentences(rows, pairs), *gaming_sentences(rows, pairs)]
-    verdicts = claim_verdicts(contests, _part(plan, find, AS_LOGGED)[0]) if metric == "ece" else []
-    return replace(outcome, tables=tables, findings=findings, verdicts=verdicts)
-
-
-def _with_ratios(outcome: Outcome, plan: Plan, find: Finder) -> Outcome:
-    ratios = ratio_table(plan, find)
-    table = ResultTable(
-        "ece-by-ratio", "The choice of negatives decides", _explained(ratios), _RATIO_CAPTION, tidy=ratios
-    )
-    return replace(
-        outcome, tables=[*outcome.tables, table], figures=[ratio_figure(ratios)],
-        findings=[*outcome.findings, *ratio_findings(ratios)],
+def _study(metric: str, number: str, title: str, pairs: tuple[str, ...]) -> Study:
+    return Study(
+        name=metric, number=number, title=title, measure=judged, settings=settings, metrics=(metric,),
+        grid={"data": DATA, "model": MODELS, "test": TEST, "pairs": pairs, "methods": [ALL], "seed": QUICK_AND_FULL},
+        published=metric, beside={"pairs": sets.AS_LOGGED}, claims=CLAIMS if metric == "ece" else (),
+        rows=("method", "risk"), columns=("model",), samples="draws", note=_NOTE,
     )  # fmt: skip
 
 
-def _explained(table: pl.DataFrame) -> pl.DataFrame:
-    """Numbers as text, so that none is empty: '-' where the dissertation, or the method, has none."""
-    numbers = [name for name, kind in table.schema.items() if kind.is_float() or kind == pl.Null]
-    return table.with_columns(
-        pl.col(name).map_elements(partial(_number, percent=name.startswith(("improvement", "decrease"))),
-                                  return_dtype=pl.String, skip_nulls=False)
-        for name in numbers
-    )  # fmt: skip
+_RATIOS: dict[Scale, list[str]] = {
+    "quick": [sets.AS_LOGGED, *map(sets.negatives, (1, 3, 13, 57)), sets.CANDIDATES, sets.RATINGS],
+    "full": [
+        sets.AS_LOGGED, *map(sets.negatives, (1, 2, 3, 5, 7, 9, 13, 19, 49, 57, 99)), sets.CANDIDATES, sets.RATINGS,
+    ],
+}  # fmt: skip
 
-
-def _number(value: float | None, *, percent: bool) -> str:
-    return "-" if value is None or isnan(value) else f"{value:.2f}" if percent else f"{value:.4f}"
-
-
-_PROPOSED_CAPTION = (
-    "Proposed: Gaussian or Gamma with the unbiased risk. Other: every other row of the dissertation's table. "
-    "Competitor: Platt "
-    "or Beta with the unbiased risk, over which the dissertation counts its improvement (5.21 to 25.85%). Differences "
-    "are "
-    "proposed less other, with 95% intervals for draws of users and seeds; the best of each group is chosen by its "
-    "mean, which the intervals do not account for."
-)
-_RISK_CAPTION = (
-    "Over the seeds in which both risks have a minimum. Differences are unbiased less naive, with 95% intervals for "
-    "draws of users and seeds. The dissertation reports decreases "
-    "of 7.40 to 76.52% for all of its four methods; '-' where it has no number, or a risk no minimum."
-)
-_RATIO_CAPTION = (
-    "Not a choice: the ratio of the main table comes from the training log alone; this shows what others would have "
-    "given. ECE and probabilities are means over models, seeds and the four parametric methods of the dissertation, "
-    "those "
-    "without a minimum left out (their number is given; '-' where all are); 'of' counts the decided cases and models."
-)
-
-
-def _notes(plan: Plan, find: Finder) -> list[str]:
-    notes = not_run(plan)
-    for data in plan.data:
-        base = base_of(data, "bpr", plan.seeds[0], plan.scale)
-        ratio = find(maps_cell(base, AS_LOGGED)).table("ratio")["negatives"].item()
-        log = find(logged.cell(data=data)).table("log").row(0, named=True)
-        share, sampled = log["positives"] / log["ratings"], positive_share(plan, find, AS_LOGGED, data)
-        notes.append(
-            f"{TITLES[data]}: in the training log {1 / share - 1:.2f} ratings are not positive for each that is, so "
-            f"{ratio} negatives (rounded, on average) are drawn for each held-out positive among the pairs that are "
-            f"not training positives: the sample then has about the positive share of the log, {sampled:.1%} where the "
-            f"log has {share:.1%}. No test label enters this choice, and it is the same for all methods."
-        )
-    return [*notes, *_METHOD_NOTES]
-
-
-_METHOD_NOTES = (
-    "A tenth of the training positives is held out; it chooses settings and epochs of the recommenders and is the "
-    "positives of every calibration set. Propensities are popularity in training to the power 0.5, at least 0.1.",
-    "Test pairs that are also in the training log are left out. ECE and MCE have 15 bins of equal width.",
-    "The anchor are 1,000 uniformly exposed pairs, drawn anew for each seed and left out of the test; the base rate is "
-    "their share of positives. Nothing is chosen with them.",
-    "BBQ averages all binnings that its paper allows, the dissertation four; histogram binning has 15 bins on Coat.",
-)
-
-
-def _experiment(metric: str, shows: str) -> Experiment:
-    cells: Callable[[Plan], Sequence[Cell]] = partial(_cells, metric)
-    return Experiment(
-        name=metric, chapter=2, title=f"{METRICS[metric]} of all methods, risks and models", shows=shows, data=DATA,
-        cells=cells, outcome=partial(_outcome, metric), claims=metric == "ece",
-    )  # fmt: skip
-
-
-EXPERIMENTS = (
-    _experiment("ece", "the table of the expected calibration error, and the claims on it"),
-    _experiment("mce", "the table of the maximum calibration error"),
-    _experiment("nll", "the table of the negative log-likelihood"),
-)
+STUDIES = (
+    _study("ece", "table-2.3", "Expected calibration error", (*_MAIN, sets.RATINGS, sets.CANDIDATES)),
+    _study("mce", "table-2.4", "Maximum calibration error", _MAIN),
+    _study("nll", "table-2.5", "Negative log-likelihood", _MAIN),
+    Study(
+        name="negatives", number="", title="ECE by the number of negatives per positive", measure=judged,
+        settings=settings, metrics=("ece", "mean probability"), where={"method": IN_TEXT},
+        grid={"data": DATA, "model": MODELS, "test": TEST[:1], "pairs": _RATIOS, "methods": [ALL],
+              "seed": QUICK_AND_FULL},
+        average=("model", "method"), rows=("pairs",), columns=("metric", "risk"),
+        note="Means over models and the four parametric methods of the dissertation, maps without a minimum left out. "
+        "The dissertation does not say its number; its public code has 57 on Yahoo!R3.",
+    ),
+)  # fmt: skip

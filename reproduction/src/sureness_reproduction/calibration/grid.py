@@ -1,30 +1,33 @@
-"""The cells that all experiments of chapter 2 share: five recommenders on data with a uniformly exposed test."""
+"""What the studies of chapter 2 share: five recommenders, their settings, their split and their test pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
-from sureness_reproduction.base_models import trained
+import numpy as np
+
+from sureness.data import RECIPES, ScoredPairs, Split, rated_above, union
+from sureness.numerics import members
+from sureness.sources import ScoreSource, scores_of
+from sureness_reproduction.base_models import model_cell
 from sureness_reproduction.cells import Cell
-from sureness_reproduction.experiment import Plan, Scale
-from sureness_reproduction.published import TITLES
+from sureness_reproduction.own import is_own
+from sureness_reproduction.study import Scale
+from sureness_reproduction.workbench import Workbench
 
 DATA: dict[Scale, Sequence[str]] = {"quick": ("coat",), "full": ("coat", "yahoo-r3")}
-"""What the dissertation runs on; Yahoo!R3 binds each user to its terms, so it is often not there."""
-
 MODELS = ("bpr", "neumf", "cml", "ubpr", "lightgcn")
-"""The recommenders of chapter 2, in the order of its tables."""
-
-_TEXT = {"batch_size": 512, "learning_rate": 0.001}
+TEST = ("left_out", "kept")  # test pairs that are also in the training log
+_PRINTED = {"batch_size": 512, "learning_rate": 0.001, "popularity": 0.0}
 _STARTS: dict[str, dict[str, Any]] = {
-    "bpr": _TEXT | {"l2": 0.001, "popularity": 0.0},
-    "neumf": _TEXT | {"l2": 0.001, "negatives": 1, "popularity": 0.0},
-    "cml": _TEXT | {"negatives": 1, "popularity": 0.0},
-    "ubpr": _TEXT | {"l2": 0.001, "popularity": 0.0, "propensity_power": 0.5, "propensity_clip": 0.1},
-    "lightgcn": _TEXT | {"l2": 0.001, "layers": 2, "popularity": 0.0},
+    "bpr": _PRINTED | {"l2": 0.001},
+    "neumf": _PRINTED | {"l2": 0.001, "negatives": 1},
+    "cml": _PRINTED | {"negatives": 1},  # bounded vectors need no weight decay
+    "ubpr": _PRINTED | {"l2": 0.001, "propensity_power": 0.5, "propensity_clip": 0.1},
+    "lightgcn": _PRINTED | {"l2": 0.001, "layers": 2},
 }
-"""The settings that the dissertation prints, tried first; CML has bounded vectors and needs no weight decay."""
+"""The settings that the dissertation prints, tried first."""
 
 _SEARCH: dict[Scale, tuple[int, dict[str, int]]] = {
     "quick": (3, {"epochs": 40, "patience": 10}),
@@ -32,53 +35,62 @@ _SEARCH: dict[Scale, tuple[int, dict[str, int]]] = {
 }
 """How many settings are tried, and how long a training may take."""
 
+_MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a log of one's own
 
-def base_of(data: str, model: str, seed: int, scale: Scale) -> dict[str, Any]:
-    """The parameters of a trained recommender, see `trained`.
+
+def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """How the recommender of a point is trained, as the further parameter `recipe`.
 
     Examples
     --------
-    >>> base_of("coat", "neumf", 0, "full")["fixed"]
+    >>> with_recipe("full", {"model": "neumf"})["recipe"]["fixed"]
     {'n_factors': 64, 'validate_every': 1, 'epochs': 200, 'patience': 30}
     """
+    model = point.get("model", "bpr")
+    if is_own(model):
+        return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
     trials, patience = _SEARCH[scale]
     fixed = {"n_factors": 64 if model == "neumf" else 128, "validate_every": 1, **patience}
-    return {
-        "data": data, "protocol": "preference", "model": model, "trials": trials, "fixed": fixed,
-        "start": _STARTS[model], "seed": seed,
-    }  # fmt: skip
+    return {"recipe": {"trials": trials, "fixed": fixed, "start": _STARTS[model]}}
 
 
-def recommender(base: dict[str, Any]) -> Cell:
+def recommender(*, data: str, model: str, seed: int, recipe: Mapping[str, Any], **_: Any) -> Cell:
     """The cell of a trained recommender."""
-    return trained.cell(**base)
+    return model_cell(data=data, protocol="preference", model=model, seed=seed, **recipe)
 
 
-def bases(plan: Plan, models: Iterable[str] | None = None) -> list[dict[str, Any]]:
-    """Every data set, model and seed of a plan; by default all five models."""
-    models = MODELS if models is None else tuple(models)
-    return [base_of(data, model, seed, plan.scale) for data in plan.data for model in models for seed in plan.seeds]
+def needs_recommender(**parameters: Any) -> Iterable[Cell]:
+    """What every study of chapter 2 needs."""
+    yield recommender(**parameters)
 
 
-_ABSENT = {"yahoo-r3": "the data are not here; their terms bind each user to their publisher"}
-"""Why data may well not be there; others are simply not in the data folder."""
+def opened(
+    bench: Workbench, *, data: str, seed: int, test: Literal["left_out", "kept"] = "left_out", **parameters: Any
+) -> tuple[Split, ScoreSource]:
+    """The split of a seed and the recommender that was trained on it."""
+    source = bench.found(recommender(data=data, seed=seed, **parameters)).source
+    return bench.split(data, "preference", seed=seed, training_pairs=test), source
 
 
-def why_absent(plan: Plan, data: str) -> str:
-    """Why a data set of the dissertation was not run.
+def threshold_of(data: str) -> float:
+    """Ratings above it are positive; of a log of one's own, every row is."""
+    found = RECIPES[data].positive_above if data in RECIPES else None
+    return -np.inf if found is None else found
 
-    Examples
-    --------
-    >>> why_absent(Plan("full", (0,), (), ("coat",)), "coat")
-    'it is not in the data folder'
+
+def test_pairs(split: Split, source: ScoreSource, data: str) -> ScoredPairs:
+    """The uniformly exposed pairs with score and label; only for work that judges.
+
+    A log of one's own has none, so pairs outside of training are drawn, and those of the test part are positive.
     """
-    if data in plan.absent:
-        return _ABSENT.get(data, "it is not in the data folder")
-    if data not in plan.data:
-        return f"not part of the {plan.scale} scale"
-    return "not part of this experiment"
-
-
-def not_run(plan: Plan) -> list[str]:
-    """A note on each data set that is not there."""
-    return [f"{TITLES[data]} was not run: {why_absent(plan, data)}." for data in plan.absent]
+    if not is_own(data):
+        users, items = split.test.user_rows, split.test.item_rows
+        labels = rated_above(split.test, threshold_of(data))
+    else:
+        rng = np.random.default_rng(0)
+        users, items = (rng.integers(size, size=_MOST_PAIRS) for size in split.train.shape)
+        known = union([split.train, split.validation])
+        new = ~members(items[:, None], users, known.row_starts, known.item_rows)[:, 0]
+        users, items = users[new], items[new]
+        labels = members(items[:, None], users, split.test.row_starts, split.test.item_rows)[:, 0]
+    return ScoredPairs(scores=scores_of(source, users, items), labels=labels, users=users, items=items)

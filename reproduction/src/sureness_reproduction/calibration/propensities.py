@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from sureness.calibration import CalibrationSet
-from sureness.data import Interactions, ScoredPairs
+from sureness.data import Interactions
 from sureness.propensity import (
     GivenPropensity,
     LogisticPropensity,
@@ -19,74 +18,18 @@ from sureness.propensity import (
     RandomPropensity,
     UniformPropensity,
 )
-from sureness_reproduction.calibration.fitting import PROPOSED, fit
-from sureness_reproduction.calibration.grid import base_of, not_run, recommender
-from sureness_reproduction.calibration.judging import by_users
-from sureness_reproduction.calibration.sets import (
-    AS_LOGGED,
-    CANDIDATES,
-    WITH_BASE_RATE,
-    anchor_rows,
-    dataset_of,
-    set_of,
-    test_pairs,
-    threshold_of,
-    title_of,
-    training_log,
-)
-from sureness_reproduction.calibration.summing import difference, mean_of
-from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.comparing import spread
-from sureness_reproduction.experiment import Experiment, Finder, Plan
-from sureness_reproduction.outcome import Outcome, ResultTable
-from sureness_reproduction.published import TITLES
+from sureness_reproduction.calibration import sets
+from sureness_reproduction.calibration.errors import N_RESAMPLES, by_users, exploded
+from sureness_reproduction.calibration.grid import needs_recommender, opened, test_pairs, threshold_of, with_recipe
+from sureness_reproduction.calibration.maps import PROPOSED, fit
+from sureness_reproduction.cells import Tables, work
+from sureness_reproduction.sealing import load_dataset
+from sureness_reproduction.study import QUICK_AND_FULL, Claim, Study
 from sureness_reproduction.types import FloatArray
 from sureness_reproduction.workbench import Workbench
 
-ESTIMATORS = ("random", "uniform", "popularity", "naive Bayes", "logistic regression", "published")
-_SETS = (AS_LOGGED, CANDIDATES, WITH_BASE_RATE)
-_DATA = "coat"
+_SETS = (sets.AS_LOGGED, sets.CANDIDATES, sets.WITH_BASE_RATE)
 _CLIP = 0.1  # as in the dissertation, where a set takes the targets as they are
-
-
-def _needs(*, base: dict[str, Any], **_: Any) -> Iterable[Cell]:
-    yield recommender(base)
-
-
-@work(needs=_needs, judges=True, cost=3)
-def compared(bench: Workbench, *, data: str, base: dict[str, Any]) -> Tables:
-    """Gaussian and Gamma with every propensity on every calibration set, judged without the anchor.
-
-    Naive Bayes needs uniformly exposed ratings; it gets those of the anchor.
-    """
-    seed = base["seed"]
-    split, source = bench.split(data, "preference", seed=seed), bench.found(recommender(base)).model
-    uniform, log = test_pairs(split, source, data), training_log(bench, data)
-    chosen = anchor_rows(len(uniform), seed)
-    anchor, test = uniform.take(chosen), uniform.take(~chosen)
-    known = _Known(split.train, split.validation, log, np.asarray(split.test.ratings)[chosen],
-                   dataset_of(bench, data).extras["propensities"], seed)  # fmt: skip
-    rows = []
-    for name, pairs in product(ESTIMATORS, _SETS):
-        omega = _Clipped(_MAKERS[name](known)) if pairs == AS_LOGGED else _MAKERS[name](known)
-        built = set_of(pairs, source, split, seed=seed, log=log, threshold=threshold_of(data), anchor=anchor,
-                       propensity=omega)  # fmt: skip
-        for method in PROPOSED:
-            row = {"estimator": name, "pairs": pairs, "method": method, "seed": seed}
-            rows.append(row | _judged(built, method, data, test, split.train.n_users))
-    kinds: dict[str, Any] = {"problem": pl.String, "ece": pl.Float64, "ece_resampled": pl.List(pl.Float32)}
-    return {"compared": pl.DataFrame(rows, infer_schema_length=None, schema_overrides=kinds)}
-
-
-def _judged(built: CalibrationSet, method: str, data: str, test: ScoredPairs, n_users: int) -> dict[str, Any]:
-    calibrator, problem = fit(built, method, "unbiased", data)
-    if calibrator is None:
-        return {"problem": problem, "ece": None, "ece_resampled": None}
-    value, drawn = by_users("ece", test, calibrator.probability(test.scores), n_users)
-    return {"problem": None, "ece": value, "ece_resampled": drawn.astype(np.float32).tolist()}
-
-
-# --- the estimators, asked by row and column -------------------------------------------------------------------------
 
 
 class _Known(NamedTuple):
@@ -130,7 +73,7 @@ def _logistic(known: _Known) -> LogisticPropensity:
     )  # fmt: skip
 
 
-_MAKERS: dict[str, Callable[[_Known], Any]] = {
+ESTIMATORS: dict[str, Callable[[_Known], Any]] = {
     "random": lambda known: RandomPropensity(seed=known.seed).fit(items=np.arange(known.log.n_items)),
     "uniform": lambda known: UniformPropensity().fit(),
     "popularity": lambda known: PopularityPropensity().fit(items=known.train.item_rows),
@@ -140,78 +83,47 @@ _MAKERS: dict[str, Callable[[_Known], Any]] = {
 }
 
 
-# --- the experiment --------------------------------------------------------------------------------------------------
+@work(needs=needs_recommender, judges=True, cost=3)
+def with_propensities(bench: Workbench, **parameters: Any) -> Tables:
+    """Gaussian and Gamma with every propensity on every calibration set, judged without the anchor.
+
+    Naive Bayes needs uniformly exposed ratings; it gets those of the anchor.
+    """
+    data, seed = parameters["data"], parameters["seed"]
+    split, source = opened(bench, **parameters)
+    uniform, log = test_pairs(split, source, data), bench.training_log(data)
+    chosen = sets.anchor_rows(len(uniform), seed)
+    anchor, test = uniform.take(chosen), uniform.take(~chosen)
+    extras = load_dataset(data, bench.shelf.place(data)).extras
+    ratings = np.asarray(split.test.ratings)[chosen]
+    known = _Known(split.train, split.validation, log, ratings, extras["propensities"], seed)
+    numbers, samples = [], []
+    for (name, estimator), pairs in product(ESTIMATORS.items(), _SETS):
+        omega = _Clipped(estimator(known)) if pairs == sets.AS_LOGGED else estimator(known)
+        built = sets.set_of(pairs, source, split, seed=seed, log=log, threshold=threshold_of(data), anchor=anchor,
+                            propensity=omega)  # fmt: skip
+        for method in PROPOSED:
+            calibrator = fit(built, method, "unbiased", data)[0]
+            probability = None if calibrator is None else calibrator.probability(test.scores)
+            value, drawn = by_users("ece", test, probability, split.train.n_users)
+            key = {"estimator": name, "pairs": pairs, "method": method, "metric": "ece"}
+            numbers.append(key | {"value": value})
+            samples += [] if drawn is None else [key | {"unit": range(N_RESAMPLES), "value": drawn}]
+    table = pl.DataFrame(numbers, infer_schema_length=None, schema_overrides={"value": pl.Float64})
+    return {"numbers": table, "samples": exploded(samples)}
 
 
-def _bases(plan: Plan) -> list[dict[str, Any]]:
-    return [base_of(data, "bpr", seed, plan.scale) for data in plan.data for seed in plan.seeds]
-
-
-def _cells(plan: Plan) -> Sequence[Cell]:
-    return [compared.cell(data=base["data"], base=base) for base in _bases(plan)]
-
-
-def _outcome(plan: Plan, find: Finder) -> Outcome:
-    if not plan.data:
-        return Outcome(notes=not_run(plan))
-    rows = pl.concat(find(cell).table("compared") for cell in _cells(plan))
-    table = pl.DataFrame([
-        {"propensity": name, "method": method} | {title_of(pairs): _shown(rows, name, method, pairs) for pairs in _SETS}
-        for name in ESTIMATORS
-        for method in PROPOSED
-    ])  # fmt: skip
-    tidy = rows.drop("ece_resampled")
-    shown = ResultTable("propensities", "ECE with every propensity, BPR on Coat", table, _CAPTION, tidy)
-    return Outcome([shown], findings=[_finding(rows, pairs) for pairs in _SETS], notes=_NOTES)
-
-
-def _shown(rows: pl.DataFrame, name: str, method: str, pairs: str) -> str:
-    part = rows.filter(estimator=name, method=method, pairs=pairs)
-    values = part["ece"].drop_nulls()
-    if not len(values):
-        return f"- ({part['problem'].drop_nulls()[0]})"
-    lacking = part.height - len(values)
-    return spread(values) + (f" ({lacking} of {part.height} seeds have no minimum)" if lacking else "")
-
-
-def _finding(rows: pl.DataFrame, pairs: str) -> str:
-    """Popularity against every other estimator, for the Gaussian."""
-    part = rows.filter(pairs=pairs, method="gaussian").drop_nulls("ece").with_columns(
-        method=pl.col("estimator"), risk=pl.lit("")
-    )  # fmt: skip
-    there = part["estimator"].unique(maintain_order=True).to_list()
-    if "popularity" not in there:
-        return f"{TITLES[_DATA]}, {title_of(pairs)}: with popularity the risk has no minimum."
-    told = []
-    for name in (name for name in there if name != "popularity"):
-        apart = difference(part, ("popularity", ""), (name, ""))
-        order = ("lower" if apart.value < 0 else "higher") + (" beyond chance" if apart.is_told else ", within chance")
-        told.append(f"{name} {mean_of(part.filter(estimator=name), 'ece'):.4f} (popularity is {order})")
-    lacking = [name for name in ESTIMATORS if name not in there]
-    without = f"; {', '.join(lacking)}: no minimum" if lacking else ""
-    mean = mean_of(part.filter(estimator="popularity"), "ece")
-    return (
-        f"{TITLES[_DATA]}, {title_of(pairs)}: Gaussian with popularity has an ECE of {mean:.4f}, with "
-        f"{', '.join(told)}{without}."
-    )
-
-
-_CAPTION = (
-    "Mean ± deviation over seeds, with the unbiased risk; judged on the test pairs that are not among the 1,000 of the "
-    "anchor, nor in training. uniform is the naive risk. '-' with the reason: the risk has no minimum on any seed."
-)
-_NOTES = (
-    "The dissertation draws this figure without printing its numbers, so there is none to stand beside ours; it finds "
-    "popularity comparable with naive Bayes and logistic regression.",
-    "Naive Bayes learns from the ratings of the anchor, which are left out of the test (the dissertation uses the test "
-    "itself); logistic regression learns from the features which pairs are in the training log; published are the "
-    "propensities that come with Coat. With a fixed number of negatives all are at least 0.1, as in the dissertation.",
-)
-
-EXPERIMENTS = (
-    Experiment(
-        name="propensities", chapter=2, title="ECE with various propensity estimators",
-        shows="the figure of propensity estimation (BPR on Coat)", data={"quick": (_DATA,), "full": (_DATA,)},
-        cells=_cells, outcome=_outcome,
+STUDIES = (
+    Study(
+        name="propensities", number="figure-2.4", title="ECE with various propensities, BPR", samples="draws",
+        measure=with_propensities, settings=with_recipe, rows=("estimator", "method"), columns=("pairs",),
+        grid={"data": ["coat"], "model": ["bpr"], "seed": QUICK_AND_FULL},
+        claims=[
+            Claim("popularity is as good as other estimates", "ece", {"estimator": "popularity", "method": "gaussian"},
+                  {"estimator": other, "method": "gaussian"}, "-", ("data", "pairs"))
+            for other in ("random", "naive Bayes", "logistic regression")
+        ],
+        note="With the unbiased risk, judged on test pairs outside of the anchor. Uniform is the naive risk; published "
+        "are the propensities that come with Coat. The dissertation draws this figure without numbers.",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What calibrators are fitted on: the dissertation's few drawn pairs, or all candidates with the level from outside."""
+"""What calibrators are fitted on: a few drawn pairs, or all candidates with the level from outside."""
 
 from __future__ import annotations
 
@@ -8,50 +8,42 @@ from typing import Any
 import numpy as np
 
 from sureness.calibration import CalibrationSet
-from sureness.data import RECIPES, Dataset, Interactions, ScoredPairs, Split, hold_out, rated_above
+from sureness.data import Interactions, ScoredPairs, Split, hold_out, rated_above
 from sureness.propensity import PopularityPropensity
 from sureness.sources import ScoreSource, scores_of
-from sureness_reproduction.sealing import load_dataset
+from sureness_reproduction.own import is_own
 from sureness_reproduction.types import BoolArray, FloatArray
-from sureness_reproduction.workbench import Workbench
 
 HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation
 N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
 
-AS_LOGGED = "negatives-as-logged"
-RATINGS = "ratings"
-CANDIDATES, WITH_BASE_RATE, WITH_ANCHOR = "candidates", "candidates-base-rate", "candidates-anchor"
+AS_LOGGED = "as many negatives per positive as the log has"
+RATINGS = "held-out ratings, 3 and below as negatives"
+CANDIDATES = "all candidates, propensities at their word"
+WITH_BASE_RATE = "all candidates, level from a base rate"
+WITH_ANCHOR = "all candidates, level from 1,000 uniform pairs"
+_OF_RATINGS = (AS_LOGGED, RATINGS)
 
 
 def negatives(count: int) -> str:
-    """The name of the set with a fixed number of negatives for each positive."""
-    return f"negatives-{count}"
-
-
-def title_of(pairs: str) -> str:
-    """A set as people read it.
+    """The set with a fixed number of negatives for each positive.
 
     Examples
     --------
-    >>> title_of(negatives(1)), title_of(negatives(3)), title_of(WITH_ANCHOR)
-    ('1 negative per positive', '3 negatives per positive', 'all candidates, level from 1,000 uniform pairs')
+    >>> negatives(1), negatives(13)
+    ('1 negative per positive', '13 negatives per positive')
     """
-    named = {
-        AS_LOGGED: "as many negatives per positive as the log has",
-        RATINGS: "held-out ratings, 3 and below as negatives",
-        CANDIDATES: "all candidates, propensities at their word",
-        WITH_BASE_RATE: "all candidates, level from a base rate",
-        WITH_ANCHOR: "all candidates, level from 1,000 uniform pairs",
-    }
-    if pairs in named:
-        return named[pairs]
-    count = int(pairs.removeprefix("negatives-"))
     return f"{count} negative{'' if count == 1 else 's'} per positive"
 
 
 def uses_anchor(pairs: str) -> bool:
-    """Whether uniformly exposed labels enter the fit, so that it is no work for sealed hands."""
+    """Whether uniformly exposed labels enter the fit, which therefore cannot be sealed."""
     return pairs in (WITH_BASE_RATE, WITH_ANCHOR)
+
+
+def can_build(pairs: str, data: str) -> bool:
+    """Whether a data set has what a calibration set is made of; a log of one's own has no low ratings."""
+    return not (is_own(data) and pairs in _OF_RATINGS)
 
 
 def logged_ratio(log: Interactions, threshold: float) -> int:
@@ -67,37 +59,11 @@ def logged_ratio(log: Interactions, threshold: float) -> int:
     return max(1, round((len(positive) - n_positive) / n_positive))
 
 
-def training_log(bench: Workbench, data: str) -> Interactions:
-    """All ratings of the training part, also those of 3 and below; the test part is not handed out."""
-    return bench.training_log(data)
-
-
-def dataset_of(bench: Workbench, data: str) -> Dataset:
-    """A data set as it was read; only for work that judges."""
-    return load_dataset(data, bench.shelf.place(data))
-
-
 def anchor_rows(n_test: int, seed: int) -> BoolArray:
     """Which test pairs serve as anchor; never more than a quarter of them."""
     chosen = np.zeros(n_test, dtype=bool)
     chosen[np.random.default_rng(seed).permutation(n_test)[: min(N_ANCHOR, n_test // 4)]] = True
     return chosen
-
-
-def test_pairs(split: Split, source: ScoreSource, data: str) -> ScoredPairs:
-    """The uniformly exposed pairs with score and label; only for work that judges."""
-    test = split.test
-    return ScoredPairs(
-        scores=scores_of(source, test.user_rows, test.item_rows), labels=rated_above(test, threshold_of(data)),
-        users=test.user_rows, items=test.item_rows,
-    )  # fmt: skip
-
-
-def threshold_of(data: str) -> float:
-    """Ratings above it are positive."""
-    threshold = RECIPES[data].positive_above
-    assert threshold is not None
-    return threshold
 
 
 def set_of(
@@ -116,7 +82,6 @@ def set_of(
     Parameters
     ----------
     pairs : str
-        See `title_of`.
     source : ScoreSource
     split : Split
         Train and validation are looked at.
@@ -134,9 +99,8 @@ def set_of(
     if pairs == RATINGS:
         assert log is not None
         return _rated(source, split.validation, log, threshold, omega, seed)
-    if pairs.startswith("negatives-"):
-        assert log is not None
-        ratio = logged_ratio(log, threshold) if pairs == AS_LOGGED else int(pairs.removeprefix("negatives-"))
+    if "per positive" in pairs:
+        ratio = _ratio(pairs, log, threshold)
         return CalibrationSet.from_sampled_negatives(
             source, held_out, negatives_per_positive=ratio, seen=train, propensity=omega, as_population=True, seed=seed
         )
@@ -146,9 +110,16 @@ def set_of(
     if pairs == CANDIDATES:
         return data
     assert anchor is not None
-    if pairs == WITH_ANCHOR:
-        return replace(data, anchor=anchor)
-    return replace(data, base_rate=float(anchor.labels.mean()))
+    return replace(data, anchor=anchor) if pairs == WITH_ANCHOR else replace(
+        data, base_rate=float(anchor.labels.mean())
+    )  # fmt: skip
+
+
+def _ratio(pairs: str, log: Interactions | None, threshold: float) -> int:
+    if pairs != AS_LOGGED:
+        return int(pairs.split()[0])
+    assert log is not None
+    return logged_ratio(log, threshold)
 
 
 def _rated(

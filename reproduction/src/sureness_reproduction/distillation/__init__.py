@@ -1,16 +1,8 @@
-"""The experiments of chapter 3: a large and a small model teach each other."""
+"""Chapter 3: a large and a small model teach each other."""
 
 from __future__ import annotations
 
-from sureness_reproduction.distillation import hyperparameters, main_tables, rank_analyses, schemes, sizes, versus_cd
-from sureness_reproduction.experiment import Experiment
+from sureness_reproduction.distillation import comparison, ranks, sizes, sweeps
+from sureness_reproduction.study import Study
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    rank_analyses.EXPERIMENTS[0],
-    *main_tables.EXPERIMENTS,
-    *sizes.EXPERIMENTS,
-    *rank_analyses.EXPERIMENTS[1:],
-    *schemes.EXPERIMENTS,
-    *hyperparameters.EXPERIMENTS,
-    *versus_cd.EXPERIMENTS,
-)
+STUDIES: tuple[Study, ...] = (*ranks.STUDIES, *comparison.STUDIES, *sizes.STUDIES, *sweeps.STUDIES)

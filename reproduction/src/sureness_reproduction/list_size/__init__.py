@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sureness_reproduction.experiment import Experiment
-from sureness_reproduction.list_size import ablation, domains, serving, sizes, summation, trending, utility_tables
+from sureness_reproduction.list_size import ablation, pages, serving, sizes, summation, utility
+from sureness_reproduction.study import Study
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *utility_tables.EXPERIMENTS, *sizes.EXPERIMENTS, *ablation.EXPERIMENTS, *serving.EXPERIMENTS,
-    *summation.EXPERIMENTS, *trending.EXPERIMENTS, *domains.EXPERIMENTS,
+STUDIES: tuple[Study, ...] = (
+    *ablation.STUDIES, *serving.STUDIES, *utility.STUDIES, *sizes.STUDIES, *summation.STUDIES, *pages.STUDIES,
 )  # fmt: skip

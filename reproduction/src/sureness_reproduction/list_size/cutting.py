@@ -15,11 +15,20 @@ from sureness.list_size import Lists, ListSizePolicy
 from sureness.numerics import members
 from sureness.sources import ScoreSource, fitted_to
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import Recipe, base, needs_base, opened
+from sureness_reproduction.list_size.runs import base, needs_base, opened, recipe_of
+from sureness_reproduction.study import Scale
 from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
-KINDS = {"attn-cut": "AttnCut", "mt-cut": "MtCut"}
+CUTS = {"AttnCut": "attn-cut", "MtCut": "mt-cut"}
+
+
+def cuts_of(data: str, scale: Scale) -> dict[str, Any]:
+    """How both are trained: with twelve settings per data set and utility, chosen with BPR on the first split."""
+    if scale == "quick":
+        return {"trials": 1, "schedule": {"epochs": 8, "patience": 2, "n_factors": 32}, "chosen_on": {}}
+    chosen_on = {"data": data, "model": "bpr", "recipe": recipe_of(data, "bpr", "full")}
+    return {"trials": 12, "schedule": {"epochs": 30, "patience": 3}, "chosen_on": chosen_on}
 
 
 def ranked(source: ScoreSource, seen: Interactions | None, max_size: int, labels: Interactions | None = None) -> Lists:
@@ -55,35 +64,31 @@ class GivenSizes(ListSizePolicy):
 
 @work(needs=needs_base, cost=120)
 def cut_chosen(
-    bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, utility: str, kind: str, max_size: int,
-    trials: int, schedule: dict[str, Any],
-) -> Tables:  # fmt: skip
+    bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], **run: Any
+) -> Tables:
     """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
     from sureness.truncation import tune_cut
 
-    run = opened(bench, data, model, recipe, seed)
-    lists = ranked(run.source, run.train, max_size, run.validation)
+    made = opened(bench, **run)
+    lists = ranked(made.source, made.train, max_size, made.validation)
     return {"trials": tune_cut(kind, lists, utility, trials, seed=0, max_size=max_size, **schedule).trials}
 
 
-def _chosen(
-    *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any]
-) -> Cell:
-    return cut_chosen.cell(
-        **chosen_on, seed=0, utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule
-    )
+def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> Cell:
+    names = ("utility", "kind", "max_size", "trials", "schedule")
+    return cut_chosen.cell(**chosen_on, seed=0, **{name: cut[name] for name in names})
 
 
-def _needs(*, data: str, model: str, recipe: Recipe, seed: int, trials: int, **cut: Any) -> Iterable[Cell]:
-    yield base(data, model, recipe, seed)
-    if trials > 1:
-        yield _chosen(trials=trials, **cut)
+def _needs(**parameters: Any) -> Iterable[Cell]:
+    yield base(**parameters)
+    if parameters["trials"] > 1:
+        yield _chosen(**parameters)
 
 
 @work(needs=_needs, cost=30)
 def cut_sizes(
-    bench: Workbench, *, data: str, model: str, recipe: Recipe, seed: int, utility: str, kind: str, max_size: int,
-    trials: int, schedule: dict[str, Any], chosen_on: dict[str, Any],
+    bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any],
+    chosen_on: dict[str, Any], **run: Any,
 ) -> Tables:  # fmt: skip
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
     from sureness.truncation import cut_type
@@ -93,8 +98,8 @@ def cut_sizes(
         choice = _chosen(utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule,
                          chosen_on=chosen_on)  # fmt: skip
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
-    run = opened(bench, data, model, recipe, seed)
-    policy = cut_type(kind)(utility, max_size=max_size, seed=seed, **settings)
-    policy.fit(ranked(run.source, run.train, max_size, run.validation))
-    lists = ranked(run.source, run.seen(), max_size)
+    made = opened(bench, **run)
+    policy = cut_type(kind)(utility, max_size=max_size, seed=run["seed"], **settings)
+    policy.fit(ranked(made.source, made.train, max_size, made.validation))
+    lists = ranked(made.source, made.seen(), max_size)
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

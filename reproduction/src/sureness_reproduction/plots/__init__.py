@@ -1,1 +1,0 @@
-"""Figures that only the dissertation's experiments need: sweeps, error by assumed share, terms of a sum."""

@@ -1,0 +1,150 @@
+"""What a study is: a declared grid, a measure of one cell, published numbers, claims, and the layout of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
+
+from sureness_reproduction.cells import Cell, Work
+from sureness_reproduction.own import is_own
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sureness_reproduction.results import Results
+
+Scale = Literal["quick", "full"]
+Axis = Sequence[Any] | Mapping[Scale, Sequence[Any]]
+"""The values of an axis, the same for both scales or for each its own."""
+
+Choice = Mapping[str, Any]
+"""Rows of a study by their keys; a tuple of values allows each of them."""
+
+QUICK_AND_FULL: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(5)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much is run: the scale, and what replaces or joins the declared axes."""
+
+    scale: Scale = "quick"
+    seeds: int | None = None  # instead of the declared number
+    data: tuple[str, ...] = ()  # names or logs of your own, instead of the declared ones
+    model: tuple[str, ...] = ()  # names or models of your own, instead of the declared ones
+    method: tuple[str, ...] = ()  # methods of your own, beside the declared ones
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A contrast and a sign: what the dissertation says is above or below what."""
+
+    text: str
+    metric: str
+    first: Choice | tuple[Choice, ...]  # of several rows, the one with the best mean
+    second: Choice | tuple[Choice, ...] | float
+    sign: Literal["+", "-"] = "+"  # the first is above, or below, the second
+    per: tuple[str, ...] = ("data", "model")  # tested for each of these apart
+    claimed: bool = True  # whether the dissertation says so; otherwise a comparison of ours
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or figure of the dissertation, or a study beside it.
+
+    Parameters
+    ----------
+    name : str
+    number : str
+        In the dissertation, such as "table-2.3"; "" where it has none.
+    title : str
+    grid : mapping of str to Axis
+        Axes by name; one cell for each combination. "data" and "seed" are always there. An axis "methods" holds groups
+        of methods that one cell measures together.
+    measure : Work
+        Called with one value of each axis and with `settings`. It returns a table "numbers" (further keys, metric,
+        value), or "samples" (the same with a unit, such as a user) whose means are the numbers, or both.
+    settings : callable, optional
+        From the scale and a point of the grid to further parameters; None leaves the point out.
+    published : str
+        The published table whose rows have the same keys.
+    beside : mapping
+        Where published numbers stand beside ours, if not everywhere.
+    claims : sequence of Claim
+    rows, columns : sequence of str
+        Keys that are the rows and columns of the table; the others make a table each.
+    metrics : sequence of str
+        What is shown of what is measured; by default everything.
+    where : mapping
+        What is shown, by key; by default everything.
+    average : sequence of str
+        Keys over which the shown numbers are means.
+    samples : {"users", "draws"}
+        Units of the paired tests: users, or draws of users with replacement.
+    numbers : str
+        The table of the cells that is shown.
+    digits : int
+    note : str
+        How to read the table.
+    draw : callable, optional
+        From results to a figure.
+    """
+
+    name: str
+    number: str
+    title: str
+    grid: Mapping[str, Axis]
+    measure: Work
+    settings: Callable[[Scale, Mapping[str, Any]], Mapping[str, Any] | None] = lambda scale, point: {}
+    published: str = ""
+    beside: Choice = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    rows: Sequence[str] = ("method",)
+    columns: Sequence[str] = ("metric",)
+    metrics: Sequence[str] = ()
+    where: Choice = field(default_factory=dict)
+    average: Sequence[str] = ()
+    samples: Literal["users", "draws"] = "users"
+    numbers: str = "numbers"
+    digits: int = 4
+    note: str = ""
+    draw: Callable[[Results], Axes | Figure] | None = None
+
+    @property
+    def chapter(self) -> str:
+        """The package it is declared in."""
+        return self.measure.name.split(":")[0].split(".")[1].replace("_", " ")
+
+    def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
+        """The values of every axis, as declared and as asked for."""
+        axes = {name: values_of(axis, asked.scale) for name, axis in self.grid.items()}
+        if asked.seeds is not None:
+            axes["seed"] = range(asked.seeds)
+        for name, wanted in (("data", asked.data), ("model", asked.model)):
+            if wanted and name in axes:
+                axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
+        if "methods" in axes:
+            axes["methods"] = [*axes["methods"], *([each] for each in asked.method)]
+        return axes
+
+    def known(self, axis: str) -> list[Any]:
+        """The declared values of an axis at any scale."""
+        declared = self.grid[axis]
+        both = [declared] if not isinstance(declared, Mapping) else list(declared.values())
+        return list(dict.fromkeys(value for values in both for value in values))
+
+    def points(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Cell]]:
+        """Every point of the grid with its cell."""
+        axes = self.axes(asked)
+        for values in product(*axes.values()):
+            point = dict(zip(axes, values, strict=True))
+            further = self.settings(asked.scale, point)
+            if further is not None:
+                yield point, self.measure.cell(**point, **further)
+
+
+def values_of(axis: Axis, scale: Scale) -> Sequence[Any]:
+    """The values of an axis at a scale."""
+    return axis[scale] if isinstance(axis, Mapping) else axis

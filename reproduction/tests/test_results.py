@@ -1,0 +1,183 @@
+"""Numbers, contrasts and tables of a study whose numbers can be computed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import ttest_rel
+
+from reproduction.tests.small import KNOWN, SmallShelf, doubled
+from sureness.errors import DataError
+from sureness_reproduction import rendering
+from sureness_reproduction.catalogue import find_studies
+from sureness_reproduction.contrasts import Difference, contrasts_of, drawn, holm, paired, verdict
+from sureness_reproduction.rendering import blocks, claims_shown, markdown, with_published
+from sureness_reproduction.results import Results, read_csv
+from sureness_reproduction.running import CellError, run_cells
+from sureness_reproduction.store import CellStore
+from sureness_reproduction.study import Asked, Claim
+from sureness_reproduction.studying import run_studies
+
+
+@pytest.fixture
+def store(tmp_path):
+    return CellStore(tmp_path / "cells", SmallShelf(tmp_path, absent=["yahoo-r3"]))
+
+
+@pytest.fixture
+def results(store):
+    found = Results(KNOWN, Asked(), store)
+    run_cells([cell for _, cell in found.points], store)
+    return Results(KNOWN, Asked(), store)
+
+
+def test_numbers_are_means_over_users_and_the_summary_over_seeds(results):
+    assert results.keys == ["data", "model", "method", "metric"]
+    row = results.summary.filter(model="two", method="good").row(0, named=True)
+    assert_allclose([row["value"], row["deviation"]], [8.0, 2**0.5])  # 2 * (3.5 + seed)
+    assert row["seeds"] == 2
+    assert row["low"] is None
+
+
+def test_a_claim_is_tested_over_users(results):
+    table = contrasts_of(results)
+    assert table.height == 6
+    row = table.filter(claim="good beats bad", model="one").row(0, named=True)
+    good, bad = [user + 0.5 for user in range(8)], [0.1 * user for user in range(8)]
+    assert_allclose(row["p"], ttest_rel(good, bad).pvalue)
+    assert_allclose(row["difference"], 4.0 - 0.35)
+    assert row["low"] < row["difference"] < row["high"]
+    assert row["p_holm"] >= row["p"]
+    assert dict(table.filter(model="one").select("claim", "holds").iter_rows()) == {
+        "good beats bad": "yes", "bad beats good": "no", "good is above 4": "open",
+    }  # fmt: skip
+
+
+def test_nothing_is_decided_at_quick_scale(results):
+    table = contrasts_of(results)
+    assert set(claims_shown(table, decided=False)["holds"]) == {"quick"}
+    assert "yes" in set(claims_shown(table, decided=True)["holds"])
+
+
+def test_of_several_rows_the_best_is_taken_but_not_one_with_fewer_seeds(results):
+    either = Claim("x", "worth", {"method": ("bad", "good")}, 0.0)
+    best = contrasts_of(replace(results, study=replace(KNOWN, claims=(either,))))
+    assert set(best["first"]) == {"good"}
+    fewer = results.numbers.filter((pl.col("method") == "bad") | (pl.col("seed") == 0))
+    some = replace(results, study=replace(KNOWN, claims=(either,)))
+    some.__dict__["numbers"] = fewer
+    assert set(contrasts_of(some)["first"]) == {"bad"}
+
+
+def test_the_lower_is_best_where_lower_is_claimed(results):
+    lower = Claim("x", "worth", {"method": ("bad", "good")}, 1.0, "-")
+    assert set(contrasts_of(replace(results, study=replace(KNOWN, claims=(lower,))))["first"]) == {"bad"}
+
+
+def test_seeds_are_the_units_of_a_study_without_samples(results):
+    bare = replace(results)
+    bare.__dict__.update({"numbers": results.numbers, "samples": pl.DataFrame()})
+    row = contrasts_of(bare).filter(claim="good beats bad", model="one").row(0, named=True)
+    assert_allclose(row["p"], ttest_rel([3.5, 4.5], [0.35, 0.35]).pvalue)
+
+
+def test_draws_keep_users_paired():
+    rng = pl.Series([0.1, 0.5, 0.3, 0.2, 0.4])
+    first = pl.DataFrame({"unit": range(5), "seed": 0, "value": rng})
+    assert drawn(-0.01, first.with_columns(pl.col("value") - 0.01), first) == Difference(
+        pytest.approx(-0.01), pytest.approx(-0.01), pytest.approx(-0.01), 0.2
+    )
+    assert paired(first, first).p == 1.0
+
+
+def test_p_values_are_corrected_for_their_number():
+    assert holm([0.04, 0.01]) == [0.04, 0.02]
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert verdict(0.1, None, "+") == "open"
+    assert verdict(-0.1, 0.01, "-") == "yes"
+
+
+def test_published_numbers_stand_beside_ours(results, monkeypatch):
+    theirs = pl.DataFrame({
+        "data": ["simulator", "simulator", "yahoo-r3"], "model": ["one"] * 3, "method": ["good", "else", "good"],
+        "value": [3.9, 1.0, 2.0],
+    })  # fmt: skip
+    monkeypatch.setattr(rendering, "published", lambda name: theirs)
+    study = replace(KNOWN, published="known")
+    joined = with_published(study, results.summary)
+    assert "yahoo-r3" not in joined["data"].to_list()  # which was not run
+    (block,) = blocks(study, results.summary)
+    rows = {row["method"]: row for row in block.frame.to_dicts()}
+    assert rows["good"]["one"] == "4.0000 ± 0.7071 / 3.9000"
+    assert rows["good"]["two"] == "8.0000 ± 1.4142 / –"
+    assert rows["else"]["one"] == "– / 1.0000"
+
+
+def test_seeds_that_are_missing_are_counted(results):
+    summary = results.summary.with_columns(seeds=pl.when(method="good").then(1).otherwise(2))
+    (block,) = blocks(KNOWN, summary)
+    assert "(1 of 2 seeds)" in block.frame.filter(method="good")["one"].item()
+
+
+def test_a_page_has_everything_and_tells_what_is_missing(store, tmp_path):
+    (page,) = run_studies([KNOWN], Asked("full"), store, tmp_path / "out")
+    text = (tmp_path / "out" / "known.md").read_text(encoding="utf-8")
+    for part in (
+        "# Known numbers (table 9.1)", "How to read it.", "| good | 4.5000 ± 1.0000", "good beats bad",
+        "`sureness reproduce known --full`", "Not in the data folder: yahoo-r3.",
+    ):  # fmt: skip
+        assert part in text
+    assert (tmp_path / "out" / "known.claims.csv").exists()
+    for _, cell in page.results.points[:2]:
+        (store.find(cell).folder / "cell.json").unlink()
+    assert len(Results(KNOWN, Asked("full"), store).finished) == 4
+
+
+def test_a_failing_study_leaves_the_pages_of_the_others(store, tmp_path, monkeypatch):
+    broken = replace(KNOWN, name="broken", settings=lambda scale, point: {"wrong": 1})
+    with pytest.raises(CellError, match="wrong"):
+        run_studies([KNOWN, broken], Asked(), store, tmp_path / "out")
+    assert (tmp_path / "out" / "known.md").exists()
+    assert "4 of 4 cells are missing" in (tmp_path / "out" / "broken.md").read_text(encoding="utf-8")
+
+
+def test_without_data_nothing_is_run(tmp_path):
+    store = CellStore(tmp_path / "cells", SmallShelf(tmp_path, absent=["simulator"]))
+    with pytest.raises(DataError, match="simulator not found; set SURENESS_DATA"):
+        run_studies([KNOWN], Asked(), store, tmp_path / "out")
+
+
+def test_axes_are_replaced_and_methods_added():
+    asked = Asked("full", seeds=1, data=("yahoo-r3", "coat"), model=("two",), method=("math:floor",))
+    points = [point for point, _ in KNOWN.points(asked)]
+    assert {point["data"] for point in points} == {"yahoo-r3"}
+    assert {point["model"] for point in points} == {"two"}
+    assert [point["methods"] for point in points] == [["good", "bad"], ["math:floor"]]
+    assert doubled.cell(data="a", model="b", methods=[], seed=0).label == "doubled a b 0"
+
+
+def test_markdown_survives_bars():
+    assert markdown(pl.DataFrame({"a": ["x|y"]}))[-1] == "| x/y |"
+
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.glob("*.csv")), ids=lambda file: file.stem)
+def test_committed_results_can_be_shown(file):
+    (study,) = find_studies([file.stem.removesuffix(".claims")])
+    table = read_csv(file)
+    if file.stem.endswith(".claims"):
+        assert set(claims_shown(table, decided=True)["holds"]) <= {"yes", "no", "open"}
+    else:
+        assert {*study.rows, *study.columns} <= set(table.columns)
+        assert all(block.frame.height for block in blocks(study, table))
+
+
+def test_what_a_run_writes_is_read_back(results, tmp_path):
+    results.summary.write_csv(tmp_path / "known.csv")
+    assert read_csv(tmp_path / "known.csv").equals(results.summary.with_columns(pl.col("seeds").cast(pl.Int64)))
