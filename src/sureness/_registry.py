@@ -88,6 +88,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "ids": "sureness.data.ids:IdMap",
         "interactions": "sureness.data.interactions:Interactions",
         "segments": "sureness.calibration.maps:Segments",
+        "fields": "sureness.calibration.pair_fields:Fields",
         "run": "sureness.pipeline.runs:Run",
         "distilled": "sureness.pipeline.runs:DistilledRuns",
         "recommender": "sureness.pipeline.recommender:ConfidentRecommender",

@@ -13,7 +13,7 @@ import numpy as np
 import sureness as sn
 from sureness._registry import find, names
 from sureness.artefacts.packed import Savable, arrays_of, tree_of
-from sureness.calibration import PerUserCalibrator
+from sureness.calibration import Fields, PerUserCalibrator
 from sureness.list_size import Lists
 from sureness.pipeline.runs import DistilledRuns, Run
 from tests.conftest import draw_pairs
@@ -104,6 +104,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "saved/ids": lambda: sn.IdMap.of(["zoë", "ann", ""]),
     "saved/interactions": lambda: world().train,
     "saved/segments": lambda: sn.Segments(np.array(["films", "songs", "films"])),
+    "saved/fields": lambda: Fields({"market": ["dé", None], "age": [0.5, None]}, {"new": [True, False, True]}),
     "saved/run": run,
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,

@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "horizon": ["Horizon"],
         "maps": ["ANSWERS", "Observed", "ProbabilityMap", "Segments", "Who"],
+        "pair_fields": ["Fields"],
         "multi_segment": ["MultiSegmentCalibrator"],
         "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
         "parametric": [

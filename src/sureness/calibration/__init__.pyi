@@ -20,6 +20,7 @@ from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSe
 from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
+from sureness.calibration.pair_fields import Fields as Fields
 from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
 from sureness.calibration.parametric import GammaCalibrator as GammaCalibrator
 from sureness.calibration.parametric import GaussianCalibrator as GaussianCalibrator
@@ -46,6 +47,7 @@ __all__ = [
     "CalibrationSet",
     "Calibrator",
     "Choice",
+    "Fields",
     "GammaCalibrator",
     "GaussianCalibrator",
     "HistogramCalibrator",

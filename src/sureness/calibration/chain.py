@@ -15,7 +15,8 @@ from sureness._settings import clone, written
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.expressing import Conditional
-from sureness.calibration.maps import Observed, ProbabilityMap, Who, check_map, wide
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, check_map, wide
+from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.reach import Reach
 from sureness.calibration.standardised import StandardisedMap
 from sureness.data.ids import IdMap
@@ -117,6 +118,13 @@ class MapChain(ProbabilityMap):
     def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray | None:
         found = (link.segment_numbers(names) for link in self._fitted())
         return next((numbers for numbers in found if numbers is not None), None)
+
+    def pair_numbers(self, told: Segments | Fields) -> PairNumbers | None:
+        found = (link.pair_numbers(told) for link in self._fitted())
+        return next((numbers for numbers in found if numbers is not None), None)
+
+    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
+        return next((found for link in self._fitted() if (found := link.unknown_of(table))), {})
 
     def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
         found = (link.unknown_segments(names) for link in self._fitted() if link.answers_for == "segment")

@@ -24,6 +24,7 @@ from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
 from sureness.calibration.horizon import Horizon
+from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.reach import Reach
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
@@ -83,6 +84,10 @@ class Segments(Savable):
             raise SettingError("the log has no domains to take for segments; give segments=Segments(names)")
         return cls(log.item_domain.fill_null("").to_numpy())
 
+    def numbered(self, numbers: IntArray, *, first: int) -> PairNumbers:
+        """The numbers of the segments, each user's or item's, as those of pairs; see `PairNumbers`."""
+        return PairNumbers(users=numbers, first=first) if self.of == "users" else PairNumbers(None, numbers, first)
+
     def of_pairs(self, user_rows: IntArray, item_rows: IntArray) -> AnyArray:
         """The segment of each pair, given as rows of the source."""
         return np.asarray(self.names[user_rows if self.of == "users" else item_rows])
@@ -105,7 +110,7 @@ class Observed:
     source: ScoreSource
     held_out: Interactions
     seen: Interactions | None = None
-    segments: Segments | None = None
+    segments: Segments | Fields | None = None
     progress: Progress = silent
 
     __repr__ = fields_repr
@@ -212,9 +217,17 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """The number of each segment's own map, -1: it has none; None for a map that does not look at segments."""
         return None
 
+    def pair_numbers(self, told: Segments | Fields) -> PairNumbers | None:
+        """The numbers of the segments of users and items; None for a map that does not look at segments."""
+        return None
+
     def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
         """Those of the segments that the map never saw, missing ones included; none if it does not look at them."""
         return pl.Series(dtype=pl.String)
+
+    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
+        """The values that the map never saw, of those of its fields that a table has."""
+        return {}
 
     def knows(self, who: Who) -> BoolArray:
         """Which rows have a map of their own here; shape (n,), or that of the segments."""
@@ -244,7 +257,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         held_out: Interactions,
         *,
         seen: Seen = None,
-        segments: Segments | None = None,
+        segments: Segments | Fields | None = None,
         progress: Progress = silent,
     ) -> Self:
         """Learn from the candidates of a recommender, labelled by what was held out.
@@ -256,8 +269,8 @@ class ProbabilityMap(Expressible, Configurable, Savable):
             The positives; every other candidate is a negative.
         seen : Interactions or "nothing", optional
             The training log, whose pairs are no candidates; "nothing": every pair is one.
-        segments : Segments, optional
-            Needed by maps that differ between segments.
+        segments : Segments or Fields, optional
+            Needed by maps that differ between segments; fields for those of several.
         progress : Progress
         """
         known = fitted_to(source, held_out, "held_out")

@@ -21,7 +21,8 @@ from sureness.calibration.field_effects import CodedPairs, Coding, FieldEffects
 from sureness.calibration.field_trees import effects_tree, some_field_known
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
-from sureness.calibration.maps import Observed, ProbabilityMap, Who, wide
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
+from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
 from sureness.calibration.per_segment import candidates_of, rows_of
 from sureness.calibration.reach import Reach
 from sureness.calibration.shape import ShapeCalibrator
@@ -32,6 +33,7 @@ from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Named, Node
 from sureness.numerics.logistic import sigmoid
+from sureness.sources.base import id_maps
 
 _ROUGHLY = 5  # steps of each field before the shape is learned again
 _LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
@@ -125,11 +127,18 @@ class MultiSegmentCalibrator(ProbabilityMap):
         """Learn from the candidates of a recommender, or from a known share of them where they are many."""
         segments, source = observed.segments, observed.source
         if segments is None:
-            raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+            raise SettingError("a map of several fields needs to know them; give segments=Fields(users=, items=)")
         segments.check(source)
-        return self._fit_pairs(
-            candidates_of(observed), lambda pairs: columns_of(segments.names[rows_of(segments, source, pairs)])
-        )
+
+        def columns_for(pairs: ScoredPairs) -> Columns:
+            if isinstance(segments, Segments):
+                return columns_of(segments.names[rows_of(segments, source, pairs)])
+            users, items = id_maps(source)
+            assert pairs.users is not None  # pairs of a source have both
+            assert pairs.items is not None
+            return segments.of_pairs(users.rows(pairs.users), items.rows(pairs.items))
+
+        return self._fit_pairs(candidates_of(observed), columns_for)
 
     def _fit_pairs(self, given: CalibrationSet, columns_for: Callable[[ScoredPairs], Columns]) -> Self:
         """Learn from pairs and the columns of their fields."""
@@ -238,6 +247,26 @@ class MultiSegmentCalibrator(ProbabilityMap):
         numbers = coding.numbers([field.codes(columns[field.name], of_text=of_text) for field in coding.fields])
         return np.where(numbers == 0, -1, numbers)
 
+    def pair_numbers(self, told: Segments | Fields) -> PairNumbers:
+        if isinstance(told, Segments):
+            return told.numbered(np.maximum(self.segment_numbers(told.names), 0), first=0)
+        columns_of(dict.fromkeys(told.names, ""), self.fields_)  # refuses if one is absent
+        users, items = (None if table is None else self._part(table) for table in map(told.tables.get, SIDES))
+        return PairNumbers(users, items)
+
+    def _part(self, table: pl.DataFrame) -> IntArray:
+        """What the fields that a table has add to the numbers of combinations."""
+        coding, found = self.effects_.coding, np.zeros(table.height, dtype=np.int64)
+        for field, stride in zip(coding.fields, coding.strides, strict=True):
+            if field.name in table.columns:
+                found += field.codes(table[field.name]) * stride
+        return found
+
+    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
+        fields = [field for field in self.effects_.coding.fields if field.name in table.columns]
+        codes = {field.name: field.codes(table[field.name]) for field in fields}
+        return {name: table[name].filter(pl.Series(code == 0)) for name, code in codes.items() if not code.all()}
+
     def numbers_of_file(self, table: pl.DataFrame) -> IntArray:
         """`segment_numbers` for columns of a file, where "7" and 7 are the same."""
         return self._numbers(columns_of(table, self.fields_), of_text=True)
@@ -335,7 +364,9 @@ class MultiSegmentCalibrator(ProbabilityMap):
         return calibrator
 
 
-def unknown_values_sentence(field: str, values: Sequence[object], n_unknown: int, n_pairs: int) -> str:
+def unknown_values_sentence(
+    field: str, values: Sequence[object], n_unknown: int, n_pairs: int, of: str = "pair"
+) -> str:
     """What is said about values of a field that a map never saw.
 
     Examples
@@ -345,7 +376,7 @@ def unknown_values_sentence(field: str, values: Sequence[object], n_unknown: int
     """
     shown = ", ".join("none at all" if value is None else repr(value) for value in values[:3])
     return (
-        f"{n_unknown:,} of {counted(n_pairs, 'pair')} {agreeing(n_unknown, 'has', 'have')} a {field!r} that the map "
+        f"{n_unknown:,} of {counted(n_pairs, of)} {agreeing(n_unknown, 'has', 'have')} a {field!r} that the map "
         f"does not know, such as {shown}; this field adds nothing there"
     )
 

@@ -16,6 +16,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, logit_tree
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
+from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.reach import Reach
 from sureness.calibration.usable import usable
@@ -137,10 +138,13 @@ class SegmentCalibrator(ProbabilityMap):
         segments, source = observed.segments, observed.source
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+        names = one_field(segments).names
         segments.check(source)
-        known = IdMap.of(segments.names)
-        codes = known.rows(segments.names)
-        return self._fit_pairs(candidates_of(observed), known, lambda pairs: codes[rows_of(segments, source, pairs)])
+        known = IdMap.of(names)
+        codes = known.rows(names)
+        return self._fit_pairs(
+            candidates_of(observed), known, lambda pairs: codes[rows_of(one_field(segments), source, pairs)]
+        )
 
     def _fit_pairs(self, given: CalibrationSet, known: IdMap, codes_of: Callable[[ScoredPairs], IntArray]) -> Self:
         base = self._base()
@@ -184,6 +188,10 @@ class SegmentCalibrator(ProbabilityMap):
     def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray:
         rows = self._segment_rows(segment_series(names))
         return np.where(rows < 0, -1, self._numbers[rows])
+
+    def pair_numbers(self, told: Segments | Fields) -> PairNumbers:
+        segments = one_field(told)
+        return segments.numbered(self.segment_numbers(segments.names) + 1, first=1)
 
     def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
         asked = segment_series(names)
@@ -323,6 +331,16 @@ def _mixed(
             own = maps[code].probability_of(scores[inside], Who(len(inside)))
             result[inside] += shares[code] * (own - result[inside])
     return np.clip(result, 0.0, 1.0)
+
+
+def one_field(segments: Segments | Fields) -> Segments:
+    """The segments of a map with one for each; several fields are refused."""
+    if isinstance(segments, Fields):
+        raise SettingError(
+            f"SegmentCalibrator has a map for each value of one field, got {', '.join(segments.names)}; take "
+            "MultiSegmentCalibrator, or give segments=Segments(names)"
+        )
+    return segments
 
 
 def candidates_of(observed: Observed) -> CalibrationSet:

@@ -21,7 +21,9 @@ from sureness.calibration.chain import MapChain
 from sureness.calibration.expressing import Conditional, finite
 from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
+from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.parametric import PlattCalibrator
+from sureness.calibration.per_segment import SegmentCalibrator, one_field
 from sureness.calibration.shared_fit import Shareable, SharedFit, shares_within
 from sureness.calibration.standardised import StandardisedMap
 from sureness.errors import EmptyError, SettingError
@@ -134,7 +136,7 @@ class SharedCalibrator(StandardisedMap):
         vars(self).update(vars(learner))
         return self
 
-    def _own_segments(self, observed: Observed) -> Segments | None:
+    def _own_segments(self, observed: Observed) -> Segments | Fields | None:
         """The segments if the calibrator looks at them."""
         segments = observed.segments
         if segments is not None:
@@ -143,7 +145,7 @@ class SharedCalibrator(StandardisedMap):
             return None
         if segments is None:
             raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
-        return segments
+        return one_field(segments) if isinstance(self.base, SegmentCalibrator) else segments
 
     def _learn_shared(self, candidates: Candidates, observed: Observed) -> tuple[RankedBlock, FloatArray]:
         """The calibrator of all users; returns the sample that it is of, and the share of each user's items therein."""
@@ -191,6 +193,12 @@ class SharedCalibrator(StandardisedMap):
 
     def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray | None:
         return self.calibrator_.segment_numbers(names)
+
+    def pair_numbers(self, told: Segments | Fields) -> PairNumbers | None:
+        return self.calibrator_.pair_numbers(told)
+
+    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
+        return self.calibrator_.unknown_of(table)
 
     def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
         return self.calibrator_.unknown_segments(names)

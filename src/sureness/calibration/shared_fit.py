@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from sureness._settings import clone
-from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.behind import curve_behind, some_of
 from sureness.calibration.candidates import CandidateBlock, RankedBlock
 from sureness.calibration.maps import Segments, Who
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
+from sureness.calibration.pair_fields import Fields
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.errors import SurenessWarning
 from sureness.numerics.gains import log_odds_shifts, shift_log_odds
@@ -47,7 +48,7 @@ class SharedFit:
 
     block: RankedBlock
     wanted: FloatArray  # (n,)
-    segments: Segments | None = None
+    segments: Segments | Fields | None = None
 
     @cached_property
     def open(self) -> BoolArray:
@@ -81,14 +82,13 @@ class SharedFit:
         unfitted = clone(base)
         if isinstance(unfitted, Calibrator):
             return unfitted.fit(scores, labels, sample_weight=weight[there], users=users)
-        names: Any = self._segment_names()[there]  # one field without a name, for a map of several too
-        return unfitted.fit(scores, labels, segments=names, sample_weight=weight[there], users=users)
+        return unfitted.fit(scores, labels, segments=self._told, sample_weight=weight[there], users=users)
 
     def chance(self, fitted: Shareable, standardised: FloatArray | None = None) -> FloatArray:
         """What a calibrator says of the candidates, or of other scores of them, 0 where there is none; (n, top)."""
         block = self.block
-        numbers = None if self.segments is None else fitted.segment_numbers(self._segment_names().ravel())
-        segments = None if numbers is None else numbers.reshape(block.items.shape)
+        numbers = None if self.segments is None else fitted.pair_numbers(self.segments)
+        segments = None if numbers is None else numbers.of_rows(block.users, block.items)
         scores = block.standardised if standardised is None else standardised
         found = fitted.probability_of(scores, Who(len(block.users), segments=segments))
         return np.where(block.there, found, 0.0)
@@ -117,11 +117,12 @@ class SharedFit:
         slope = (first - begin).sum() / max((standardised[:, 0] - some.block.last).sum(), 1e-9)
         return curve_behind(behind, some.block, begin + level, max(slope, _FLATTEST), unlabelled_positives=True)
 
-    def _segment_names(self) -> AnyArray:
-        """The segment of each candidate, of any where there is none; shape (n, top)."""
+    @cached_property
+    def _told(self) -> Any:
+        """The segments or fields of the candidates that there are; one field has no name, for a map of several too."""
         assert self.segments is not None
         users = np.broadcast_to(self.block.users[:, None], self.block.items.shape)
-        return self.segments.of_pairs(users, np.maximum(self.block.items, 0))
+        return self.segments.of_pairs(users[self.block.there], self.block.items[self.block.there])
 
 
 def _bounded_logit(chance: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
+from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.sources.base import ScoreSource
 
 
@@ -18,28 +19,24 @@ class MappedSource:
 
     source: ScoreSource
     map: ProbabilityMap
-    segments: Segments | None = None
-    numbers: IntArray | None = None  # the number of each user's or item's segment in the map
+    segments: Segments | Fields | None = None
+    numbers: PairNumbers | None = None  # of the segments of users and items in the map
 
     __repr__ = fields_repr
 
     @classmethod
-    def of(cls, source: ScoreSource, fitted: ProbabilityMap, segments: Segments | None) -> MappedSource:
+    def of(cls, source: ScoreSource, fitted: ProbabilityMap, segments: Segments | Fields | None) -> MappedSource:
         """Look up the segments once, for all users or items."""
         if segments is None:
             return cls(source, fitted)
         segments.check(source)
-        return cls(source, fitted, segments, fitted.segment_numbers(segments.names))
+        return cls(source, fitted, segments, fitted.pair_numbers(segments))
 
     def who(self, users: IntArray, items: IntArray | None = None) -> Who:
         """For rows of users (-1: unknown) and the items of each, (n, n_candidates); None: all items in order."""
-        if self.numbers is None or self.segments is None:
+        if self.numbers is None:
             return Who(len(users), users)
-        if self.segments.of == "users":
-            return Who(len(users), users, np.where(users >= 0, self.numbers[users], -1))
-        if items is None:
-            return Who(len(users), users, np.broadcast_to(self.numbers, (len(users), len(self.numbers))))
-        return Who(len(users), users, np.where(items >= 0, self.numbers[items], -1))
+        return Who(len(users), users, self.numbers.of_rows(users, items))
 
     def log_odds(self, scores: FloatArray, users: IntArray, items: IntArray | None = None) -> FloatArray:
         """Log-odds of scores, (n, n_candidates); -inf where there is no candidate."""

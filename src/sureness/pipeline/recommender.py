@@ -19,6 +19,8 @@ from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
+from sureness.calibration.multi_segment import unknown_values_sentence
+from sureness.calibration.pair_fields import Fields
 from sureness.calibration.per_user import PerUserCalibrator
 from sureness.calibration.shared import where_lists_are_made
 from sureness.data.interactions import Interactions, union
@@ -58,9 +60,9 @@ class ConfidentRecommender(Configurable, Savable):
         How many relevant items a user has when lists are made. Validation items were candidates when the map was
         fitted and are gone then. "carried": as many as in the validation period, by scaling the odds of each user;
         "fitted": what the probabilities of the remaining candidates add up to; numbers: another horizon.
-    segments : Segments or "domain", optional
+    segments : Segments, Fields or "domain", optional
         The segment of every user or item, for maps that differ between segments; "domain" takes the items' domains
-        from the training log.
+        from the training log. Fields of users and items are for `MultiSegmentCalibrator`.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class ConfidentRecommender(Configurable, Savable):
         policy: ListSizePolicy | None = None,
         *,
         expected_relevant: Target | ArrayLike = "carried",
-        segments: Segments | Literal["domain"] | None = None,
+        segments: Segments | Fields | Literal["domain"] | None = None,
     ) -> None:
         self.source = source
         self.calibrator = calibrator
@@ -172,14 +174,16 @@ class ConfidentRecommender(Configurable, Savable):
         policy.check()
         return clone(policy)
 
-    def _segments_of(self, log: Interactions) -> Segments | None:
+    def _segments_of(self, log: Interactions) -> Segments | Fields | None:
         given = self.segments
-        if not (given is None or isinstance(given, Segments) or (isinstance(given, str) and given == "domain")):
-            raise SettingError(f"segments must be Segments, 'domain' or None, got {given!r:.60}")
-        return Segments.of_domains(log) if isinstance(given, str) else given
+        if isinstance(given, str) and given == "domain":
+            return Segments.of_domains(log)
+        if not (given is None or isinstance(given, Segments | Fields)):
+            raise SettingError(f"segments must be Segments, Fields, 'domain' or None, got {given!r:.60}")
+        return given
 
     def _fitted_map(
-        self, before: Interactions | None, validation: Interactions, segments: Segments | None, longest: int,
+        self, before: Interactions | None, validation: Interactions, segments: Segments | Fields | None, longest: int,
         progress: Progress,
     ) -> ProbabilityMap:  # fmt: skip
         given = clone(check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator))
@@ -187,15 +191,14 @@ class ConfidentRecommender(Configurable, Savable):
         seen = settled(before)
         return unfitted.fit_source(self.source, validation, seen=seen, segments=segments, progress=progress)
 
-    def _kept_map(self, segments: Segments | None, before: Interactions | None) -> ProbabilityMap:
+    def _kept_map(self, segments: Segments | Fields | None, before: Interactions | None) -> ProbabilityMap:
         """The given map, which is fitted already."""
         given = check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator)
         given.check_fitted()
         if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
-        if segments is not None and len(unknown := given.unknown_segments(segments.names)):
-            names = unknown.unique(maintain_order=True).to_list()
-            warn(unknown_sentence(names, len(unknown), len(segments.names), segments.of))
+        if segments is not None:
+            _say_unknown(given, segments)
         users, _ = id_maps(self.source)
         if not given.fits(users):
             raise IdError(
@@ -563,3 +566,17 @@ class ConfidentRecommender(Configurable, Savable):
     def _check_fitted(self) -> None:
         if not hasattr(self, "summaries_"):
             raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")
+
+
+def _say_unknown(given: ProbabilityMap, told: Segments | Fields) -> None:
+    """Say which segments, or values of fields, a fitted map does not know."""
+    if isinstance(told, Segments):
+        unknown = given.unknown_segments(told.names)
+        if len(unknown):
+            names = unknown.unique(maintain_order=True).to_list()
+            warn(unknown_sentence(names, len(unknown), len(told.names), told.of))
+        return
+    for side, table in told.tables.items():
+        for name, values in given.unknown_of(table).items():
+            shown = values.value_counts(sort=True)[:, 0].to_list()
+            warn(unknown_values_sentence(name, shown, len(values), table.height, side[:-1]))
