@@ -13,9 +13,11 @@ from scipy import stats
 RESULTS = Path(__file__).parent / "results" / "bd_public.csv"
 PAGE = Path(__file__).parents[1] / "docs" / "distillation.md"
 COUNTINGS = ("public", "masked")
-CONTROL = "weight 0, drawn negatives"
+CONTROL = {"bpr": "weight 0, drawn negatives", "cdae": "weight 0, uniform negatives"}
+"""What differs from the public code by its soft labels alone: only for BPR drawn items are negatives too."""
+
 ORDER = (
-    "alone", "bd-public", "printed sign", "printed sign, uniform negatives", CONTROL, "weight 0, uniform negatives",
+    "alone", "bd-public", "printed sign", "printed sign, uniform negatives", CONTROL["bpr"], CONTROL["cdae"],
     "weight decay kept", "bd-public-cdae",
 )  # fmt: skip
 
@@ -46,15 +48,17 @@ def results(cache: Path) -> pl.DataFrame:
 
 
 def contrast(cache: Path, model: str, row: str, learner: str) -> tuple[float, float]:
-    """How much a row differs from weight 0 with the same draws in H@50, and a paired t-test over users."""
-    hits = {}
-    for name in (row, CONTROL):
-        paths = sorted((cache / "ranks").glob(f"{model}~{name}~*.parquet"))
-        hits[name] = {p.stem: pl.read_parquet(p)[f"{learner} public"].to_numpy() < 50 for p in paths}
-    seeds = {name: {stem.rpartition("~")[2]: value for stem, value in found.items()} for name, found in hits.items()}
-    common = sorted(seeds[row].keys() & seeds[CONTROL].keys())
-    own, other = (np.mean([seeds[name][seed] for seed in common], axis=0) for name in (row, CONTROL))
+    """How much a row differs from weight 0 in H@50, over the seeds of both, and a paired t-test over users."""
+    both = [_hits(cache, model, name, learner) for name in (row, CONTROL[model])]
+    common = sorted(both[0].keys() & both[1].keys())
+    own, other = (np.mean([hits[seed] for seed in common], axis=0) for hits in both)
     return own.mean() / other.mean() - 1, float(stats.ttest_rel(own, other).pvalue)
+
+
+def _hits(cache: Path, model: str, row: str, learner: str) -> dict[str, NDArray[np.bool_]]:
+    """Who was hit, by seed."""
+    paths = (cache / "ranks").glob(f"{model}~{row}~*.parquet")
+    return {path.stem.rpartition("~")[2]: pl.read_parquet(path)[f"{learner} public"].to_numpy() < 50 for path in paths}
 
 
 def table(found: pl.DataFrame, cache: Path, model: str) -> list[str]:
@@ -70,7 +74,7 @@ def table(found: pl.DataFrame, cache: Path, model: str) -> list[str]:
             continue
         cells = [_mean(some, *cell) for cell in (("teacher", "public"), ("student", "public"))]
         masked = [_mean(some, *cell) for cell in (("teacher", "masked"), ("student", "masked"))]
-        compared = "" if row in (CONTROL, "alone") else _compared(cache, model, row)
+        compared = "" if row in (CONTROL[model], "alone") else _compared(cache, model, row)
         lines.append("| " + " | ".join([row, str(some["seed"].n_unique()), *cells, compared, *masked]) + " |")
     return lines
 
@@ -82,7 +86,7 @@ def _mean(found: pl.DataFrame, learner: str, counting: str) -> str:
 
 
 def _compared(cache: Path, model: str, row: str) -> str:
-    if not list((cache / "ranks").glob(f"{model}~{CONTROL}~*.parquet")):
+    if not list((cache / "ranks").glob(f"{model}~{CONTROL[model]}~*.parquet")):
         return ""
     change, p_value = contrast(cache, model, row, "student")
     return f"{change:+.1%} (p = {p_value:.1g})"

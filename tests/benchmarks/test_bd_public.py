@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from benchmarks import bd_public_tables as tables
-from benchmarks.bd_public import CONTROLS, STUDIES
+from benchmarks.bd_public import CONTROLS, STUDIES, compute
 from sureness.distillation import distillation_method
+from tests.models.worlds import simulated
 
 
 def differing(one, other):
@@ -37,6 +38,12 @@ def test_a_control_differs_from_the_public_code_in_one_thing(row, changed):
     assert differing(STUDIES["bpr"].rows()[row], distillation_method("bd-public", epochs=40)) == changed
 
 
+def test_only_soft_labels_tell_the_public_code_from_its_first_control():
+    for model, control in tables.CONTROL.items():
+        rows = STUDIES[model].rows()
+        assert differing(rows["bd-public"], rows[control]) == {"weight"}
+
+
 def test_every_row_has_a_place_in_the_table():
     assert set(tables.ORDER) == {"alone", *CONTROLS, *STUDIES["bpr"].extra}
 
@@ -49,11 +56,28 @@ def test_the_public_code_counts_ranks_below_fifty():
     assert masked["n50"] == pytest.approx((1 + 1 / np.log2(50) + 1 / np.log2(51)) / 4)
 
 
+@pytest.mark.parametrize("model", STUDIES)
+def test_a_study_goes_from_models_to_ranks_and_computes_nothing_twice(model, tmp_path, monkeypatch, capsys):
+    """On a small world, with one epoch each."""
+    study = STUDIES[model]
+    short = {role: {**settings, "epochs": 1} for role, settings in study.alone.items()}
+    monkeypatch.setitem(STUDIES, model, replace(study, alone=short, together=1))
+    split = simulated()
+    for _ in range(2):
+        for row in ("alone", "bd-public"):
+            compute(model, row, split, 0, tmp_path)
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    found = pl.read_parquet(tmp_path / "ranks" / f"{model}~bd-public~0.parquet")
+    assert found.columns == ["user", "teacher public", "teacher masked", "student public", "student masked"]
+    assert found.height == len(split.test)
+    assert set(tables.results(tmp_path)["row"]) == {"alone", "bd-public"}
+
+
 @pytest.fixture
 def cache(tmp_path):
     """Two rows of two seeds; a third seed of one of them, which must not count in the comparison."""
     (tmp_path / "ranks").mkdir()
-    for row, seeds, hits in (("bd-public", 2, 6), (tables.CONTROL, 3, 4)):
+    for row, seeds, hits in (("bd-public", 2, 6), (tables.CONTROL["bpr"], 3, 4)):
         for seed in range(seeds):
             ranks = np.where(np.arange(10) < (hits if seed < 2 else 0), 10 + seed, 80)
             columns = {f"{role} {way}": ranks for role in ("teacher", "student") for way in tables.COUNTINGS}
