@@ -341,3 +341,23 @@ def test_columns_of_any_kind(kind):
     assert len(every) > 100
     for door in every:
         assert same(door.call(np.asarray(door.good)), door.call(COLUMNS[kind](door.good))), door.name
+
+
+@pytest.mark.parametrize("door", ["calibration set", "candidates", "fit", "apply"])
+@pytest.mark.parametrize("broken", ["a function", "a file"])
+def test_a_lazy_frame_that_fails_is_refused_in_one_sentence(door, broken, tmp_path):
+    def fails(column):
+        raise KeyError("no such price\nsecond line")
+
+    table = pl.LazyFrame({"user_id": [1, 1], "item_id": [1, 2], "score": [0.1, 0.9], "label": [0, 1]})
+    lazy = table.with_columns(pl.col("score").map_batches(fails, return_dtype=pl.Float64))
+    lazy = lazy if broken == "a function" else pl.scan_parquet(tmp_path / "nowhere.parquet")
+    doors = {
+        "calibration set": sn.CalibrationSet.from_table,
+        "candidates": sn.CandidateSource.from_table,
+        "fit": workflows.fit,
+        "apply": lambda given: workflows.apply(sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]), given),
+    }
+    with pytest.raises(sn.SurenessError, match="cannot read") as refused:
+        doors[door](lazy)
+    assert "\n" not in str(refused.value)

@@ -20,7 +20,7 @@ from sureness.data.scanning import bad_line, scan_files, text_rows, why_unreadab
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.table_files import is_text
 from sureness.data.text_numbers import is_number
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError, SurenessError
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
 
@@ -299,7 +299,11 @@ def readable(
     except pl.exceptions.PolarsError as error:
         why = why_unreadable(path if source is None else source) or str(error).strip().splitlines()[0]
         raise FileError(f"cannot {doing} {path}: {why}") from error
-    except (FileError, DataError):
+    except (SurenessError, MemoryError):
         raise
     except OSError as error:
         raise FileError(f"cannot {doing} {path}: {error.strerror or error}") from error
+    except Exception as error:  # of a function that a lazy frame calls
+        if not isinstance(path if source is None else source, HeldTable):
+            raise
+        raise DataError(f"cannot {doing} {path}: {type(error).__name__}, {error}".splitlines()[0]) from error

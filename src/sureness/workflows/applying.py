@@ -158,7 +158,8 @@ def _add_to_table(
     inputs = [columns.score, *([columns.user_id] if asked.users else [])]
     inputs += [str(columns.segment)] if asked.segments is not None else asked.fields
     if isinstance(path, HeldTable) and output is None:
-        path = path.collected()
+        with readable(path):
+            path = path.collected()
     frame = scan_table(path, columns.only(), numbers=[columns.score])  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     if columns.probability in frame.collect_schema().names():
