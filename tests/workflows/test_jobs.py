@@ -275,3 +275,12 @@ def test_a_fit_that_says_nothing_is_said(method):
         found = workflows.fit(table, workflows.FitOptions(method=method))
     low, high = found.calibrator.probability([1.0, 4.0])
     assert low == high
+
+
+def test_warnings_name_the_line_of_the_caller():
+    top = pl.DataFrame({"user_id": [1, 1, 2, 2] * 5, "item_id": [*range(20)], "score": [0.1, 0.9, 0.3, 0.7] * 5})
+    clicks = pl.DataFrame({"user_id": [1, 1, 2, 2, 99], "item_id": [1, 5, 7, 11, 1]})
+    with pytest.warns(SurenessWarning) as said:
+        workflows.fit(top, workflows.FitOptions(method="platt", held_out=clicks))
+    assert any("unknown user" in str(each.message) for each in said)
+    assert {each.filename for each in said} == {__file__}

@@ -48,6 +48,9 @@ class Calibrator(ProbabilityMap):
     exact_pairs: ClassVar[int] = 20_000
     """Fits on raw pairs up to this many, on a histogram above."""
 
+    flat_if: ClassVar[str] = ""
+    """What else may make a map of this family flat, for the sentence that says so."""
+
     family_name: ClassVar[Family] = "calibrator"
     """The family of the registry that has its name."""
 
@@ -247,8 +250,8 @@ class Calibrator(ProbabilityMap):
         if everywhere == at_most:
             warn(
                 f"{type(self).__name__} gives every score the same probability, {everywhere:.3g}, since higher scores "
-                "were not taken more often; check that scores rise with relevance and belong to these labels, and for "
-                "a temperature that 0 is a middling score (platt learns where the middle is)"
+                "were not taken more often; check that scores rise with relevance and belong to these labels"
+                f"{self.flat_if}"
             )
         return self
 

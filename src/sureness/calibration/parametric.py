@@ -167,6 +167,7 @@ class TemperatureCalibrator(ParametricCalibrator):
     """
 
     family = families.TEMPERATURE
+    flat_if = ", and that 0 is a middling score (PlattCalibrator learns where the middle is)"
 
 
 class PlattCalibrator(ParametricCalibrator):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -20,7 +19,7 @@ from sureness.artefacts.packed import JSON
 from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
 from sureness.data.tables import column_names, names_aside, require_columns, scan_table, write_table
-from sureness.errors import ColumnError, DataError, SettingError, SurenessWarning, warn
+from sureness.errors import ColumnError, DataError, SettingError, warn
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.expectation import LONGEST
@@ -156,11 +155,10 @@ def cut_table(
 
     lists = write_blocks(blocks(), target)
     if tally.unsorted:
-        warnings.warn(
+        warn(
             f"the rows of {counted(tally.unsorted, 'user')} were not in the order of their probabilities, and were "
-            "sorted",
-            SurenessWarning, stacklevel=2,
-        )  # fmt: skip
+            "sorted"
+        )
     if tally.raised:
         warn(
             f"expected_relevant is less than the listed probabilities add up to for {tally.raised:,} of "
@@ -213,12 +211,11 @@ def _warn_cut(path: Place, policy: ListSizePolicy, frame: pl.LazyFrame, longest:
         return
     if "expected_relevant" in frame.collect_schema().names():
         return
-    warnings.warn(
+    warn(
         f"{path} looks like the best {counted(longest, 'item')} of each user; how many relevant items are among the "
         f"others is not known, so lists for {policy.utility} may be too short. Say it with expected_relevant, as an "
-        "option or a column",
-        SurenessWarning, stacklevel=3,
-    )  # fmt: skip
+        "option or a column"
+    )
 
 
 def cut_run(

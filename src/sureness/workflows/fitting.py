@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -40,7 +39,7 @@ from sureness.data.tables import (
     scan_table,
     stream_pairs,
 )
-from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
+from sureness.errors import DataError, EmptyError, SettingError, warn
 from sureness.metrics.intervals import Interval
 from sureness.propensity.models import PopularityPropensity
 from sureness.workflows._labelling import labelled_run, n_candidates
@@ -343,5 +342,5 @@ def _out_of_fold(calibrator: Calibrator, pairs: _Pairs, top_n: int | None) -> di
     try:
         return dict(cross_validate(calibrator, pairs.data, metrics=metrics))
     except DataError as error:
-        warnings.warn(f"the fit cannot be judged on users it has not seen: {error}", SurenessWarning, stacklevel=2)
+        warn(f"the fit cannot be judged on users it has not seen: {error}")
         return {}

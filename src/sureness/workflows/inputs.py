@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any
@@ -16,7 +15,7 @@ from sureness.data.frames import HeldTable, Place, Table, in_kind_of, name_of, p
 from sureness.data.interactions import Interactions, union
 from sureness.data.table_files import is_text
 from sureness.data.tables import readable, require_columns, scan_table
-from sureness.errors import SettingError, SurenessWarning
+from sureness.errors import SettingError, warn
 from sureness.pipeline.runs import Run
 from sureness.sources.base import id_maps
 from sureness.sources.matching import Seen
@@ -82,7 +81,7 @@ def warned_log(run: Run, table: Table, columns: Columns, name: str = "log") -> I
 def warn_notes(table: object, notes: Iterable[str]) -> None:
     """Say what was dropped of a table."""
     for note in notes:
-        warnings.warn(f"{table}: {note}", SurenessWarning, stacklevel=3)
+        warn(f"{table}: {note}")
 
 
 def given_seen(run: Run, tables: Sequence[Table], columns: Columns, usual: Interactions | None) -> Seen:

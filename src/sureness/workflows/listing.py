@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
-from sureness.errors import EmptyError, SettingError, SurenessWarning, warn
+from sureness.errors import EmptyError, SettingError, warn
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison
 from sureness.list_size.policies import Threshold
@@ -141,11 +140,10 @@ class Listing:
         if run is None or run.test is None or run.validation is None:
             return None
         if run.about.get("protocol") == "preference":
-            warnings.warn(
+            warn(
                 "the test of this run knows only the items that were shown, so lists made from all items cannot be "
-                "judged by it",
-                SurenessWarning, stacklevel=2,
-            )  # fmt: skip
+                "judged by it"
+            )
             return None
         try:
             seen = settled(run.train)
