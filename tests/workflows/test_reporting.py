@@ -10,7 +10,7 @@ import pytest
 
 import sureness as sn
 from sureness.data.columns import Columns
-from sureness.errors import KindError, OutputError, SettingError
+from sureness.errors import ColumnError, KindError, OutputError, SettingError
 from sureness.workflows.reporting import ReportOptions, _judged_rows, report
 
 
@@ -40,6 +40,20 @@ def test_a_map_per_segment_is_judged_with_the_segment_column(folder):
     assert "one per segment" in page
     groups = page[page.index('id="groups"') :]
     assert set(re.findall(r'<th scope="row">(\w)</th>', groups)) == {"a", "b"}
+
+
+def test_a_map_of_several_fields_is_judged_on_each_of_their_values(folder):
+    table = pl.read_parquet(folder / "pairs.parquet")
+    table = table.with_columns(price=pl.int_range(pl.len()) % 97 / 10, device=pl.lit("phone"))
+    table.write_parquet(folder / "fields.parquet")
+    fields = table.select("shop", "price", "device")
+    sn.MultiSegmentCalibrator().fit(table["score"], table["label"], segments=fields).save(folder / "fields.json")
+    report(folder / "fields.parquet", [folder / "fields.json"], folder / "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    for group in ("device: phone", "price: below", *(f"shop: {each}" for each in table["shop"].unique())):
+        assert group in page
+    with pytest.raises(ColumnError, match="price"):
+        report(folder / "pairs.parquet", [folder / "fields.json"], folder / "page.html")
 
 
 def test_a_map_per_segment_without_a_segment_column_is_refused(folder):

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
 
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.frames import Frame
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots.tables import given_table, with_ids_of
+from sureness.report.fields import asked_with
 from sureness.report.methods import TOP_N
 
 CARD_ITEMS = 5
@@ -55,7 +55,7 @@ def top_candidates(
     main: ProbabilityMap,
     *,
     candidates: Frame | None = None,
-    segments: ArrayLike | None = None,
+    told: pl.DataFrame | None = None,
 ) -> pl.DataFrame | None:
     """Each user's top items with probability and, if known, label; None if users or items are unknown."""
     columns = ["user_id", "item_id", "score"]
@@ -63,15 +63,14 @@ def top_candidates(
         if pairs.users is None or pairs.items is None:
             return None
         own = _table(pairs).drop("label")
-        candidates = own if segments is None else own.with_columns(segment=pl.Series(np.asarray(segments)))
-    if segments is not None:
-        columns.append("segment")
+        candidates = own if told is None else own.with_columns(told)
+    columns += [] if told is None else told.columns
     scored = given_table(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
     top = scored.select(columns).with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
     probability = main.probability(
         top["score"].to_numpy(), users=top["user_id"].to_numpy(),
-        segments=None if segments is None else top["segment"].to_numpy(),
+        segments=None if told is None else asked_with(top.select(told.columns)),
     )  # fmt: skip
     return _with_labels(top.with_columns(probability=pl.Series(probability)), pairs).sort("user_id", "rank")
 

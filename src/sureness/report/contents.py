@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+import polars as pl
+from numpy.typing import ArrayLike
+
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
@@ -22,6 +25,7 @@ from sureness.plots.degree import ConfidenceByDegree, prepare_confidence_by_degr
 from sureness.plots.distributions import ScoreDistributions, prepare_score_distributions
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.distillation import Distillation
+from sureness.report.fields import asked_with, groups_of_fields, map_of_fields, told_to
 from sureness.report.findings import Finding
 from sureness.report.headline import OUTCOMES, Headline, Tile, fitted_on, headline, tiles, uncalibrated
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, ExtraTable
@@ -98,9 +102,12 @@ def gather_contents(
     (0.1667, ['cases', 'degree', 'groups'])
     """
     _check(calibrators)
-    segments = background.segments
+    told = {
+        name: told_to(calibrator, background.segments, background.fields, len(pairs))
+        for name, calibrator in calibrators.items()
+    }
     probabilities = {
-        name: calibrator.probability(pairs.scores, users=pairs.users, segments=segments)
+        name: calibrator.probability(pairs.scores, users=pairs.users, segments=asked_with(told[name]))
         for name, calibrator in calibrators.items()
     }
     name, main = next(iter(calibrators.items()))
@@ -112,8 +119,9 @@ def gather_contents(
     promise = judge_promise(pairs, probabilities)
     diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
     banded = [name] if diagrams else shown
-    top = top_candidates(pairs, main, candidates=background.candidates, segments=segments)
-    groups, degrees = background.groups, background.user_degree
+    top = top_candidates(pairs, main, candidates=background.candidates, told=told[name])
+    degrees = background.user_degree
+    groups = _groups(background, main, told[name])
     return Contents(
         title=additions.title or "How sure is the recommender?",
         n_users=n_users,
@@ -133,11 +141,13 @@ def gather_contents(
             {one: calibrators[one] for one in shown}, pairs.scores, sample_weight=pairs.weight
         ),
         degree=None if top is None or degrees is None else prepare_confidence_by_degree(top, degrees, n=TOP_N),
-        groups=() if groups is None else judge_groups(pairs, probabilities[name], groups, n_resamples=n_resamples),
+        groups=tuple(
+            row for each in groups for row in judge_groups(pairs, probabilities[name], each, n_resamples=n_resamples)
+        ),
         cases=() if top is None else choose_cases(top, background.items),
         tables=tuple(ExtraTable(*table).checked() for table in additions.tables),
         notes=tuple(additions.notes),
-        left_out=_left_out(background, has_top_items=top is not None),
+        left_out=_left_out(background, has_top_items=top is not None, has_groups=bool(groups)),
         list_sizes=additions.list_sizes,
         distillation=additions.distillation,
         findings=tuple(additions.findings),
@@ -185,7 +195,15 @@ def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
     )
 
 
-def _left_out(background: Background, *, has_top_items: bool) -> dict[str, str]:
+def _groups(background: Background, main: ProbabilityMap, told: pl.DataFrame | None) -> list[ArrayLike | pl.Series]:
+    """The groups that were given, or the values of each field of the main map."""
+    if background.groups is not None:
+        return [background.groups]
+    own = map_of_fields(main)
+    return [] if own is None or told is None else list(groups_of_fields(own, told))
+
+
+def _left_out(background: Background, *, has_top_items: bool, has_groups: bool) -> dict[str, str]:
     reasons = {}
     if not has_top_items:
         reasons["cases"] = "the users or items of the pairs are unknown, and no candidates were given."
@@ -194,6 +212,6 @@ def _left_out(background: Background, *, has_top_items: bool) -> dict[str, str]:
             "this needs candidates with users, and each user's number of training interactions (user_degree). The "
             "number of judged pairs would not say how well a user is known."
         )
-    if background.groups is None:
+    if not has_groups:
         reasons["groups"] = "no groups, such as domains, were given for the pairs."
     return reasons

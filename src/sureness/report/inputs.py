@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._wording import counted
+from sureness.calibration.fields import FieldTable
 from sureness.data.frames import Frame, as_frame
 from sureness.errors import ColumnError, DataError
 from sureness.report.distillation import Distillation
@@ -64,7 +65,10 @@ class Background:
         A group for every pair, such as its domain; the main calibrator is judged on each.
     segments : array-like of shape (n_pairs,)
         The segment of every pair; needed by maps that differ between segments.
-    candidates : table of any kind with user_id, item_id, score and, with segments, segment
+    fields : table, or mapping of names to columns of shape (n_pairs,)
+        The fields of every pair; needed by maps of several fields. Without `groups`, the main one is judged on each
+        value of each field.
+    candidates : table of any kind with user_id, item_id, score and, with segments or fields, these
         Where the users' top items are taken from; by default the judged pairs.
     """
 
@@ -72,6 +76,7 @@ class Background:
     user_degree: Frame | None = None
     groups: ArrayLike | None = None
     segments: ArrayLike | None = None
+    fields: FieldTable | None = None
     candidates: Frame | None = None
 
     __repr__ = fields_repr

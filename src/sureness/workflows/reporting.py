@@ -21,6 +21,7 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Place, Table, place_of
 from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
 from sureness.errors import ColumnError, SettingError
+from sureness.report.fields import fields_of
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
@@ -84,7 +85,8 @@ def report(
     table : table of any kind, or path
         Pairs with score and label that no calibrator was fitted on.
     calibrators : sequence of paths
-        Saved maps: for all pairs, per segment (name the segment column) or per user; the first is the main one.
+        Saved maps: for all pairs, per segment (name the segment column), per user, or of several fields, which are
+        read from the columns of their names; the first is the main one.
     output : path
     options : ReportOptions, optional
     columns : Columns, optional
@@ -99,7 +101,8 @@ def report(
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
     group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
-    extra = [*segmented, *([] if group_column is None else [group_column])]
+    fields = list(dict.fromkeys(name for each in fitted.values() for name in fields_of(each)))
+    extra = [*segmented, *fields, *([] if group_column is None else [group_column])]
     rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
@@ -111,7 +114,8 @@ def report(
             user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
             groups=None if group_column is None else rows[group_column].to_numpy(),
             segments=rows["segment"].to_numpy() if segmented else None,
-            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented]),
+            fields=rows.select(fields) if fields else None,
+            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented, *fields]),
         ),
         additions=Additions(
             title=options.title, outcome=options.outcome, notes=notes,
