@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 
 import numpy as np
@@ -12,7 +13,7 @@ from sureness.data import text_files
 from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.tables import count_rows, require_columns, scan_table, stream_pairs, write_table
-from sureness.data.text_bytes import line_chunks
+from sureness.data.text_bytes import HEAD_BYTES, first_lines, line_chunks
 from sureness.data.text_format import TextFormat
 from sureness.errors import ColumnError, FileError, SettingError, SurenessWarning
 
@@ -201,3 +202,46 @@ def test_columns_keep_how_text_is_written():
     assert columns.only("label") == Columns(decimal="comma", skip_lines=2)
     assert columns.text == TextFormat(decimal="comma", skip_lines=2)
     assert columns.renamed() == {"score": "points"}
+
+
+class TestGzip:
+    """Read by Python's own library, as far as is needed: a few lines to see how a file is written, then all once."""
+
+    def packed(self, tmp_path, *parts):
+        place = tmp_path / "log.csv.gz"
+        place.write_bytes(b"".join(gzip.compress(part) for part in parts))
+        return place
+
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            [b"user_id,score\n1,0.5\n2,0.25\n"],
+            [b"user_id,score\r\n1,0.5\r\n2,0.25"],
+            [b"\xef\xbb\xbfuser_id,score\n1,0.5\n2,0.25\n"],
+            [b"user_id,score\n1,0.5\n", b"2,0.25\n"],
+        ],
+        ids=["plain", "carriage returns", "a mark at the start", "two files joined"],
+    )
+    def test_rows_are_those_of_the_file_within(self, tmp_path, parts):
+        place = self.packed(tmp_path, *parts)
+        table = scan_table(place, Columns(), numbers=["score"]).collect()
+        assert table["user_id"].to_list() == [1, 2]
+        assert table["score"].to_list() == [0.5, 0.25]
+
+    def test_a_line_that_is_no_text_is_named(self, tmp_path):
+        place = self.packed(tmp_path, b"user_id,score\n1,0.5\n\xe9,0.25\n")
+        with pytest.raises(FileError, match="line 3"):
+            scan_table(place, Columns(), numbers=["score"])
+
+    @pytest.mark.parametrize("cut", [5, 30, 5_000])
+    def test_a_file_that_ends_too_early_is_refused(self, tmp_path, cut):
+        rng = np.random.default_rng(0)
+        place = self.packed(tmp_path, b"user_id,score\n" + b"".join(b"1,%f\n" % score for score in rng.random(5_000)))
+        place.write_bytes(place.read_bytes()[:-cut])
+        with pytest.raises(FileError, match="gzip"):
+            scan_table(place, Columns(), numbers=["score"])
+
+    def test_only_the_start_is_looked_at_to_see_how_it_is_written(self, tmp_path):
+        place = self.packed(tmp_path, b"user_id,score\n" + b"1,0.5\n" * 100_000)
+        start, _ = first_lines(place)
+        assert HEAD_BYTES // 2 < len(start) <= HEAD_BYTES

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import polars as pl
 
@@ -15,7 +18,7 @@ COMPRESSED = (".gz", ".zst")
 HEAD_BYTES = 64 * 1024
 """How much of a file is looked at to see how it is written."""
 
-_HEAD_LINES = 1_000  # the same for compressed files
+_HEAD_LINES = 1_000  # the same for zstd
 _CHUNK = 1 << 18  # bytes; stays in the cache of a core
 _LONGEST = 1 << 26  # a longer line is taken for something else than a line
 _NO_SEPARATOR = "\x01"
@@ -78,9 +81,8 @@ def first_lines(place: Path, encoding: str = "utf-8") -> tuple[bytes, str]:
 
     A last line that may go on is left out.
     """
-    lines = (
-        _decompressed(place, encoding, _HEAD_LINES) if is_compressed(place) else _chunks(place, encoding, HEAD_BYTES)
-    )
+    is_zstd = place.suffix.lower() == ".zst"
+    lines = _zstd_lines(place, encoding, _HEAD_LINES) if is_zstd else _chunks(place, encoding, HEAD_BYTES)
     start = next(lines, b"")
     end = "\r" if b"\r" in start and b"\n" not in start else "\n"
     cut = len(start) >= HEAD_BYTES // 2 and end.encode() in start
@@ -88,14 +90,14 @@ def first_lines(place: Path, encoding: str = "utf-8") -> tuple[bytes, str]:
 
 
 def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
-    if is_compressed(place):
-        yield from _decompressed(place, encoding)
+    if place.suffix.lower() == ".zst":
+        yield from _zstd_lines(place, encoding)
         return
-    with place.open("rb", buffering=0) as opened:
+    with _opened(place, encoding) as opened:
         if is_utf8(encoding):
-            first = opened.read(size)
+            first = _read(opened, size, place)
             yield first.removeprefix(codecs.BOM_UTF8)
-            while chunk := opened.read(size):
+            while chunk := _read(opened, size, place):
                 yield chunk
             return
         decoder = codecs.getincrementaldecoder(encoding)()
@@ -115,13 +117,31 @@ def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
                 return
 
 
-def _decompressed(place: Path, encoding: str, n_lines: int | None = None) -> Iterator[bytes]:
-    """By way of polars, which reads gzip and zstd; both have one reader then, and Python has none for zstd."""
-    if not is_utf8(encoding):
-        raise FileError(f"cannot read {place}: compressed files are read as UTF-8 only; decompress it first")
+def _opened(place: Path, encoding: str) -> BinaryIO:
+    if not is_compressed(place):
+        return place.open("rb", buffering=0)
+    _check_utf8(place, encoding)
+    return cast(BinaryIO, gzip.open(place, "rb"))
+
+
+def _read(opened: BinaryIO, size: int, place: Path) -> bytes:
+    try:
+        return opened.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FileError(f"cannot read {place}: it is no whole gzip file ({error}); compress it again") from error
+
+
+def _zstd_lines(place: Path, encoding: str, n_lines: int | None = None) -> Iterator[bytes]:
+    """By way of polars, because Python has no reader of zstd."""
+    _check_utf8(place, encoding)
     lines = pl.scan_csv(
         polars_name(place), has_header=False, separator=_NO_SEPARATOR, quote_char=None, schema={"line": pl.String},
         n_rows=n_lines, glob=False,
     )  # fmt: skip
     for batch in lines.collect_batches(chunk_size=20_000):
         yield (batch["line"].fill_null("").str.join("\n").item() + "\n").encode()
+
+
+def _check_utf8(place: Path, encoding: str) -> None:
+    if not is_utf8(encoding):
+        raise FileError(f"cannot read {place}: compressed files are read as UTF-8 only; decompress it first")
