@@ -36,38 +36,38 @@ class CDAENetwork(Network):
         self.first_bias = nn.Parameter(torch.zeros(size))
         if settings.deep:
             self.encoder, self.decoder = nn.Linear(size, size), nn.Linear(size, size)
-        self.register_buffer("history_starts", torch.from_numpy(train.row_starts.astype(np.int64)))
-        self.register_buffer("history_items", torch.from_numpy(train.item_rows.astype(np.int64)))
-        self.history_starts: Tensor
-        self.history_items: Tensor
+        self.row_starts, self.item_rows = train.row_starts.astype(np.int64), train.item_rows.astype(np.int64)
+        self.register_buffer("history_starts", torch.from_numpy(self.row_starts))  # so that histories are saved
+        self.register_buffer("history_items", torch.from_numpy(self.item_rows))
 
     def batches(self, train: Interactions) -> UserBatches:
         return UserBatches(train, self.settings)
 
     def hidden(self, users: Tensor, user_rows: Tensor | None = None) -> Tensor:
         """What the last layer sees of each user; dropout hides part of the history while training."""
-        items, lengths, weights = self.weighted_histories(users)
+        items, starts, weights = self._weighted_histories(users.cpu().numpy())
         history = functional.embedding_bag(
-            items, self.items_in, lengths.cumsum(0) - lengths, mode="sum", sparse=True, per_sample_weights=weights
-        )
+            self.tensor(items), self.items_in, self.tensor(starts[:-1]), mode="sum", sparse=True,
+            per_sample_weights=weights,
+        )  # fmt: skip
         user = rows_of(self.users_in, users) if user_rows is None else user_rows
         first = history + user + self.first_bias
         if not self.settings.deep:
             return torch.sigmoid(first)
         return torch.tanh(self.decoder(torch.tanh(self.encoder(torch.tanh(first)))))
 
-    def weighted_histories(self, users: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All items of users one after the other, how many each user has, and the weight of each item."""
-        starts = self.history_starts[users]
-        lengths = self.history_starts[users + 1] - starts
-        owners = torch.arange(len(users), device=users.device).repeat_interleave(lengths)
-        places = torch.arange(len(owners), device=users.device) + (starts - (lengths.cumsum(0) - lengths))[owners]
-        weights = torch.ones(len(owners), device=users.device)
+    def _weighted_histories(self, users: IntArray) -> tuple[IntArray, IntArray, Tensor]:
+        """All items of users one after the other, where those of each user begin, and the weight of each item."""
+        first, lengths = self.row_starts[users], self.row_starts[users + 1] - self.row_starts[users]
+        starts = _ends(lengths)
+        places = np.arange(starts[-1]) + np.repeat(first - starts[:-1], lengths)
+        weights = torch.ones(len(places), device=self.device)
         if self.settings.history == "root":
-            weights = lengths.clamp(min=1).to(weights.dtype).rsqrt()[owners]
+            roots = np.sqrt(np.maximum(lengths, 1).astype(np.float32))
+            weights = torch.from_numpy(np.repeat(1 / roots, lengths)).to(self.device)
         if self.training:
             weights = functional.dropout(weights, self.settings.dropout)
-        return self.history_items[places], lengths, weights
+        return self.item_rows[places], starts, weights
 
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         some, owners = torch.unique_consecutive(
@@ -100,8 +100,8 @@ class CDAENetwork(Network):
     def _histories(self, batch: Batch) -> Histories:
         """The histories of a batch's users, with a new dropout."""
         some, place = _runs(batch.users)
-        items, lengths, weights = (tensor.numpy() for tensor in self.weighted_histories(self.tensor(some)))
-        return Histories(some, _ends(np.bincount(place)), _ends(lengths), items, weights)
+        items, starts, weights = self._weighted_histories(some)
+        return Histories(some, _ends(np.bincount(place)), starts, items, weights.numpy())
 
 
 def _runs(users: IntArray) -> tuple[IntArray, IntArray]:

@@ -1,0 +1,153 @@
+"""Compiled epochs of NeuMF and CDAE against their torch form, NeuMF's scores of all items, and BPR against implicit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks.baselines.implicit_bpr import fit_bpr
+from benchmarks.logs import absent, fewer_users, split_of
+from benchmarks.tables import Bar, Scale, Table, count_of, time_of
+from benchmarks.timing import growth, one_thread, ratio, take_turns, timed
+from sureness.data import Interactions, Split
+from sureness.evaluation import evaluate_ranking
+from sureness.models import Trainer, make_recommender
+
+_DATA = "citeulike-bd"
+_N_FACTORS = 50
+_METRIC = "ndcg@50"
+_CACHED_VALUES = 262_144  # hidden values of one user at a time in the torch form of scoring
+# The best settings that `python -m benchmarks.quality` found for each.
+_IMPLICIT = {
+    "ml-1m": {"factors": 64, "learning_rate": 0.03, "regularization": 0.03, "iterations": 200},
+    "citeulike-a": {"factors": 64, "learning_rate": 0.1, "regularization": 0.006, "iterations": 600},
+}
+_OURS: dict[str, dict[str, Any]] = {"ml-1m": {}, "citeulike-a": {"popularity": 0.5}}
+_MOST_EPOCHS = 600  # after which ours is said not to reach implicit's quality
+
+
+def epochs(scale: Scale) -> list[Table]:
+    """An epoch of each model, compiled and by autograd."""
+    return [_epochs(name, scale) for name in ("neumf", "cdae")]
+
+
+def _epochs(name: str, scale: Scale) -> Table:
+    title = f"An epoch of {name} on CiteULike, {_N_FACTORS} factors: compiled against autograd"
+    if reason := absent(_DATA):
+        return Table.skipped(title, reason)
+    rows, sizes, every = [], [], []
+    for share in scale.shares:
+        train = fewer_users(split_of(_DATA), share).train
+        sides = {"compiled": timed(_epoch(name, train)), "torch": timed(_epoch(name, train, fused=False))}
+        with one_thread():
+            runs = take_turns(sides, scale.training_rounds)
+        sizes.append(len(train))
+        every.append(runs)
+        faster = ratio(runs["torch"], runs["compiled"])
+        rows.append((count_of(len(train)), *(time_of(side.median) for side in runs.values()), str(faster)))
+    exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
+    return Table(
+        title,
+        ("pairs", "compiled", "autograd", "times faster"),
+        [*rows, ("growth exponent", *exponents, "")],
+        notes=("One thread, default settings; both forms take the same steps. Only touched rows move in either.",),
+        bars=(Bar.at_least(f"{name}, epoch of {sizes[-1]:,} pairs, times faster than autograd", 3, faster.value),),
+    )
+
+
+def _epoch(name: str, train: Interactions, *, fused: bool = True) -> Callable[[], object]:
+    trainer = Trainer(make_recommender(name, n_factors=_N_FACTORS).build(train), train)
+    trainer.fused, numbers = fused, count(1)
+    return lambda: trainer.epoch(next(numbers))
+
+
+def scoring(scale: Scale) -> Table:
+    """NeuMF's scores of all items, compiled and as operations of torch on pieces that fit into the cache."""
+    title = "NeuMF's scores of all items of CiteULike: compiled against torch"
+    if reason := absent(_DATA):
+        return Table.skipped(title, reason)
+    train, rows, bars = split_of(_DATA).train, [], []
+    for size in (5, _N_FACTORS):
+        network = make_recommender("neumf", n_factors=size).build(train).eval()
+        for n_users in (round(share * 256) for share in scale.shares):
+            users = torch.arange(n_users)
+            sides = {
+                "compiled": timed(lambda network=network, users=users: network.score_block(users)),
+                "torch": timed(lambda network=network, users=users: _scores(network, users)),
+            }
+            with one_thread():
+                runs = take_turns(sides, scale.rounds)
+            faster = ratio(runs["torch"], runs["compiled"])
+            times = (time_of(side.median) for side in runs.values())
+            rows.append((str(size), str(n_users), *times, str(faster)))
+        bars.append(
+            Bar.at_least(f"NeuMF with {size} factors, scores of all items, times faster than torch", 3, faster.value)
+        )
+    return Table(title, ("factors", "users", "compiled", "torch", "times faster"), rows, bars=tuple(bars))
+
+
+@torch.no_grad()
+def _scores(network: Any, users: torch.Tensor) -> torch.Tensor:
+    size, weight = network.settings.n_factors, network.output.weight[0]
+    scores = (network.user_factors[users] * weight[:size]) @ network.item_factors.T + network.output.bias
+    of_user, of_item = network.of_user(network.user_inputs[users]), network.of_item(network.item_inputs)
+    step = max(1, _CACHED_VALUES // max(network.settings.widths))
+    for items, columns in zip(torch.split(of_item, step), torch.split(scores, step, dim=1), strict=True):
+        for user, column in zip(of_user, columns, strict=True):
+            column += network.layers((user + items).relu_()) @ weight[size:]
+    return scores
+
+
+def bpr_to_quality(scale: Scale) -> list[Table]:
+    """How long BPR takes to rank the validation set as well as implicit's best iteration does."""
+    return [_bpr_to_quality(data, scale) for data in _IMPLICIT]
+
+
+def _bpr_to_quality(data: str, scale: Scale) -> Table:
+    title = f"BPR on {data}: time to implicit's best validation NDCG@50"
+    if reason := absent(data):
+        return Table.skipped(title, reason)
+    rows = []
+    for share in scale.shares:
+        split = fewer_users(split_of(data), share)
+        settings = _IMPLICIT[data] | {"iterations": min(2 * scale.epochs, _IMPLICIT[data]["iterations"])}
+        with one_thread():
+            theirs = fit_bpr(split, settings, 0, _METRIC)
+            spent = theirs.seconds * theirs.epoch / theirs.epochs_run
+            value, number, seconds = _ours_to(split, data, theirs.validation)
+        reached = value >= theirs.validation
+        faster = spent / seconds if reached else 0.0
+        rows.append((
+            count_of(len(split.train)), f"{theirs.validation:.4f}", str(theirs.epoch), time_of(spent), f"{value:.4f}",
+            str(number), time_of(seconds), f"{faster:.2f}" if reached else "not reached",
+        ))  # fmt: skip
+    return Table(
+        title,
+        ("pairs", "implicit", "iterations", "time", "sureness", "epochs", "time", "times faster"),
+        rows,
+        notes=(
+            "Training and validations, one thread, one run of each. implicit's time ends with its best iteration; both "
+            "validate every few epochs.",
+        ),
+        bars=(Bar.at_least(f"BPR on {data}, times faster to implicit's best quality", 2, faster),),
+    )
+
+
+def _ours_to(split: Split, data: str, target: float) -> tuple[float, int, float]:
+    """The validation metric when it reaches the target, the epochs and the seconds that took."""
+    network = make_recommender("bpr", n_factors=64, **_OURS[data]).build(split.train)
+    trainer, value, number = Trainer(network, split.train), -1.0, 0
+    trainer.step(next(iter(trainer.batches.epoch(np.random.default_rng(0)))))  # compiles
+    started = time.perf_counter()
+    while value < target and number < _MOST_EPOCHS:
+        number += 1
+        trainer.epoch(number)
+        if number % 2 == 0:
+            source = network.source(split.train.users, split.train.items)
+            value = evaluate_ranking(source, split.validation, seen=split.train, metrics=[_METRIC])[_METRIC]
+    return value, number, time.perf_counter() - started
