@@ -48,3 +48,30 @@ def per_user_map(*, text: bool = False, n_users: int = 80) -> tuple[PerUserCalib
     users = np.repeat(names, 30)
     table = pl.DataFrame({"user_id": users, "item_id": np.tile(np.arange(30), n_users), "score": scores.ravel()})
     return PerUserCalibrator(top=20).fit(source, log, seen="nothing"), table
+
+
+def same_tables(found: pl.DataFrame, expected: pl.DataFrame, keys: list[str], within: float = 1e-12) -> None:
+    """Whether two tables have the same rows, whatever their order."""
+    found, expected = found.sort(keys), expected.sort(keys)
+    assert found.columns == expected.columns
+    assert found.height == expected.height
+    for name in expected.columns:
+        if expected[name].dtype.is_float():
+            np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=within, err_msg=name)
+        else:
+            assert found[name].to_list() == expected[name].to_list(), name
+
+
+def candidates(
+    *, seed: int, n_users: int = 300, n_items: int = 60, text: bool = False
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Candidates of users in single precision, and held-out pairs; some users have none, one has few candidates."""
+    rng = np.random.default_rng(seed)
+    scores = (rng.normal(size=(n_users, n_items)) * rng.uniform(0.5, 2.0, (n_users, 1))).astype(np.float32)
+    relevant = rng.random(scores.shape) < 1 / (1 + np.exp(2 - scores))
+    relevant[: n_users // 10] = False
+    names = np.array([f"ü{n:03}" for n in range(n_users)]) if text else np.arange(n_users)
+    users, items = np.repeat(names, n_items), np.tile(np.arange(n_items), n_users)
+    rows, columns = np.nonzero(relevant)
+    table = pl.DataFrame({"user_id": users, "item_id": items, "score": scores.ravel()})
+    return table.head(-n_items + 3), pl.DataFrame({"user_id": names[rows], "item_id": columns})

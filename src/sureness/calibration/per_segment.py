@@ -164,8 +164,19 @@ class SegmentCalibrator(ProbabilityMap):
         maps, positives = self._fit_segments(data, pairs, codes, risk, self.global_)
         names = known.ids.to_list()
         self.maps_ = {names[code]: own for code, own in maps.items()}
-        self.shares_ = {names[code]: _share(n, self.strength_) for code, n in positives.items()}
+        self.shares_ = {names[code]: own_share(n, self.strength_) for code, n in positives.items()}
         return self._learned(known)
+
+    @classmethod
+    def of_fits(
+        cls, settings: SegmentCalibrator, overall: Calibrator, maps: dict[str | int, Calibrator],
+        positives: dict[str | int, float], strength: float, known: IdMap,
+    ) -> Self:  # fmt: skip
+        """Maps that were fitted elsewhere, with the effective number of positives of each segment."""
+        made = cls(**settings.get_params(deep=False))
+        made.global_, made.maps_, made.strength_ = overall, maps, strength
+        made.shares_ = {name: own_share(n, strength) for name, n in positives.items()}
+        return made._learned(known)
 
     def _learned(self, known: IdMap) -> Self:
         """Take over what the global map knows about itself, and number the segments that have a map of their own."""
@@ -289,7 +300,7 @@ class SegmentCalibrator(ProbabilityMap):
             overall = self._base().fit_set(kept)
             maps, positives = self._fit_segments(data, pairs.take(outside), codes[outside], risk, overall)
             for row, strength in enumerate(STRENGTHS):
-                shares = {code: _share(n, strength) for code, n in positives.items()}
+                shares = {code: own_share(n, strength) for code, n in positives.items()}
                 predicted[row, inside] = _mixed(
                     pairs.scores[inside].astype(np.float64), codes[inside], overall, maps, shares
                 )
@@ -357,7 +368,8 @@ def rows_of(segments: Segments, source: ScoreSource, pairs: ScoredPairs) -> IntA
     return (users if segments.of == "users" else items).rows(ids)
 
 
-def _share(positives: float, strength: float) -> float:
+def own_share(positives: float, strength: float) -> float:
+    """How much a segment with so many positives has of its own map."""
     return 0.0 if np.isinf(strength) else positives / (positives + strength) if positives + strength else 0.0
 
 

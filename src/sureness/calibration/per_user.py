@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
+import polars as pl
 
 from sureness._progress import Progress, silent
+from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.artefacts.packed import JSON, Parts
 from sureness.calibration.base import Calibrator
@@ -19,11 +21,13 @@ from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.standardised import StandardisedMap, at_rows
 from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Node, Number, coalesce
 from sureness.numerics.checks import check_choice
+from sureness.numerics.hashing import first_by_hash
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.row_logistic import Prior
 from sureness.numerics.shrinkage import shrunk_counts
@@ -68,7 +72,7 @@ class PerUserCalibrator(StandardisedMap):
     n_bins : int
         Bins of each user's scores when all candidates are used; with up to eight times as many items there are none.
     seed : int
-        Of the draw of these users.
+        Of the choice of these users, by a hash of their ids, and of the folds of the shape.
 
     Attributes
     ----------
@@ -152,7 +156,7 @@ class PerUserCalibrator(StandardisedMap):
             The training log, whose pairs are no candidates; "nothing": every pair is one.
         progress : Progress
         """
-        self._check_settings()
+        self.check_settings()
         known = fitted_to(source, held_out, "held_out")
         before = seen_of(source, seen, held_out)
         known = unseen(known, before)
@@ -180,8 +184,8 @@ class PerUserCalibrator(StandardisedMap):
         """The candidates of some users with held-out items, from whom is learned what users have in common."""
         learners = np.flatnonzero(candidates.held_out.user_degree)
         if len(learners) > self.prior_users:
-            drawn = np.random.default_rng(self.seed).choice(learners, self.prior_users, replace=False)
-            learners = np.sort(drawn)
+            places = first_by_hash(self.users_.at(learners), self.prior_users, self.seed)
+            learners = learners[places]
         sample = joined(list(candidates.blocks(learners)))
         if not len(sample.positive_scores):
             raise EmptyError(
@@ -205,13 +209,11 @@ class PerUserCalibrator(StandardisedMap):
         self.n_positive_, self.last_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users), np.zeros(n_users)
         done = 0
         for block in blocks:
-            users, rows = block.users, model.rows(block)
-            if self.prior_width != 0 and own[users].any():
-                known = model.traits.values(self.expected_relevant_[users], block.scale)
-                theta[users[own[users]]] = model.fitted(rows, known)[own[users]]
-            self.location_[users], self.scale_[users] = block.location, block.scale
-            self.n_positive_[users], self.last_[users] = np.diff(rows.starts), block.last
-            within[users] = model.within(rows, theta[users])
+            users = block.users
+            (
+                theta[users], self.location_[users], self.scale_[users], self.n_positive_[users], self.last_[users],
+                within[users],
+            ) = model.users(block, self.expected_relevant_[users], own[users])  # fmt: skip
             done += len(users)
             progress("fitting a map for each user", done, n_users)
         self.intercept_, self.coef_ = model.natural(theta)
@@ -224,6 +226,21 @@ class PerUserCalibrator(StandardisedMap):
         """
         share = max(float(self.expected_relevant_.sum() / max(within.sum(), 1e-300)) - 1.0, 0.0)
         return np.where(personal, np.maximum(self.expected_relevant_ - within, 0.0), share * within)
+
+    @classmethod
+    def of_model(
+        cls, settings: PerUserCalibrator, model: UserModel, horizon: Horizon, users: IdMap, learned: pl.DataFrame
+    ) -> Self:
+        """Maps that were learned elsewhere: what users have in common, and a table with the columns of `table`."""
+        made = clone(settings)
+        for attribute, name in cls.LEARNED.items():
+            if name != "coef":
+                setattr(made, attribute, learned[name].to_numpy())
+        n_coefs = len(model.overall) - 1
+        made.coef_ = learned.select(f"coef_{number}" for number in range(n_coefs)).to_numpy()
+        made.users_ = users
+        made._take_over(model, horizon)
+        return cast(Self, made)
 
     # --- using ------------------------------------------------------------------------------------------------------
 
@@ -297,7 +314,8 @@ class PerUserCalibrator(StandardisedMap):
         self.global_ = model.basis.plain_map(float(intercept[0]), coef[0])
         self.global_._learned("interaction", horizon, model.n_pairs, model.score_range)
 
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Refuse settings that are out of range."""
         for name, least in (("top", 2), ("prior_users", 1), ("n_bins", 2)):
             value = getattr(self, name)
             if name == "top" and value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -147,6 +147,17 @@ def _logarithms(expected: FloatArray, spread: FloatArray) -> FloatArray:
     return np.asarray(np.log(np.maximum(np.stack([expected, spread], axis=1), [1e-3, 1e-300])))
 
 
+class UserFits(NamedTuple):
+    """What is learned about some users; all of shape (n,) but the parameters."""
+
+    theta: FloatArray  # (n, 1 + d) level and coefficients in standard units
+    location: FloatArray
+    scale: FloatArray
+    n_positive: IntArray  # held-out items among the points
+    last: FloatArray  # the standardised score of the last point
+    within: FloatArray  # how many held-out items are expected among the points
+
+
 @dataclass(frozen=True, eq=False)
 class UserModel:
     """A basis in standard units, the parameters of all users pooled, and the prior of each user's."""
@@ -203,6 +214,14 @@ class UserModel:
         if self.prior_width != "auto":
             return theta
         return predictive_rows(rows, theta, curvature, self.bounded)
+
+    def users(self, block: CandidateBlock, expected: FloatArray, own: BoolArray) -> UserFits:
+        """The maps of the users of a block: that of all, except for those who have held-out items of their own."""
+        rows = self.rows(block)
+        theta = np.repeat(self.overall[None], len(block.users), axis=0)
+        if self.prior_width != 0 and own.any():
+            theta[own] = self.fitted(rows, self.traits.values(expected, block.scale))[own]
+        return UserFits(theta, block.location, block.scale, np.diff(rows.starts), block.last, self.within(rows, theta))
 
     def within(self, rows: Rows, theta: FloatArray) -> FloatArray:
         """How many held-out items each user is expected to have among the points."""

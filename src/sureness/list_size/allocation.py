@@ -7,13 +7,12 @@ values may fall, rise again or be negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.list_size._allocation_checks import (
     check_budget,
     check_costs,
@@ -205,30 +204,82 @@ def _spend(
     If the last step could be taken in part, the total would be optimal, and no allocation of whole steps exceeds it. So
     no allocation gains more than the rest of the budget at that price.
     """
-    compiled, problem = kernels(), (tuple(worth), tuple(costs), lows, highs)
-    sizes, tied = np.empty(len(lows), dtype=np.int64), np.empty(len(lows), dtype=bool)
-    price = _threshold_price(problem, limit - paid(costs, lows))
-    compiled.take_above(*problem, price, sizes, tied)
+    search, marked = PriceSearch(limit - paid(costs, lows)), np.ones(len(lows), dtype=bool)
+    while not search.found:
+        search = search.narrowed(search.bins(worth, costs, lows, highs, marked))
+    price = search.price
+    sizes, tied = sizes_above(worth, costs, lows, highs, price)
     if price == 0:
         return sizes, 0.0, 0.0
-    left = compiled.take_tied(*problem, price, max(limit - paid(costs, sizes), 0.0), tied, sizes)
-    gained = compiled.fill_up(*problem[:2], highs, left, sizes) if left > 0 else 0.0
-    return sizes, price, max(price * left - gained, 0.0)
+    sizes, bound = spend_rest(worth, costs, lows, highs, price, limit - paid(costs, sizes), sizes, tied)
+    return sizes, price, bound
 
 
-def _threshold_price(problem: tuple[Any, Any, IntArray, IntArray], left: float) -> float:
-    """The price at which the steps of all envelopes together exceed the budget; 0 if they never do.
+def spent_on(costs: Ragged, sizes: IntArray) -> float:
+    """What lists of these sizes cost."""
+    return paid(costs, sizes)
 
-    Found 16 bits at a time, so that the steps need not be listed or sorted.
+
+def most_spent(budget: float, *, whole: bool) -> float:
+    """What may be spent of a budget; rounded down where all costs are whole numbers."""
+    cost = Ragged(np.ones(2, dtype=np.int64 if whole else np.float64), np.array([0, 2]))
+    return check_costs(cost, check_budget(budget))[1]
+
+
+@dataclass(frozen=True)
+class PriceSearch:
+    """The price at which the steps of all envelopes together exceed the budget, found 16 bits at a time.
+
+    So the steps need not be listed or sorted, and sums over parts of the users can be added up.
     """
-    compiled, known, marked = kernels(), 0, np.ones(len(problem[-1]), dtype=bool)
-    for shift in (48, 32, 16, 0):
-        bins = compiled.cost_by_price(*problem, known, shift, marked)[::-1]  # expensive steps first
-        sums = np.cumsum(bins)
-        if shift == 48 and sums[-1] <= left:
-            return 0.0
-        over = np.flatnonzero(sums > left)
-        place = int(over[0] if len(over) else np.flatnonzero(bins)[-1])  # empty only by rounding
-        left -= float(sums[place - 1]) if place else 0.0
-        known = known << 16 | len(bins) - 1 - place
-    return float(np.int64(known).view(np.float64))
+
+    left: float  # of the budget, for steps of the price that is searched for and below
+    known: int = 0  # the leading bits of the price
+    shift: int = 48  # of the next 16 bits; negative: all are known
+
+    @property
+    def found(self) -> bool:
+        return self.shift < 0
+
+    @property
+    def price(self) -> float:
+        """0 if all steps fit."""
+        return float(np.int64(self.known).view(np.float64))
+
+    def bins(self, worth: Ragged, costs: Ragged, lows: IntArray, highs: IntArray, marked: BoolArray) -> FloatArray:
+        """What the steps of users cost, by the next 16 bits of their price; only users with such steps stay marked."""
+        problem = (tuple(worth), tuple(costs), lows, highs)
+        cost: FloatArray = kernels().cost_by_price(*problem, self.known, self.shift, marked)
+        return cost
+
+    def narrowed(self, bins: FloatArray) -> PriceSearch:
+        """The search after a pass over all users."""
+        expensive_first = bins[::-1]
+        sums = np.cumsum(expensive_first)
+        if self.shift == 48 and sums[-1] <= self.left:
+            return PriceSearch(self.left, 0, -1)
+        over = np.flatnonzero(sums > self.left)
+        place = int(over[0] if len(over) else np.flatnonzero(expensive_first)[-1])  # empty only by rounding
+        left = self.left - (float(sums[place - 1]) if place else 0.0)
+        return PriceSearch(left, self.known << 16 | len(bins) - 1 - place, self.shift - 16)
+
+
+def sizes_above(
+    worth: Ragged, costs: Ragged, lows: IntArray, highs: IntArray, price: float
+) -> tuple[IntArray, BoolArray]:
+    """Sizes after all steps above a price, and whose next step has just that price."""
+    sizes, tied = np.empty(len(lows), dtype=np.int64), np.empty(len(lows), dtype=bool)
+    kernels().take_above(tuple(worth), tuple(costs), lows, highs, price, sizes, tied)
+    return sizes, tied
+
+
+def spend_rest(
+    worth: Ragged, costs: Ragged, lows: IntArray, highs: IntArray, price: float, left: float,
+    sizes: IntArray, tied: BoolArray,
+) -> tuple[IntArray, float]:  # fmt: skip
+    """Sizes after what is left was spent at just the price and then on what still fits, and a bound on better ones."""
+    problem = (tuple(worth), tuple(costs), lows, highs)
+    sizes = sizes.copy()
+    left = kernels().take_tied(*problem, price, max(left, 0.0), tied, sizes)
+    gained = kernels().fill_up(*problem[:2], highs, left, sizes) if left > 0 else 0.0
+    return sizes, max(price * left - gained, 0.0)

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
+
+
+class CountPrior(NamedTuple):
+    """How counts of users scatter: their mean, and their variance beyond that of Poisson numbers."""
+
+    mean: float
+    excess: float
+
+    @classmethod
+    def of(cls, counts: IntArray, n_users: IntArray | None = None) -> Self:
+        """Out of the count of each user, or of counts and how many users have each."""
+        mean = float(np.average(counts, weights=n_users))
+        return cls(mean, float(np.average((counts - mean) ** 2, weights=n_users)) - mean)
+
+    def expected(self, counts: IntArray) -> FloatArray:
+        """The number of items to expect of users, out of the number that came."""
+        if self.excess <= 0:
+            return np.full(len(counts), self.mean)
+        return np.asarray((counts + self.mean * self.mean / self.excess) / (1.0 + self.mean / self.excess))
 
 
 def shrunk_counts(counts: IntArray) -> FloatArray:
@@ -18,8 +39,4 @@ def shrunk_counts(counts: IntArray) -> FloatArray:
     >>> shrunk_counts(np.array([0, 10, 20, 90])).round(1)
     array([ 0.7, 10.5, 20.2, 88.6])
     """
-    mean, variance = float(np.mean(counts)), float(np.var(counts))
-    if variance <= mean:
-        return np.full(len(counts), mean)
-    excess = variance - mean
-    return np.asarray((counts + mean * mean / excess) / (1.0 + mean / excess))
+    return CountPrior.of(counts).expected(counts)

@@ -5,7 +5,13 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "allocating": ["Allocated", "allocate"],
+        "als": ["als_source", "source_of"],
         "applying": ["apply"],
         "fitting": ["fit", "histogram"],
+        "lists": ["lists"],
+        "per_user": ["fit_per_user"],
+        "segments": ["fit_segments"],
+        "user_maps": ["UserMaps"],
     },
 )

@@ -13,24 +13,25 @@ import polars as pl
 
 from sureness._types import FloatArray
 from sureness.artefacts.saving import load
-from sureness.calibration.maps import ProbabilityMap, Who
+from sureness.calibration.maps import ProbabilityMap, Who, check_map
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, SettingError
-from sureness.spark.frames import Kind, check_columns, check_frame, is_text, quoted, refuse_taken
+from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
 from sureness.spark.tasks import tables
+from sureness.spark.user_maps import UserMaps, joined_maps
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _logger = logging.getLogger(__name__)
-_SCORES, _MAPS = "scores", "maps"  # what both sides of the join are called
+_SCORES, _MAPS = "sureness_scores", "sureness_maps"  # tables of the query
 
 
 def apply(
     df: DataFrame,
-    calibrator: ProbabilityMap | str | PathLike[str],
+    calibrator: ProbabilityMap | UserMaps | str | PathLike[str],
     *,
     score: str = "score",
     user: str = "user_id",
@@ -46,14 +47,15 @@ def apply(
     Parameters
     ----------
     df : DataFrame
-    calibrator : ProbabilityMap or path
+    calibrator : ProbabilityMap, UserMaps or path
         Any map. Users and segments that it does not know get its map for all.
     score, user, segment : str
         The columns that the map reads. A missing or infinite score has no probability.
     probability : str
         Name of the new column.
     """
-    fitted = calibrator if isinstance(calibrator, ProbabilityMap) else load(calibrator, ProbabilityMap)
+    maps = calibrator if isinstance(calibrator, UserMaps) else None
+    fitted = calibrator.shared if isinstance(calibrator, UserMaps) else _opened(calibrator)
     fitted.check_fitted()
     asked = _Asked.of(fitted, score, user, segment)
     frame = check_frame(df)
@@ -61,11 +63,20 @@ def apply(
     refuse_taken(frame, [probability])
     asked.refuse_other_kinds(frame)
     try:
-        formula = fitted.expression("spark", score, table=_SCORES, segment=segment, user=user, maps=_MAPS)
+        query = fitted.query("spark", _SCORES, score, segment=segment, user=user, maps=_MAPS)
     except SettingError as error:
         _logger.info("%s; it is asked in Python", error)
         return _in_python(frame, asked, probability)
-    return _natively(frame, asked, formula, probability)
+    return _natively(frame, query, probability, _joined(fitted) if maps is None else maps)
+
+
+def _joined(fitted: ProbabilityMap) -> ProbabilityMap | None:
+    """The map whose table of users is joined, if there is one."""
+    return fitted if fitted.joins_users else None
+
+
+def _opened(given: ProbabilityMap | str | PathLike[str]) -> ProbabilityMap:
+    return check_map(given) if not isinstance(given, str | PathLike) else load(given, ProbabilityMap)
 
 
 @dataclass(frozen=True)
@@ -131,22 +142,14 @@ class _Asked:
         return Who(table.height, segments=overlapping.numbers_of_file(table.select(self.fields)))
 
 
-def _natively(frame: DataFrame, asked: _Asked, formula: str, probability: str) -> DataFrame:
-    """One expression; for maps of users after a join."""
-    from pyspark.sql import functions as sf
-
-    scores = frame.alias(_SCORES)
-    if asked.fitted.joins_users and asked.user is not None:
-        learned = user_table(frame, asked.fitted).alias(_MAPS)
-        same = scores[quoted(asked.user)] == learned["user_id"]
-        scores = scores.join(learned, same, "left")
-    return scores.select(f"{_SCORES}.*", sf.expr(formula).alias(probability))
-
-
-def user_table(frame: DataFrame, own: ProbabilityMap) -> DataFrame:
-    """What a map learned about each user, as a DataFrame of the session of another one."""
-    created: DataFrame = frame.sparkSession.createDataFrame(own.table().to_arrow())
-    return created
+def _natively(frame: DataFrame, query: str, probability: str, own: ProbabilityMap | UserMaps | None) -> DataFrame:
+    """The query of the map over the DataFrame, joined with what is known of users."""
+    tables = {_SCORES: frame} | ({} if own is None else {_MAPS: joined_maps(frame, own)})
+    text = query.replace("{", "{{").replace("}", "}}")
+    for name in tables:
+        text = text.replace(f"`{name}`", f"{{{name}}}")
+    found = frame.sparkSession.sql(text, **tables)
+    return found.toDF(*frame.columns, probability)
 
 
 @dataclass(frozen=True)

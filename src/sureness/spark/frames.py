@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sureness.errors import ColumnError, SettingError, missing_extra
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 Kind: TypeAlias = Literal["number", "label", "id"]
@@ -118,3 +119,23 @@ def renamed(frame: DataFrame, names: Mapping[str, str], numbers: Iterable[str] =
         return (found.cast("double") if exact else found).alias(ours)
 
     return frame.select(*(taken(ours, theirs) for ours, theirs in names.items()))
+
+
+def arrow_types(frame: DataFrame, added: Mapping[str, str]) -> tuple[Any, pa.Schema]:
+    """The schema of a DataFrame with more columns behind its own, for Spark and for Arrow; all may be missing."""
+    from pyspark.sql import types as st
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    own = [st.StructField(each.name, each.dataType, True) for each in frame.schema.fields]
+    new = [st.StructField(name, _simple_types()[kind], True) for name, kind in added.items()]
+    schema = st.StructType([*own, *new])
+    return schema, to_arrow_schema(schema, timezone="UTC")
+
+
+def _simple_types() -> dict[str, Any]:
+    from pyspark.sql import types as st
+
+    return {
+        "bigint": st.LongType(), "float": st.FloatType(), "double": st.DoubleType(), "boolean": st.BooleanType(),
+        "string": st.StringType(), "doubles": st.ArrayType(st.DoubleType(), False),
+    }  # fmt: skip

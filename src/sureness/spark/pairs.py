@@ -17,6 +17,7 @@ from sureness.data.id_values import segment_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import pairs_of_table
 from sureness.errors import EmptyError, IdError, SettingError
+from sureness.numerics.hashing import hash_ids
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of
 from sureness.spark.frames import Kind, check_columns, check_frame, renamed
@@ -89,13 +90,19 @@ class SparkPairs(CalibrationSet):
             estimand = "preference" if "propensity" in names else "interaction"
         return cls(chunks=FrameChunks(frame), estimand=estimand, frame=frame, **settings)
 
-    def histograms(self, risk: Risk, *, by: str | None = None, negative: float | None = None) -> dict[Hashable, Any]:
-        """The pairs as histograms in one pass, by the values of a column; without one, by None."""
+    def histograms(
+        self, risk: Risk, *, by: str | None = None, negative: float | None = None, folds: int | None = None
+    ) -> dict[Hashable, Any]:
+        """The pairs as histograms in one pass, by the values of a column; without one, by None.
+
+        With folds, keys are the values and the fold of the user.
+        """
         self.say_relative(risk)
         factor = self.negative_factor(risk) if negative is None else negative
-        needed = [name for name in self.frame.columns if name in ("score", "label", "weight", "propensity", by)]
+        wanted = ("score", "label", "weight", "propensity", by, None if folds is None else "user_id")
+        needed = [name for name in self.frame.columns if name in wanted]
         rules = replace(self, frame=None, chunks=HeldChunks(()))
-        found = summed(self.frame.select(*needed), _Count(rules, risk, factor, by))
+        found = summed(self.frame.select(*needed), _Count(rules, risk, factor, by, folds))
         if not found:
             raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
         estimand: Estimand = "interaction" if risk == "naive" else self.estimand
@@ -142,6 +149,7 @@ class _Count:
     risk: Risk
     negative: float
     by: str | None
+    folds: int | None = None
 
     def __call__(self, table: pl.DataFrame) -> dict[Hashable, ScoreHistogram]:
         pairs = pairs_of_table(table.drop("segment", strict=False), part=True)
@@ -159,8 +167,9 @@ class _Count:
         names = segment_series(table["segment"])
         if names.null_count():
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
-        found = pl.DataFrame({"name": names}).with_row_index("row").group_by("name").agg("row").rows()
-        return {name: np.asarray(rows) for name, rows in found}
+        keys = {"name": names} | ({} if self.folds is None else {"fold": hash_ids(table["user_id"]) % self.folds})
+        found = pl.DataFrame(keys).with_row_index("row").group_by(*keys).agg("row").rows()
+        return {key[0] if self.folds is None else tuple(key): np.asarray(rows) for *key, rows in found}
 
     def _of(self, pairs: ScoredPairs) -> list[ScoreHistogram]:
         """One histogram, or none where no pair has a weight."""
@@ -168,6 +177,22 @@ class _Count:
         if not len(held):
             return []
         return [ScoreHistogram.of_checked(held.scores, *self.rules.weigh(held, self.risk, self.negative))]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountedPairs(CalibrationSet):
+    """A calibration set of pairs that were counted already."""
+
+    counted: ScoreHistogram
+
+    @classmethod
+    def of(cls, pairs: SparkPairs, counted: ScoreHistogram) -> Self:
+        """The rules of other pairs, for a histogram of some of them."""
+        known = {name: getattr(pairs, name) for name in _SETTINGS}
+        return cls(chunks=HeldChunks(()), estimand=pairs.estimand, counted=counted, **known)
+
+    def points(self, risk: Risk, *, exact_pairs: int) -> WeightedScores:
+        return self.counted.points()
 
 
 def _mass(histogram: ScoreHistogram | None, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:

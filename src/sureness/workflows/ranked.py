@@ -11,7 +11,7 @@ import polars as pl
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.data.columns import Columns
-from sureness.data.frames import Place
+from sureness.data.frames import HeldTable, Place
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError
 from sureness.list_size.ragged import Ragged, row_starts
@@ -95,6 +95,12 @@ def open_ranked(path: Place, columns: Columns, *, by_domain: bool) -> RankedTabl
     with readable(path):
         domains = frame.select(pl.col("domain").drop_nulls()).unique().sort("domain").collect(engine="streaming")
     return RankedTable(path, frame, found, domains)
+
+
+def held_ranked(table: pl.DataFrame, domains: pl.DataFrame | None) -> RankedTable:
+    """Candidates in memory, sorted by user."""
+    place = HeldTable(table, table.lazy())
+    return RankedTable(place, place.frame, survey(place.frame, place), domains)
 
 
 def sized(keys: pl.DataFrame, sizes: IntArray, worth: FloatArray) -> pl.DataFrame:

@@ -110,7 +110,7 @@ def share_budget(
 
 def _spend(sharing: Sharing, budget: float, totals: Totals) -> tuple[pl.DataFrame, BudgetAllocation, IntArray]:
     """Whose lists there are, what each gets of the budget, and what equal shares would be."""
-    keys, worth, cost = _worth_of_all(sharing)
+    keys, worth, cost = worth_of_all(sharing)
     lows, highs = np.minimum(sharing.min_size, worth.lengths), worth.lengths
     found = spend_budget(worth, budget, cost, lows, highs)
     equal = spread_budget(budget, cost, lows, highs)
@@ -118,7 +118,7 @@ def _spend(sharing: Sharing, budget: float, totals: Totals) -> tuple[pl.DataFram
     return keys, found, equal
 
 
-def _worth_of_all(sharing: Sharing) -> tuple[pl.DataFrame, Ragged, Ragged]:
+def worth_of_all(sharing: Sharing) -> tuple[pl.DataFrame, Ragged, Ragged]:
     """Whose lists there are, what their first items are worth, and what each item costs."""
     survey, with_cost = sharing.lists.found, "cost" in sharing.lists.columns
     count = counter(sharing.progress, "expected utility", survey.n_users)

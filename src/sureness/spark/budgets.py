@@ -1,0 +1,174 @@
+"""A budget over all users: one price, found with four passes over what their lists are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from sureness._types import BoolArray, IntArray
+from sureness.errors import EmptyError
+from sureness.list_size.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
+from sureness.list_size.ragged import Ragged, row_starts
+from sureness.numerics.ranking import NOTHING
+from sureness.spark.frames import arrow_types
+from sureness.spark.merging import summed
+from sureness.spark.tasks import batches_of, table_of, tables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+FEW_CELLS = 4_000_000
+"""Numbers that the driver takes, to share a budget by itself."""
+
+MOST_OPEN = 10_000
+"""Users among whom the driver spends what is left at the end."""
+
+
+class Problem(NamedTuple):
+    """What the lists of some users are worth and cost, and how long they must and may be."""
+
+    worth: Ragged
+    costs: Ragged
+    lows: IntArray
+    highs: IntArray
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, min_size: int) -> Problem:
+        """Out of the columns worth and cost."""
+        lengths = table["worth"].list.len().to_numpy().astype(np.int64)
+        starts = row_starts(lengths)
+        worth = Ragged(table["worth"].explode().drop_nulls().to_numpy(), starts)
+        costs = Ragged(np.ones(1), NOTHING)
+        if not table["cost"].null_count():
+            costs = Ragged(table["cost"].explode().drop_nulls().to_numpy(), starts)
+        return cls(worth, costs, np.minimum(min_size, lengths), lengths)
+
+    def paid(self, sizes: IntArray) -> float:
+        """What lists of these sizes cost."""
+        return spent_on(self.costs, sizes)
+
+
+def spend(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:
+    """Sizes of all lists within a budget, and what was spent; `worth` has user_id, worth and cost."""
+    known = summed(worth, _Survey(min_size))
+    if not known:
+        raise EmptyError("there are no candidates to share a budget between; check the filter or the DataFrame")
+    limit = most_spent(budget, whole=whole)
+    if known["cells"] <= FEW_CELLS or known["minimum"] > limit:  # which is refused
+        return _locally(worth, budget, min_size, whole=whole)
+    search = PriceSearch(limit - known["minimum"])
+    while not search.found:
+        search = search.narrowed(summed(worth, _Bins(search, min_size))[None])
+    return _at_price(worth, search.price, limit, budget, min_size)
+
+
+def _locally(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:
+    table = table_of(worth.toArrow().to_batches()).sort("user_id")
+    problem = Problem.of(table, min_size)
+    costs = problem.costs
+    if whole:
+        costs = Ragged(costs.values.astype(np.int64), costs.starts)
+    found = spend_budget(problem.worth, budget, costs, problem.lows, problem.highs)
+    columns = {"list_size": found.sizes, "expected_utility": found.value}
+    sizes = worth.sparkSession.createDataFrame(table.select("user_id").with_columns(**columns).to_arrow())
+    return sizes, {"budget": budget, "spent": found.spent, "price": found.price, "bound": found.bound}
+
+
+def _at_price(
+    worth: DataFrame, price: float, limit: float, budget: float, min_size: int
+) -> tuple[DataFrame, dict[str, float]]:
+    """All steps above the price; what is then left goes to those who can use it best."""
+    from pyspark.sql import functions as sf
+
+    schema, arrow = arrow_types(worth, {"list_size": "bigint", "expected_utility": "double", "tied": "boolean",
+                                        "rate": "double"})  # fmt: skip
+    taken = worth.mapInArrow(_Take(price, min_size, arrow), schema)
+    spent = summed(worth, _Paid(price, min_size))[None]
+    sizes, shared = taken.select("user_id", "list_size", "expected_utility"), {"budget": budget, "price": price}
+    if price == 0 or spent >= limit:
+        return sizes, shared | {"spent": spent, "bound": 0.0}
+    tied = taken.filter("tied").orderBy("user_id").limit(MOST_OPEN)
+    others = taken.filter("not tied and rate > 0").orderBy(sf.desc("rate"), "user_id").limit(MOST_OPEN)
+    table = table_of(tied.unionByName(others).toArrow().to_batches()).sort("user_id")
+    problem, before = Problem.of(table, min_size), table["list_size"].to_numpy()
+    after, bound = spend_rest(*problem, price, limit - spent, before, table["tied"].to_numpy())
+    changed = table.select("user_id").with_columns(later=after, worth=problem.worth.at(after))
+    changed = worth.sparkSession.createDataFrame(changed.filter(pl.Series(after != before)).to_arrow())
+    joined = sizes.join(sf.broadcast(changed), "user_id", "left").select(
+        "user_id", sf.coalesce("later", "list_size").alias("list_size"),
+        sf.coalesce("worth", "expected_utility").alias("expected_utility"),
+    )  # fmt: skip
+    return joined, shared | {"spent": spent + problem.paid(after) - problem.paid(before), "bound": bound}
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """Counts the numbers of all lists, and what lists of the smallest size cost."""
+
+    min_size: int
+
+    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+        problem = Problem.of(table, self.min_size)
+        return {"cells": len(problem.worth.values), "minimum": problem.paid(problem.lows)}
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Costs of steps by price."""
+
+    search: PriceSearch
+    min_size: int
+
+    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+        problem = Problem.of(table, self.min_size)
+        return {None: self.search.bins(*problem, np.ones(table.height, dtype=bool))}
+
+
+@dataclass(frozen=True)
+class _Paid:
+    """What all steps above the price cost."""
+
+    price: float
+    min_size: int
+
+    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+        problem = Problem.of(table, self.min_size)
+        return {None: problem.paid(sizes_above(*problem, self.price)[0])}
+
+
+@dataclass(frozen=True, eq=False)
+class _Take:
+    """Sizes after all steps above the price, and the gain per cost of the best further step."""
+
+    price: float
+    min_size: int
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in tables(batches):
+            problem = Problem.of(table, self.min_size)
+            sizes, tied = sizes_above(*problem, self.price)
+            yield from batches_of(
+                table.with_columns(list_size=sizes, expected_utility=problem.worth.at(sizes), tied=tied,
+                                   rate=_best_rates(problem, sizes, tied)),
+                self.schema,
+            )  # fmt: skip
+
+
+def _best_rates(problem: Problem, sizes: IntArray, tied: BoolArray) -> Any:
+    """The largest gain per cost of a longer list; 0 where none gains."""
+    width = max(1, int(problem.highs.max(initial=0)))
+    worth = problem.worth.padded(width)
+    costs = np.ones_like(worth) if len(problem.costs.starts) == 0 else problem.costs.padded(width)
+    longer = (np.arange(1, width + 1) > sizes[:, None]) & (np.arange(width) < problem.highs[:, None])
+    total = np.cumsum(costs, axis=1)
+    before = np.where(sizes > 0, np.take_along_axis(total, np.maximum(sizes - 1, 0)[:, None], axis=1)[:, 0], 0.0)
+    gain = worth - problem.worth.at(sizes)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(longer & (gain > 0), gain / (total - before[:, None]), 0.0)
+    return rate.max(axis=1)

@@ -1,0 +1,52 @@
+"""Live scores in rows as the decisions of a recommender."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from sureness.calibration.maps import ANSWERS
+from sureness.list_size.ragged import row_starts, similar_lengths
+from sureness.pipeline.recommender import ConfidentRecommender
+
+_CELLS = 1_000_000  # scores in the matrix of some users
+
+
+def live_lists(recommender: ConfidentRecommender, rows: pl.DataFrame) -> pl.DataFrame:
+    """The lists of whole users from rows of user_id, item_id and score; columns as of `recommend`.
+
+    Users that the recommender does not know have its map for all.
+    """
+    ordered = rows.drop_nulls().sort("user_id", "score", "item_id", descending=[False, True, False])
+    counts = ordered.group_by("user_id", maintain_order=True).len()
+    lengths = counts["len"].to_numpy().astype(np.int64)
+    starts = row_starts(lengths)[:-1]
+    parts = [
+        _decided(recommender, ordered, counts["user_id"].gather(some), starts[some], lengths[some])
+        for some in similar_lengths(lengths, _CELLS)
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _decided(
+    recommender: ConfidentRecommender, rows: pl.DataFrame, users: pl.Series, starts: np.ndarray, lengths: np.ndarray
+) -> pl.DataFrame:
+    ranks = np.arange(lengths.max())
+    there = ranks < lengths[:, None]
+    places = np.where(there, starts[:, None] + ranks, 0)
+    items = rows["item_id"].to_numpy()
+    scores = np.where(there, rows["score"].to_numpy()[places], -np.inf)
+    found = recommender.decide(users, items[places], scores, unknown="all")
+    shown = found.shown
+    user, rank = np.nonzero(shown)
+    return pl.DataFrame({
+        "user_id": users.gather(user),
+        "rank": rank + 1,
+        "item_id": items[places[user, found.places[shown]]],
+        "score": found.scores[shown].astype(np.float32),
+        "probability": found.probabilities[shown],
+        "list_size": found.sizes[user],
+        "expected_utility": pl.Series(found.expected[user], nan_to_null=True),
+        "unsure": found.unsure[user],
+        "map": pl.Series(ANSWERS, dtype=pl.String).gather(found.answered_by[shown]),
+    })  # fmt: skip

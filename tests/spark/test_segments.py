@@ -1,0 +1,50 @@
+"""Maps of segments from Spark equal those of one machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sureness as sn
+from sureness.errors import ColumnError, IdError, SettingError
+from sureness.spark import fit_segments
+from tests.spark.tables import frame_of, scored
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    pairs = scored(40_000, seed=1)
+    markets = rng.choice(["de", "fr", "it", "one class"], 40_000, p=[0.6, 0.3, 0.099, 0.001])
+    chance = 1 / (1 + np.exp(np.where(markets == "de", 3, 1) - 1.5 * pairs["score"].to_numpy()))
+    return pairs.with_columns(label=rng.random(40_000) < np.where(markets == "one class", 0, chance), market=markets)
+
+
+@pytest.mark.parametrize("strength", [20.0, "auto"])
+def test_maps_equal_those_of_one_machine(spark, table, strength):
+    local = sn.SegmentCalibrator(strength=strength).fit(
+        table["score"], table["label"], segments=table["market"], users=table["user_id"]
+    )
+    found = fit_segments(frame_of(spark, table), sn.SegmentCalibrator(strength=strength), segment="market")
+    assert found.strength_ == local.strength_
+    assert found.shares_ == pytest.approx(local.shares_, abs=1e-12)
+    asked = {"segments": table["market"]}
+    np.testing.assert_allclose(
+        found.probability(table["score"], **asked), local.probability(table["score"], **asked), rtol=0, atol=1e-9
+    )
+
+
+def test_refusals(spark, table):
+    frame = frame_of(spark, table.head(200))
+    for change, error in (
+        ({"segment": "shop"}, ColumnError), ({"calibrator": sn.PlattCalibrator()}, SettingError),
+        ({"calibrator": sn.SegmentCalibrator(strength=-1), "segment": "market"}, SettingError),
+    ):  # fmt: skip
+        with pytest.raises(error):
+            fit_segments(frame, **change)
+    with pytest.raises(ColumnError, match="folds"):
+        fit_segments(frame.drop("user_id"), segment="market")
+    missing = frame_of(spark, table.head(200).with_columns(market=pl.lit(None, dtype=pl.String)))
+    with pytest.raises(IdError):
+        fit_segments(missing, sn.SegmentCalibrator(strength=1.0), segment="market")
