@@ -18,7 +18,7 @@ DATA ?=
 SURENESS_DATA ?= ../shared/data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql test-spark sql-table recbole bench attack clean
+.PHONY: help install demo test check format doctest docs stubs wheel test-base test-adapters test-sql test-spark sql-table recbole bench bench-spark attack clean
 
 help:  ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +131,9 @@ mcgrad: $(MCGRAD)/.installed  ## Create .venv-mcgrad, where benchmarks.segments 
 
 bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other libraries; writes benchmarks/RESULTS.md
 	$(BENCH)/bin/python -m benchmarks.run
+
+bench-spark: $(SQL)/.installed  ## Measure sureness.spark beside plain jobs; writes benchmarks/RESULTS-spark.md
+	$(SQL)/bin/python -m benchmarks.spark
 
 attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, races, hostile data; writes docs/reliability.md
 	$(BIN)/python -m tests.attacks

@@ -21,18 +21,21 @@ def table():
     return pairs.with_columns(label=rng.random(40_000) < np.where(markets == "one class", 0, chance), market=markets)
 
 
-@pytest.mark.parametrize("strength", [20.0, "auto"])
-def test_maps_equal_those_of_one_machine(spark, table, strength):
-    local = sn.SegmentCalibrator(strength=strength).fit(
-        table["score"], table["label"], segments=table["market"], users=table["user_id"]
-    )
-    found = fit_segments(frame_of(spark, table), sn.SegmentCalibrator(strength=strength), segment="market")
-    assert found.strength_ == local.strength_
+def test_maps_equal_those_of_one_machine(spark, table):
+    local = sn.SegmentCalibrator(strength=20.0).fit(table["score"], table["label"], segments=table["market"])
+    found = fit_segments(frame_of(spark, table), sn.SegmentCalibrator(strength=20.0), segment="market")
     assert found.shares_ == pytest.approx(local.shares_, abs=1e-12)
     asked = {"segments": table["market"]}
     np.testing.assert_allclose(
         found.probability(table["score"], **asked), local.probability(table["score"], **asked), rtol=0, atol=1e-9
     )
+
+
+def test_the_strength_is_found_by_folds_of_users(spark, table):
+    differ = fit_segments(frame_of(spark, table), segment="market")
+    assert differ.strength_ <= 10
+    alike = table.with_columns(market=(pl.col("item_id") % 40).cast(pl.String)).filter(pl.col("item_id") < 20_000)
+    assert fit_segments(frame_of(spark, alike.head(4_000)), segment="market").strength_ >= 100
 
 
 def test_refusals(spark, table):

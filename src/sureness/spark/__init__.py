@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "als": ["als_source", "source_of"],
         "applying": ["apply"],
         "fitting": ["fit", "histogram"],
-        "lists": ["lists"],
+        "listing": ["lists"],
         "per_user": ["fit_per_user"],
         "segments": ["fit_segments"],
         "user_maps": ["UserMaps"],

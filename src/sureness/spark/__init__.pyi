@@ -6,7 +6,7 @@ from sureness.spark.als import source_of as source_of
 from sureness.spark.applying import apply as apply
 from sureness.spark.fitting import fit as fit
 from sureness.spark.fitting import histogram as histogram
-from sureness.spark.lists import lists as lists
+from sureness.spark.listing import lists as lists
 from sureness.spark.per_user import fit_per_user as fit_per_user
 from sureness.spark.segments import fit_segments as fit_segments
 from sureness.spark.user_maps import UserMaps as UserMaps

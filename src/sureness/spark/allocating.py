@@ -13,7 +13,7 @@ from sureness.errors import SettingError
 from sureness.metrics.utility import named_utility
 from sureness.spark.budgets import spend
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, renamed
-from sureness.spark.lists import by_user
+from sureness.spark.listing import by_user
 from sureness.spark.tasks import batches_of, table_of, user_tables
 from sureness.workflows.allocating import AllocateOptions
 from sureness.workflows.ranked import held_ranked

@@ -22,7 +22,7 @@ from sureness.numerics.row_logistic import bin_scores
 from sureness.numerics.shrinkage import CountPrior
 from sureness.sources.base import SENTINEL
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, renamed
-from sureness.spark.lists import by_user
+from sureness.spark.listing import by_user
 from sureness.spark.tasks import batches_of, table_of, tables, user_tables
 from sureness.spark.user_maps import UserMaps, mean_user
 
