@@ -68,6 +68,27 @@ def test_a_good_shape_in_the_log_makes_a_small_anchor_go_further():
     assert (losses[:, 2] - floor).mean() < 0.6 * (losses[:, 1] - floor).mean()
 
 
+@pytest.mark.filterwarnings("ignore:.*the same probability:sureness.errors.SurenessWarning")
+@pytest.mark.parametrize("kind", FAMILIES, ids=lambda kind: kind.__name__)
+def test_a_shape_that_does_not_hold_for_the_anchor_costs_nothing(kind):
+    rng = np.random.default_rng(0)
+    scores, labels = drawn(LOGS["only the level is wrong"], 20_000, rng)
+    losses = []
+    for _ in range(20):
+        own = rng.normal(size=150)
+        anchor = sn.ScoredPairs.of(own, rng.random(150) < 0.15)  # scores say nothing among uniformly exposed pairs
+        both = kind(risk="naive").fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference"))
+        maps = (both, kind().fit(anchor.scores, anchor.labels))
+        losses.append([flat_loss(one) for one in maps])
+    together, alone = np.mean(losses, axis=0)
+    assert together < alone
+
+
+def flat_loss(calibrator):
+    promised = np.clip(calibrator.probability(GRID), 1e-12, 1 - 1e-12)
+    return -MASS @ (0.15 * np.log(promised) + 0.85 * np.log1p(-promised))
+
+
 def nll_of_truth():
     wanted = expit(truth(GRID))
     return -MASS @ (wanted * np.log(wanted) + (1 - wanted) * np.log1p(-wanted))
@@ -83,12 +104,26 @@ def test_the_curvature_of_a_biased_log_does_not_stay():
 
 
 class TestCombine:
-    def test_no_disagreement_changes_nothing_but_the_level(self):
+    @pytest.mark.parametrize(("weight", "margin"), [(1.0, 0.1), (25.0, 0.01)])
+    def test_agreement_hardly_changes_anything_but_the_level(self, weight, margin):
         scores = np.linspace(-2, 2, 41)
         features = np.c_[np.ones(41), scores]
         labels = expit(-1 + scores)  # what is expected, without noise
-        found = combine(features, np.ones(41), labels, np.array([-3.0, 1.0]), np.array([False, True]))
-        assert_allclose(found.theta, [-1.0, 1.0], atol=1e-6)
+        found = combine(features, np.full(41, weight), labels, np.array([-3.0, 1.0]), np.array([False, True]))
+        assert_allclose(found.theta, [-1.0, 1.0], atol=margin)
+
+    def test_a_steep_log_does_not_outweigh_an_anchor_in_which_scores_say_nothing(self):
+        features = np.c_[np.ones(100), np.linspace(-2, 2, 100)]
+        theta = combine(features, np.ones(100), np.full(100, 0.2), np.array([-3.0, 1.0]), np.array([False, True])).theta
+        assert theta[1] < 0.1
+
+    def test_a_log_that_is_sure_of_everything_leaves_the_fit_finite(self):
+        rng = np.random.default_rng(0)
+        scores = rng.uniform(-0.4, 0.6, size=100)
+        features = np.c_[np.ones(100), np.log(expit(scores)), -np.log(expit(-scores))]  # nearly the same column twice
+        labels = (rng.random(100) < 0.1) * 1.0
+        found = combine(features, np.ones(100), labels, np.array([400.0, 70.0, 0.0]), np.array([False, True, True]))
+        assert expit(features @ found.theta).mean() == pytest.approx(labels.mean(), abs=0.02)
 
     def test_a_pair_of_weight_two_counts_twice(self):
         rng = np.random.default_rng(0)
@@ -101,10 +136,11 @@ class TestCombine:
         assert heavy.evidence == pytest.approx(twice.evidence)
 
     def test_equal_scores_can_only_tell_the_level(self):
+        """The slope is what the assumptions expect beforehand, more than half of the log's."""
         features = np.c_[np.ones(50), np.full(50, 0.3)]
         labels = np.r_[np.ones(10), np.zeros(40)]
         theta = combine(features, np.ones(50), labels, np.array([-3.0, 1.5]), np.array([False, True])).theta
-        assert theta[1] == pytest.approx(1.5)
+        assert theta[1] == pytest.approx(1.5 * (2 * 1.0 + 4 * 0.5) / 7, rel=0.01)
         assert expit(theta @ features[0]) == pytest.approx(0.2)
 
     def test_bounded_coefficients_stay_above_zero(self):

@@ -96,6 +96,18 @@ def test_a_prior_pulls_towards_its_mean_and_makes_a_minimum():
             assert found.theta[1] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("start", [[0.0, 0.0], [3.0, 5.0], [-4.0, -1.0]])
+def test_the_minimum_is_the_same_from_every_start(start):
+    rng = np.random.default_rng(0)
+    features = np.c_[np.ones(200), rng.normal(size=200)]
+    linear = (rng.random(200) < 0.3) @ features
+    prior = GaussianPrior(np.array([0.0, 1.0]), np.diag([0.0, 5.0]))
+    bounded = np.array([False, True])
+    usual = fit_logistic(features, np.ones(200), linear, bounded=bounded, prior=prior)
+    other = fit_logistic(features, np.ones(200), linear, bounded=bounded, prior=prior, start=np.array(start))
+    np.testing.assert_allclose(other.theta, usual.theta, atol=1e-6)
+
+
 def test_the_curvature_is_that_of_the_risk():
     features, weight, linear, bounded = problem(1)
     found = fit_logistic(features, weight, linear, bounded=bounded)

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray
 from sureness.numerics.logistic import GaussianPrior, fit_logistic
 
-_WIDTHS = np.geomspace(0.1, 300.0, 8)  # log-odds by which the shape of the log's map may be off
+_WIDTHS = np.array([100.0, 10.0, 1.0, 0.1])  # log-odds by which the curve may differ from the assumed one
 _LIKELY = _WIDTHS**0.25  # relative prior probability: a log may be badly off, and that is costly to overlook
+
+
+class Assumption(NamedTuple):
+    """How much of the shape of the log's curve holds for the anchor."""
+
+    share: float  # expected
+    spread: float  # its standard deviation
+    weight: float  # relative prior probability
+
+
+_ASSUMED = (
+    Assumption(share=1.0, spread=0.0, weight=2.0),  # all of it
+    Assumption(share=0.5, spread=0.5, weight=4.0),  # it has to be stretched by an unknown factor
+    Assumption(share=0.0, spread=0.0, weight=1.0),  # nothing: among uniformly exposed pairs scores may hardly matter
+)
+
+_PRIOR = np.outer([assumed.weight for assumed in _ASSUMED], _LIKELY).ravel()
+_PRIOR /= _PRIOR.sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +45,12 @@ def combine(
 ) -> Combination:
     """Coefficients between those of the log and those that the anchor would have alone.
 
-    The level is the anchor's. The other coefficients are pulled towards those of the log, all of them: the curve of
-    the anchor is assumed to differ from that of the log by about `width` log-odds at a typical score. How far it may
-    differ is not set but read from the anchor: each width is weighted with the likelihood that it gives the labels of
-    the anchor (empirical Bayes, with a Gaussian in place of the posterior). A small anchor so keeps the shape of a log
-    that it cannot contradict, and a large one, or one that disagrees, goes its own way.
+    The level is the anchor's. The other coefficients are pulled, all of them, towards those of the log, towards a share
+    of them, or towards a flat curve, from which the curve of the anchor is assumed to differ by about `width` log-odds
+    at a typical score. Which of these holds, and how far the curve may differ, is not set but read from the anchor:
+    each assumption and width is weighted with the likelihood that it gives the labels of the anchor (empirical Bayes,
+    with a Gaussian in place of the posterior). A small anchor so keeps most of the shape of a log that it cannot
+    contradict, and a large one, or one that disagrees, goes its own way.
 
     Parameters
     ----------
@@ -52,16 +72,34 @@ def combine(
     True
     """
     linear = (weight * labels) @ features
-    pull = _pull(features, weight)
-    fits, evidence = [], []
-    for width in _WIDTHS:
-        precision = pull / width**2
-        fit = fit_logistic(features, weight, linear, bounded=bounded, prior=GaussianPrior(of_log, precision))
-        fits.append(fit.theta)
-        evidence.append(-fit.risk + 0.5 * _log_volume(precision[1:, 1:]) - 0.5 * _log_volume(fit.curvature))
-    likely = _LIKELY / _LIKELY.sum() * np.exp(evidence - np.max(evidence))
+    pull, usual = _pull(features, weight), _usual_level(features, weight, labels)
+    fits, evidence, start = [], [], None
+    for assumed in _ASSUMED:
+        for width in _WIDTHS:
+            prior = _prior(assumed, of_log, pull / width**2, usual)
+            fit = fit_logistic(features, weight, linear, bounded=bounded, prior=prior, start=start)
+            start = fit.theta
+            fits.append(fit.theta)
+            evidence.append(-fit.risk + 0.5 * _log_volume(prior.precision[1:, 1:]) - 0.5 * _log_volume(fit.curvature))
+    likely = _PRIOR * np.exp(evidence - np.max(evidence))
     theta = (likely / likely.sum()) @ np.array(fits)
     return Combination(theta, float(np.max(evidence) + np.log(likely.sum())))
+
+
+def _prior(assumed: Assumption, of_log: FloatArray, precision: FloatArray, usual: FloatArray) -> GaussianPrior:
+    """Around a share of the log's coefficients; what is unsure about the share adds to what may differ."""
+    mean = assumed.share * of_log
+    mean[0] = usual[0] - usual[1:] @ mean[1:]  # where the fit starts; the level has no prior
+    along = precision @ np.concatenate([[0.0], assumed.spread * of_log[1:]])
+    certain = 1.0 + assumed.spread * float(along @ of_log)
+    return GaussianPrior(mean, precision - np.outer(along, along) / certain)
+
+
+def _usual_level(features: FloatArray, weight: FloatArray, labels: FloatArray) -> FloatArray:
+    """The log-odds of the anchor's rate of positives, and the mean of each feature but the first."""
+    share = weight / weight.sum()
+    rate = np.clip(share @ labels, 1e-3, 1.0 - 1e-3)
+    return np.concatenate([[np.log(rate / (1.0 - rate))], share @ features[:, 1:]])
 
 
 def _pull(features: FloatArray, weight: FloatArray) -> FloatArray:

@@ -27,7 +27,6 @@ from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, logit, sigmoid
 
 _CERTAIN = 1e-15  # probabilities closer to 0 and 1 are taken for this, whose log-odds are finite
-_CLEARLY = 1.0  # difference of log-likelihoods from which on an anchor's own range of scores is preferred
 
 
 class ParametricCalibrator(Calibrator):
@@ -105,7 +104,7 @@ class ParametricCalibrator(Calibrator):
         return calibrator
 
     def _combine(self, anchor: ScoredPairs) -> None:
-        """All coefficients from both sides; over the range of the anchor's scores where that is clearly better."""
+        """All coefficients from both sides; over the range of the anchor's scores where that explains them better."""
         of_log = np.concatenate([[self.intercept_], self.coef_])
         scores = anchor.scores.astype(np.float64)
         if len(np.unique(scores)) <= len(of_log):  # too few different scores to tell more
@@ -114,7 +113,7 @@ class ParametricCalibrator(Calibrator):
         found = self._combined(anchor, of_log, self.fitted_range_)
         own = self.range_of(float(scores.min()), float(scores.max()))
         other = self._combined(anchor, self._moved(of_log, scores, own), own)
-        if other.evidence > found.evidence + _CLEARLY:
+        if other.evidence > found.evidence:
             found, self.fitted_range_ = other, own
         self.intercept_, self.coef_ = float(found.theta[0]), found.theta[1:]
 
