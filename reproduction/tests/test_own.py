@@ -117,3 +117,16 @@ def test_what_cannot_be_imported_is_refused(name):
 def test_a_log_that_is_gone_is_refused():
     with pytest.raises(DataError, match="cannot find"):
         digest_of_own("gone.py:Thing")
+
+
+def test_a_method_is_added_where_it_belongs():
+    added = (OWN + "Steep", OWN + "AlwaysThree", OWN + "untouched", "bd-public", "shape")
+    studies = [study for name in ("ece", "distillation", "list-size-bpr") for study in find_studies([name])]
+    found = [[each.name for each in studies if [one] in each.axes(Asked(method=(one,)))["methods"]] for one in added]
+    maps = ["ece", "list-size-bpr"]
+    assert found == [maps, ["list-size-bpr"], ["distillation"], ["distillation"], maps]
+
+
+def test_a_calibrator_of_the_package_is_added_by_name(store, tmp_path):
+    found = numbers(store, tmp_path, "ece", FEW, model=("bpr",), method=("shape",))
+    assert found.filter(method="shape", risk="naive")["value"].max() < 0.5

@@ -11,8 +11,10 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from sureness.calibration import Calibrator, make_calibrator
 from sureness.data import RECIPES
-from sureness.errors import DataError
+from sureness.errors import DataError, SettingError
+from sureness.list_size import ListSizePolicy
 
 
 def is_own(name: str) -> bool:
@@ -55,6 +57,29 @@ def _module(place: str) -> Any:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def kind_of(name: str) -> str:
+    """What a method is: a calibrator or another class ("map"), a policy, or a function; names of the package as well.
+
+    Examples
+    --------
+    >>> kind_of("shape"), kind_of("bd"), kind_of("sureness.calibration:PlattCalibrator"), kind_of("math:floor")
+    ('map', 'function', 'map', 'function')
+    """
+    if not is_own(name):
+        return "map" if _is_calibrator(name) else "function"
+    found = load_own(name)
+    if not isinstance(found, type):
+        return "function"
+    return "policy" if issubclass(found, ListSizePolicy) else "map"
+
+
+def _is_calibrator(name: str) -> bool:
+    try:
+        return isinstance(make_calibrator(name), Calibrator)
+    except SettingError:
+        return False
 
 
 def digest_of_own(name: str) -> str:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from sureness_reproduction.cells import Cell, Work
-from sureness_reproduction.own import is_own
+from sureness_reproduction.own import is_own, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,10 @@ Axis = Sequence[Any] | Mapping[Scale, Sequence[Any]]
 
 Choice = Mapping[str, Any]
 """Rows of a study by their keys; a tuple of values allows each of them."""
+
+KINDS = ("map", "policy", "function")
+TAKES = {"calibration": ("map",), "distillation": ("function",), "list size": ("map", "policy")}
+"""What `--method` may be in each chapter, see `kind_of`."""
 
 QUICK_AND_FULL: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(5)}
 
@@ -126,7 +130,8 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
-            axes["methods"] = [*axes["methods"], *([each] for each in asked.method)]
+            added = [[each] for each in asked.method if kind_of(each) in TAKES.get(self.chapter, KINDS)]
+            axes["methods"] = [*axes["methods"], *added]
         return axes
 
     def known(self, axis: str) -> list[Any]:

@@ -94,7 +94,7 @@ def with_risks(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
     [('isotonic', ''), ('platt', 'naive'), ('platt', 'unbiased'), ('platt', 'weighted')]
     """
     yield from ((method, "") for method in methods if method in PLAIN or (is_own(method) and not _has_risk(method)))
-    there = [method for method in methods if method in PARAMETRIC or (is_own(method) and _has_risk(method))]
+    there = [name for name in methods if name not in (*PLAIN, CONSTANT) and (not is_own(name) or _has_risk(name))]
     yield from ((method, risk) for risk in RISKS for method in there)
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from sureness.calibration import Calibrator, PerUserCalibrator, PerUserPlatt, PlattCalibrator, SigmoidCalibrator
+from sureness.calibration import (
+    Calibrator,
+    PerUserCalibrator,
+    PerUserPlatt,
+    PlattCalibrator,
+    SigmoidCalibrator,
+    make_calibrator,
+)
 from sureness.data import Interactions
 from sureness.errors import SurenessWarning
 from sureness.evaluation import block_scores
@@ -18,7 +26,7 @@ from sureness.metrics import expected_calibration_error
 from sureness.numerics import sigmoid
 from sureness.pipeline import ConfidentRecommender, Run, Target
 from sureness.sources import fitted_to
-from sureness_reproduction.own import load_own
+from sureness_reproduction.own import is_own, load_own
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,10 @@ ablation, which are fitted on all candidates too."""
 
 
 def form_of(method: str) -> Form:
-    """A form by name, or PerK with a map of one's own."""
-    return FORMS[method] if method in FORMS else Form(load_own(method))
+    """A form by name, or PerK with a map of one's own or of the package."""
+    if method in FORMS:
+        return FORMS[method]
+    return Form(load_own(method) if is_own(method) else partial(make_calibrator, method))
 
 
 def recommender_of(run: Run, form: Form, max_size: int) -> ConfidentRecommender:

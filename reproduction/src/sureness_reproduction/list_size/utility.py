@@ -12,7 +12,7 @@ from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_p
 from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.cutting import CUTS, GivenSizes, cut_sizes, cuts_of, ranked
-from sureness_reproduction.list_size.perk import FORMS, OURS, PUBLISHED, form_of, recommender_of
+from sureness_reproduction.list_size.perk import OURS, PUBLISHED, form_of, recommender_of
 from sureness_reproduction.list_size.runs import (
     DATA,
     MAX_SIZE,
@@ -58,7 +58,7 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
             chosen = {name: bench.found(cells[utility, name]).table("sizes") for name in methods if name in CUTS}
             given: dict[str, ListSizePolicy] = {name: GivenSizes(each, max_size) for name, each in chosen.items()}
             parts.append(_long(given, lists, utility))
-    for method in (name for name in methods if name in FORMS or is_own(name)):
+    for method in (name for name in methods if name not in PLAIN and name not in CUTS):
         parts += _by_form(made, method, [name for name in methods if name in PLAIN], max_size)
     found = pl.concat(parts)
     return {"samples": found.drop("size"), "sizes": found.drop("value")}
