@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
@@ -89,9 +90,19 @@ def test_draws_keep_users_paired():
     rng = pl.Series([0.1, 0.5, 0.3, 0.2, 0.4])
     first = pl.DataFrame({"unit": range(5), "seed": 0, "value": rng})
     assert drawn(-0.01, first.with_columns(pl.col("value") - 0.01), first) == Difference(
-        pytest.approx(-0.01), pytest.approx(-0.01), pytest.approx(-0.01), 0.2
+        pytest.approx(-0.01), pytest.approx(-0.01), pytest.approx(-0.01), 0.0
     )
     assert paired(first, first).p == 1.0
+
+
+def test_many_clear_contrasts_of_draws_stay_clear_after_the_correction():
+    rng = np.random.default_rng(0)
+    low = pl.DataFrame({"unit": range(500), "seed": 0, "value": 0.1 + rng.normal(0, 0.001, 500)})
+    high = low.with_columns(pl.col("value") + 0.05 + pl.Series(rng.normal(0, 0.002, 500)))
+    clear, noise = drawn(-0.05, low, high), drawn(0.001, low, low.with_columns(value=rng.normal(0.1, 0.02, 500)))
+    assert clear.high < 0
+    assert holm([clear.p] * 200)[0] < 1e-6
+    assert noise.p > 0.5
 
 
 def test_p_values_are_corrected_for_their_number():

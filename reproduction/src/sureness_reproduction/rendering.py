@@ -118,20 +118,21 @@ def named(value: Any) -> str:
 
 
 def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
-    """Tested claims as text; where nothing may be decided, the last column says so."""
-    where = [name for name in table.columns if name not in _TESTED]
+    """Tested claims as text; where nothing may be decided, the first column says so."""
+    places = [name for name in table.columns if name not in _TESTED]
     rows = []
     for row in table.iter_rows(named=True):
-        relative = row["difference"] / abs(row["against"]) if row["against"] else None
-        rows.append(
-            {"claim": row["claim"] + ("" if row["claimed"] else " (ours)")}
-            | {name: named(row[name]) for name in where}
-            | {"metric": named(row["metric"]), "first": row["first"], "second": row["second"] or f"{row['against']:g}",
-               "difference": f"{row['difference']:+.4f}" + ("" if relative is None else f" ({relative:+.1%})"),
-               "p": NONE if row["p"] is None else f"{row['p']:.1g}",
-               "Holm": NONE if row["p_holm"] is None else f"{row['p_holm']:.1g}",
-               "holds": row["holds"] if decided else "quick"}
-        )  # fmt: skip
+        against = abs(row["against"])
+        relative = f" ({row['difference'] / against:+.1%})" if against else ""
+        rows.append({
+            "holds": row["holds"] if decided else "quick",
+            "claim": row["claim"] + ("" if row["claimed"] else " (ours)"),
+            "where": ", ".join(named(row[name]) for name in (*places, "metric")),
+            "contrast": f"{row['first'] or 'value'} against {row['second'] or format(row['against'], 'g')}",
+            "difference": f"{row['difference']:+.4f}{relative}",
+            "p": NONE if row["p"] is None else f"{row['p']:.1g}",
+            "Holm": NONE if row["p_holm"] is None else f"{row['p_holm']:.1g}",
+        })  # fmt: skip
     return pl.DataFrame(rows)
 
 
