@@ -128,6 +128,12 @@ def test_published_numbers_stand_beside_ours(results, monkeypatch):
     assert rows["else"]["one"] == "– / 1.0000"
 
 
+def test_a_file_may_hold_more_than_is_shown(results):
+    more = pl.concat([results.summary, results.summary.with_columns(metric=pl.lit("other"))])
+    assert len(blocks(KNOWN, more)) == 2
+    assert [block.title for block in blocks(replace(KNOWN, metrics=("worth",)), more)] == ["the simulator, worth"]
+
+
 def test_seeds_that_are_missing_are_counted(results):
     summary = results.summary.with_columns(seeds=pl.when(method="good").then(1).otherwise(2))
     (block,) = blocks(KNOWN, summary)

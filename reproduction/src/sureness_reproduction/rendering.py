@@ -39,6 +39,8 @@ def blocks(study: Study, summary: pl.DataFrame) -> list[Block]:
     summary : table
         Keys, metric, value, deviation, low, high and seeds, as `Results.summary` or a CSV file has it.
     """
+    if study.metrics:  # a file may hold more than is shown
+        summary = summary.filter(pl.col("metric").is_in(list(study.metrics)))
     joined = with_published(study, summary)
     laid = (*study.rows, *study.columns)
     apart = [name for name in joined.columns if name not in (*laid, *SUMMARY, "published")]

@@ -10,7 +10,7 @@ import polars as pl
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.distillation.declared import Settings
 from sureness_reproduction.distillation.training import ROLES, learned, make, split_of
-from sureness_reproduction.study import QUICK_AND_FULL, Claim, Scale, Study
+from sureness_reproduction.study import Claim, Scale, Study
 from sureness_reproduction.workbench import Workbench
 
 _DENSE = {"adam": "dense", "summed": True, "l2": 0.0, "learning_rate": 0.001, "batch_size": 128, "start_scale": 1.0}
@@ -107,7 +107,7 @@ STUDIES = (
         name="authors-code", number="", title="BD as the authors' public code computes it", measure=publicly_judged,
         settings=settings, rows=("method",), columns=("role",),
         grid={"data": {"quick": ["amazon-music"], "full": ["citeulike-bd"]}, "model": ["bpr"],
-              "methods": [["alone"], *([name] for name in ROWS)], "seed": QUICK_AND_FULL},
+              "methods": [["alone"], *([name] for name in ROWS)], "seed": {"quick": range(1), "full": range(5)}},
         claims=(_above("BD improves the student", "student", "bd-public", "alone", claimed=True),
                 _above("BD improves the teacher", "teacher", "bd-public", "alone", claimed=True),
                 _above("the labels do it: student", "student", "bd-public", "weight 0, drawn negatives", claimed=False),
