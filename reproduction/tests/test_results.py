@@ -58,6 +58,12 @@ def test_a_claim_is_tested_over_users(results):
     }  # fmt: skip
 
 
+def test_one_seed_decides_nothing(results, store):
+    one = contrasts_of(Results(KNOWN, Asked(seeds=1), store)).filter(claim="good beats bad")
+    assert one["p_holm"].max() < 0.05
+    assert set(one["holds"]) == {"open"}
+
+
 def test_nothing_is_decided_at_quick_scale(results):
     table = contrasts_of(results)
     assert set(claims_shown(table, decided=False)["holds"]) == {"quick"}
@@ -108,8 +114,8 @@ def test_many_clear_contrasts_of_draws_stay_clear_after_the_correction():
 def test_p_values_are_corrected_for_their_number():
     assert holm([0.04, 0.01]) == [0.04, 0.02]
     assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert verdict(0.1, None, "+") == "open"
-    assert verdict(-0.1, 0.01, "-") == "yes"
+    assert verdict(0.1, None, "+", 2) == "open"
+    assert verdict(-0.1, 0.01, "-", 2) == "yes"
 
 
 def test_published_numbers_stand_beside_ours(results, monkeypatch):

@@ -20,6 +20,7 @@ LEVEL = 0.05
 _NO_CHANCE = 1e-12  # of a difference that is the same in every draw
 COLUMNS = (
     "claim", "claimed", "metric", "first", "second", "value", "against", "difference", "low", "high", "p", "sign",
+    "seeds",
 )  # fmt: skip
 
 
@@ -39,7 +40,7 @@ def contrasts_of(results: Results) -> pl.DataFrame:
         return pl.DataFrame()
     table = pl.DataFrame(rows, infer_schema_length=None)
     corrected = holm(table["p"].to_list())
-    held = [verdict(*row) for row in zip(table["difference"], corrected, table["sign"], strict=True)]
+    held = [verdict(*row) for row in zip(table["difference"], corrected, table["sign"], table["seeds"], strict=True)]
     return table.with_columns(p_holm=pl.Series(corrected, dtype=pl.Float64), holds=pl.Series(held))
 
 
@@ -76,7 +77,7 @@ def _row(
         names = [_name({key: side[0][key] for key in differing}) for side in (first, second)]
         apart = _apart(results, rows, where | {"metric": claim.metric}, first[0], second[0])
     about = (claim.text, claim.claimed, claim.metric, *names, first[1], against)
-    return dict(zip(COLUMNS, (*about, *apart, claim.sign), strict=True))
+    return dict(zip(COLUMNS, (*about, *apart, claim.sign, len(_seeds(rows, first[0]))), strict=True))
 
 
 def _apart(
@@ -184,15 +185,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return found
 
 
-def verdict(difference: float, p: float | None, sign: str) -> str:
-    """Whether a contrast has the claimed sign beyond chance.
+def verdict(difference: float, p: float | None, sign: str, seeds: int) -> str:
+    """Whether a contrast has the claimed sign beyond chance; one seed says nothing about others and decides nothing.
 
     Examples
     --------
-    >>> verdict(0.1, 0.01, "+"), verdict(-0.1, 0.01, "+"), verdict(0.1, 0.2, "+")
-    ('yes', 'no', 'open')
+    >>> verdict(0.1, 0.01, "+", 2), verdict(-0.1, 0.01, "+", 2), verdict(0.1, 0.2, "+", 2), verdict(0.1, 0.01, "+", 1)
+    ('yes', 'no', 'open', 'open')
     """
-    if p is None or p >= LEVEL:
+    if p is None or p >= LEVEL or seeds < 2:
         return "open"
     return "yes" if (difference > 0) == (sign == "+") else "no"
 

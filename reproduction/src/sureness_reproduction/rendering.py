@@ -140,7 +140,7 @@ def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
 
 _TESTED = (
     "claim", "claimed", "metric", "first", "second", "value", "against", "difference", "low", "high", "p", "sign",
-    "p_holm", "holds",
+    "p_holm", "holds", "seeds",
 )  # fmt: skip
 
 
