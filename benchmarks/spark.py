@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -156,6 +157,7 @@ def _session(folder: str) -> Iterator[SparkSession]:
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "4g",
         "spark.sql.shuffle.partitions": "8", "spark.local.dir": folder, "spark.driver.host": "127.0.0.1",
     }  # fmt: skip
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{CORES}]")
     for name, value in settings.items():
         builder = builder.config(name, value)

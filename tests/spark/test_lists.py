@@ -33,8 +33,10 @@ def promised():
 def test_lists_of_probabilities_equal_those_of_a_table(spark, promised):
     found = table_of(lists(frame_of(spark, promised, partitions=5)))
     same_tables(found, cut(promised), ["user_id", "rank"])
-    other = lists(frame_of(spark, promised), policy=ExpectedUtility("ndcg", max_size=7), expected_relevant=20.0)
-    same_tables(table_of(other), cut(promised, utility="ndcg", max_size=7, expected_relevant=20.0), ["user_id", "rank"])
+    other = lists(frame_of(spark, promised), policy=ExpectedUtility("ndcg", max_size=7), expected_relevant=2_000.0)
+    same_tables(
+        table_of(other), cut(promised, utility="ndcg", max_size=7, expected_relevant=2_000.0), ["user_id", "rank"]
+    )
 
 
 def test_maps_and_the_best_candidates(spark):

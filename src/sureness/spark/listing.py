@@ -87,7 +87,7 @@ def lists(
     refuse_taken(frame, list(_ADDED))
     names = {user: "user_id", item: "item_id", probability: "probability"}
     schema, arrow = arrow_types(frame, _ADDED)
-    cut = _Cut(_checked_policy(policy), top, expected_relevant, names, arrow)
+    cut = Cut(_checked_policy(policy), top, expected_relevant, names, arrow)
     return by_user(frame, user).mapInArrow(cut, schema)
 
 
@@ -106,7 +106,7 @@ def _checked_policy(policy: ListSizePolicy | None) -> ListSizePolicy:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cut:
+class Cut:
     """Cuts the lists of a partition."""
 
     policy: ListSizePolicy
