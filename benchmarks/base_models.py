@@ -41,21 +41,20 @@ class Case:
 
 
 _LONG = {"epochs": 120, "validate_every": 20, "patience": 2, "validation_users": 2_000}
-_SHORT = {"epochs": 100, "validate_every": 10, "patience": 3, "validation_users": 2_000}
+_CDAE = {"popularity": 0.75, "epochs": 100, "validate_every": 10, "patience": 3, "validation_users": 2_000}
 _NEUMF = {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.5} | _LONG
 _STUDENTS = (
-    {"learning_rate": 0.01, "l2": 0.03},
-    {"learning_rate": 0.01, "l2": 0.05},
-    {"learning_rate": 0.02, "l2": 0.03},
-)
+    {"learning_rate": 0.01, "l2": 0.03}, {"learning_rate": 0.01, "l2": 0.05}, {"learning_rate": 0.02, "l2": 0.03},
+    {"learning_rate": 0.01, "l2": 0.03, "negatives": 4},
+)  # fmt: skip
 _BD = "citeulike-bd"
 
 CASES = {
     "neumf-50": Case(_BD, "neumf", 50, "hit@50", ({},), _NEUMF),
-    "cdae-50": Case(_BD, "cdae", 50, "hit@50", ({"l2": 0.003},), _SHORT),
-    "cdae-5": Case(_BD, "cdae", 5, "hit@50", ({"l2": 0.0, "learning_rate": 0.01, "start_scale": 0.1},), _SHORT),
+    "cdae-50": Case(_BD, "cdae", 50, "hit@50", ({"l2": 0.003},), _CDAE),
+    "cdae-5": Case(_BD, "cdae", 5, "hit@50", ({"l2": 0.0, "learning_rate": 0.01, "start_scale": 0.1},), _CDAE),
     "neumf-5": Case(_BD, "neumf", 5, "hit@50", _STUDENTS, _LONG),
-    "cdae-50-sum": Case(_BD, "cdae", 50, "hit@50", ({"l2": 0.003},), _SHORT | {"history": "sum"}),
+    "cdae-50-sum": Case(_BD, "cdae", 50, "hit@50", ({"l2": 0.003},), _CDAE | {"history": "sum"}),
     "products-50": Case(_BD, "neumf", 50, "hit@50", ({},), _NEUMF | {"dense_l2": 1.0}),  # the layers vanish
     "neumf-64": Case("citeulike-a", "neumf", 64, "ndcg@50", ({},), _NEUMF),
 }

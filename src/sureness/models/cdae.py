@@ -28,8 +28,7 @@ class CDAESettings(Settings):
 
     negatives: int = 5  # for each positive
     learning_rate: float = 0.005
-    l2: float = 0.001
-    popularity: float = 0.75
+    l2: float = 0.003
     start_scale: float = 0.01
     dropout: float = 0.5  # share of the history that is dropped while training
     history: str = (

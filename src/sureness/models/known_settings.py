@@ -12,9 +12,11 @@ _COAT: dict[str, Setting] = {"validate_every": 1, "patience": 30}
 
 RECOMMENDED: dict[tuple[str, str], dict[str, Setting]] = {
     ("citeulike-bd", "bpr"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.75, "metric": "hit@50"},
+    ("citeulike-bd", "neumf"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.5, "metric": "hit@50"},
+    ("citeulike-bd", "cdae"): {"popularity": 0.75, "metric": "hit@50"},
     ("coat", "bpr"): {"learning_rate": 0.0005, "l2": 0.1, "batch_size": 256, "popularity": 0.5, **_COAT},
     ("coat", "ubpr"): {"learning_rate": 0.01, "l2": 0.05, "propensity_power": 0.25, **_COAT},
-    ("coat", "neumf"): {"l2": 0.0, "batch_size": 512, **_COAT},
+    ("coat", "neumf"): {"l2": 0.03, "batch_size": 512, **_COAT},
     ("coat", "cml"): {
         "learning_rate": 0.001, "margin": 2.0, "batch_size": 512, "popularity": 0.75, "radius": 2.0, **_COAT,
     },
