@@ -228,6 +228,21 @@ class TestGzip:
         assert table["user_id"].to_list() == [1, 2]
         assert table["score"].to_list() == [0.5, 0.25]
 
+    def test_the_file_within_may_be_in_another_encoding(self, tmp_path):
+        lines = "kunde;punkte\r\nZoë;0,5\r\nJosé;1,25\r\n"
+        expected = [("Zoë", 0.5), ("José", 1.25)]
+        for said, encoding in ({"encoding": "cp1252"}, "cp1252"), ({}, "utf-16"):
+            place = self.packed(tmp_path, lines.encode(encoding))
+            columns = Columns(user_id="kunde", score="punkte", separator="semicolon", decimal="comma", **said)
+            table = scan_table(place, columns, numbers=["score"]).collect()
+            assert list(zip(table["user_id"], table["score"], strict=True)) == expected
+
+    def test_zstd_in_another_encoding_is_refused(self, tmp_path):
+        place = tmp_path / "log.csv.zst"
+        pl.DataFrame({"score": [0.5]}).write_csv(place, compression="zstd")
+        with pytest.raises(FileError, match="zstd"):
+            scan_table(place, Columns(encoding="cp1252"), numbers=["score"])
+
     def test_a_line_that_is_no_text_is_named(self, tmp_path):
         place = self.packed(tmp_path, b"user_id,score\n1,0.5\n\xe9,0.25\n")
         with pytest.raises(FileError, match="line 3"):
@@ -238,8 +253,9 @@ class TestGzip:
         rng = np.random.default_rng(0)
         place = self.packed(tmp_path, b"user_id,score\n" + b"".join(b"1,%f\n" % score for score in rng.random(5_000)))
         place.write_bytes(place.read_bytes()[:-cut])
-        with pytest.raises(FileError, match="gzip"):
-            scan_table(place, Columns(), numbers=["score"])
+        for encoding in (None, "cp1252"):
+            with pytest.raises(FileError, match="gzip"):
+                scan_table(place, Columns(encoding=encoding), numbers=["score"])
 
     def test_only_the_start_is_looked_at_to_see_how_it_is_written(self, tmp_path):
         place = self.packed(tmp_path, b"user_id,score\n" + b"1,0.5\n" * 100_000)

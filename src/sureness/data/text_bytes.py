@@ -46,10 +46,10 @@ def polars_name(place: Path) -> str:
 
 def encoding_of(place: Path) -> tuple[str, bool]:
     """The encoding that the first bytes leave no choice about, and whether it had to be inferred from zero bytes."""
-    if is_compressed(place):
+    if _is_zstd(place):
         return "utf-8", False
-    with place.open("rb") as opened:
-        start = opened.read(HEAD_BYTES)
+    with _opened(place) as opened:
+        start = _read(opened, HEAD_BYTES, place)
     for mark, encoding in _MARKS.items():
         if start.startswith(mark):
             return encoding, False
@@ -81,8 +81,7 @@ def first_lines(place: Path, encoding: str = "utf-8") -> tuple[bytes, str]:
 
     A last line that may go on is left out.
     """
-    is_zstd = place.suffix.lower() == ".zst"
-    lines = _zstd_lines(place, encoding, _HEAD_LINES) if is_zstd else _chunks(place, encoding, HEAD_BYTES)
+    lines = _zstd_lines(place, encoding, _HEAD_LINES) if _is_zstd(place) else _chunks(place, encoding, HEAD_BYTES)
     start = next(lines, b"")
     end = "\r" if b"\r" in start and b"\n" not in start else "\n"
     cut = len(start) >= HEAD_BYTES // 2 and end.encode() in start
@@ -90,10 +89,10 @@ def first_lines(place: Path, encoding: str = "utf-8") -> tuple[bytes, str]:
 
 
 def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
-    if place.suffix.lower() == ".zst":
+    if _is_zstd(place):
         yield from _zstd_lines(place, encoding)
         return
-    with _opened(place, encoding) as opened:
+    with _opened(place) as opened:
         if is_utf8(encoding):
             first = _read(opened, size, place)
             yield first.removeprefix(codecs.BOM_UTF8)
@@ -103,7 +102,7 @@ def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)()
         n_lines = 0
         while True:
-            chunk = opened.read(size)
+            chunk = _read(opened, size, place)
             try:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
@@ -117,11 +116,14 @@ def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
                 return
 
 
-def _opened(place: Path, encoding: str) -> BinaryIO:
+def _opened(place: Path) -> BinaryIO:
     if not is_compressed(place):
         return place.open("rb", buffering=0)
-    _check_utf8(place, encoding)
     return cast(BinaryIO, gzip.open(place, "rb"))
+
+
+def _is_zstd(place: Path) -> bool:
+    return place.suffix.lower() == ".zst"
 
 
 def _read(opened: BinaryIO, size: int, place: Path) -> bytes:
@@ -133,15 +135,11 @@ def _read(opened: BinaryIO, size: int, place: Path) -> bytes:
 
 def _zstd_lines(place: Path, encoding: str, n_lines: int | None = None) -> Iterator[bytes]:
     """By way of polars, because Python has no reader of zstd."""
-    _check_utf8(place, encoding)
+    if not is_utf8(encoding):
+        raise FileError(f"cannot read {place}: zstd files are read as UTF-8 only; decompress it, or use gzip")
     lines = pl.scan_csv(
         polars_name(place), has_header=False, separator=_NO_SEPARATOR, quote_char=None, schema={"line": pl.String},
         n_rows=n_lines, glob=False,
     )  # fmt: skip
     for batch in lines.collect_batches(chunk_size=20_000):
         yield (batch["line"].fill_null("").str.join("\n").item() + "\n").encode()
-
-
-def _check_utf8(place: Path, encoding: str) -> None:
-    if not is_utf8(encoding):
-        raise FileError(f"cannot read {place}: compressed files are read as UTF-8 only; decompress it first")
