@@ -102,7 +102,10 @@ test-sql: $(SQL)/.installed  ## Run the SQL of every calibrator on DuckDB, SQLit
 	SURENESS_DATABASES=all $(SQL)/bin/python -m pytest tests/sql tests/expressions tests/calibration/test_expressions.py -n 0
 
 test-spark: $(SQL)/.installed  ## Test sureness.spark on real sessions of Spark, classic and through Spark Connect
-	SURENESS_DATA='$(SURENESS_DATA)' $(SQL)/bin/python -m pytest tests/spark -n 2 --dist loadgroup
+	SURENESS_DATA='$(SURENESS_DATA)' SURENESS_SPARK=connect $(SQL)/bin/python -m pytest tests/spark -n 0 -k connect & \
+	connect=$$!; \
+	SURENESS_DATA='$(SURENESS_DATA)' SURENESS_SPARK=classic $(SQL)/bin/python -m pytest tests/spark -n 0 -k "not connect"; \
+	classic=$$?; wait $$connect && exit $$classic
 
 sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/how-to/sql.md
 	$(SQL)/bin/python -m tests.sql.table
