@@ -86,3 +86,13 @@ def test_one_user_has_no_interval_and_nothing_shown_is_refused():
     assert promise(world(1), sn.FixedSize(3)).row(0, named=True)["low"] is None
     with pytest.raises(sn.DataError):
         promise(world(3), sn.Threshold(0.99, min_size=0))
+
+
+@pytest.mark.parametrize(
+    ("width", "size", "last"), [(30, 28, "21-28"), (30, 21, "21"), (30, 20, "11-20"), (5, 5, "11-20")]
+)
+def test_bands_of_ranks_hold_all_that_is_shown(width, size, last):
+    lists = Lists.of(probabilities=np.full((3, width), 0.1), hits=np.zeros((3, width)))
+    table = promise(lists, sn.FixedSize(size))
+    assert table["ranks"][-1] == last
+    assert table["shown"][0] == table["shown"][1:].sum()

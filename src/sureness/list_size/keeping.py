@@ -18,7 +18,7 @@ from sureness.numerics.ratios import ratio_of_sums
 By = Literal["rank", "probability"]
 
 BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
-"""Ranks that are judged together, first and last."""
+"""Ranks that are judged together, first and last; those behind them, if any are shown, are one more band."""
 
 PROBABILITY_BANDS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 1.0))
 """Probabilities that are judged together, from the first up to the second."""
@@ -72,23 +72,29 @@ def promise(
     if not shown.any():
         raise EmptyError("no item is shown in these lists, so there is no promise to judge")
     probabilities, hits = lists.needed("probabilities", "a promise"), lists.needed("hits", "a promise")
-    everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, bands).items()}
+    chosen = bands or (_rank_bands(int(sizes.max())) if by == "rank" else PROBABILITY_BANDS)
+    everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, chosen).items()}
     _, users = np.unique(lists.users, return_inverse=True)
     rows = [{_COLUMNS[by]: name, **_row(where, probabilities, hits, users)} for name, where in everywhere.items()]
     return pl.DataFrame(rows)
 
 
-def _inside(probabilities: FloatArray, by: By, bands: Sequence[tuple[float, float]] | None) -> dict[str, BoolArray]:
+def _rank_bands(longest: int) -> Sequence[tuple[float, float]]:
+    """Bands that hold every item of lists of up to this length."""
+    behind = BANDS[-1][1] + 1
+    return BANDS if longest < behind else (*BANDS, (behind, longest))
+
+
+def _inside(probabilities: FloatArray, by: By, bands: Sequence[tuple[float, float]]) -> dict[str, BoolArray]:
     """Which items belong to each band, by its name."""
     if by == "rank":
         ranks = np.arange(1, probabilities.shape[1] + 1)
-        return {_ranks(*band): (ranks >= band[0]) & (ranks <= band[1]) for band in bands or BANDS}
-    chosen = bands or PROBABILITY_BANDS
-    if not all(0 <= low < high <= 1 for low, high in chosen):
-        raise SettingError(f"bands of probabilities must rise within 0 to 1, got {list(chosen)}")
+        return {_ranks(*band): (ranks >= band[0]) & (ranks <= band[1]) for band in bands}
+    if not all(0 <= low < high <= 1 for low, high in bands):
+        raise SettingError(f"bands of probabilities must rise within 0 to 1, got {list(bands)}")
     return {
         f"{100 * low:g}-{100 * high:g}%": (probabilities >= low) & ((probabilities < high) | (high == 1))
-        for low, high in chosen
+        for low, high in bands
     }
 
 
