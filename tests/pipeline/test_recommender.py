@@ -473,6 +473,15 @@ class TestEvaluating:
                 value = compared.values["this"][np.searchsorted(compared.users, row)]
                 assert value == pytest.approx(2 * found / (size + small.test.user_degree[row]))
 
+    def test_a_reference_adds_a_paired_test(self, small):
+        others = {"three": sn.FixedSize(3)}
+        compared = fitted(small).evaluate(small.test, policies=others, reference="three")
+        this, three = compared.table.iter_rows(named=True)
+        assert (this["difference"], this["p_value"]) == compared.difference("this", "three")
+        assert (three["difference"], three["p_value"]) == (0.0, 1.0)
+        with pytest.raises(ValueError, match="reference"):
+            fitted(small).evaluate(small.test, policies=others, reference="four")
+
     def test_the_utility_is_that_of_the_policy_unless_another_is_asked_for(self, small):
         recommender = fitted(small, policy=sn.ExpectedUtility("ndcg", max_size=10))
         assert recommender.evaluate(small.test).utility == "ndcg"

@@ -366,6 +366,7 @@ class ConfidentRecommender(Configurable, Savable):
         *,
         utility: str | Utility | None = None,
         policies: Mapping[str, ListSizePolicy] | None = None,
+        reference: str | None = None,
     ) -> PolicyComparison:
         """Judge the lists by what came later, beside other policies on the same candidates.
 
@@ -376,6 +377,9 @@ class ConfidentRecommender(Configurable, Savable):
             By default that of the policy, or F1.
         policies : mapping, optional
             Fitted policies to compare with.
+        reference : str, optional
+            The name of one of them, or "this": the table then has the difference of each to it, with the p-value of a
+            paired t-test over users.
         """
         self._check_fitted()
         chosen = self.policy_.utility if utility is None else utility
@@ -383,7 +387,7 @@ class ConfidentRecommender(Configurable, Savable):
             raise SettingError("'this' stands for the recommender itself; give the other policy another name")
         entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
         lists = self.lists(labels=test)
-        return compare_policies(entries, lists, chosen)
+        return compare_policies(entries, lists, chosen, reference=reference)
 
     def promise(self, test: Interactions, *, by: By = "rank") -> pl.DataFrame:
         """Realised over promised hits of the shown items, in total and by rank; see `sureness.list_size.promise`.
