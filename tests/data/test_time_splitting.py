@@ -247,6 +247,7 @@ def test_parts_together_span_their_periods():
     assert union([split.train, many()]).period is None
 
 
+@pytest.mark.filterwarnings("ignore:.*every score the same")  # the log is random
 def test_a_map_knows_the_length_of_its_period(tmp_path):
     split = by_time(many(), validation_from=600, test_from=800)
     Run(sn.svd_source(split.train, n_factors=4), **split.parts).save(tmp_path / "run.sureness")

@@ -75,6 +75,14 @@ def test_users_of_different_lengths_are_as_if_alone():
     assert np.all(together[:, 2] == 0), "a user without candidates has nothing to gain"
 
 
+@pytest.mark.parametrize("utility", EVERY, ids=lambda u: u.name)
+def test_probabilities_of_a_mapped_file_may_be_read_only(utility):
+    rows = np.array([[0.9, 0.4, 0.2, 0.1]])
+    found = expected_utility(rows, utility, max_size=4)
+    rows.setflags(write=False)
+    assert_allclose(expected_utility(rows, utility, max_size=4), found, atol=0)
+
+
 def test_a_list_longer_than_the_candidates_is_worth_what_all_of_them_are():
     found = expected_utility([[0.9, 0.4]], "f1", max_size=5)[0]
     assert found.shape == (5,)

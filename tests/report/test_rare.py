@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from sureness.calibration.rescaling import SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
+from sureness.errors import SurenessWarning
 from sureness.plots import draw_bands, draw_fitted_curves
 from sureness.report import Additions, gather_contents, write_report
 from sureness.report.methods import PLAIN_NAMES, best_of_columns
@@ -81,7 +82,8 @@ def test_probabilities_that_are_right_keep_their_promise(contents, pairs, calibr
 
 
 def test_a_method_that_is_worse_than_a_simple_baseline_is_called_so(pairs):
-    constant = {"constant": Constant().fit([0.0, 1.0], [0, 1])}
+    with pytest.warns(SurenessWarning, match="the same probability"):
+        constant = {"constant": Constant().fit([0.0, 1.0], [0, 1])}
     found = gather_contents(pairs, constant, n_resamples=2)
     assert found.promise.gain < 0
     assert "higher than that of the best simple baseline" in found.headline.detail

@@ -20,6 +20,7 @@ from sureness._settings import clone
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.behind import curve_behind, some_of
+from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.candidates import CandidateBlock, RankedBlock
 from sureness.calibration.maps import Segments, Who
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
@@ -81,7 +82,7 @@ class SharedFit:
         scores, labels, users = block.standardised[there], block.hits[there], np.nonzero(there)[0]
         unfitted = clone(base)
         if isinstance(unfitted, Calibrator):
-            return unfitted.fit(scores, labels, sample_weight=weight[there], users=users)
+            return unfitted.fit_set(CalibrationSet.from_pairs(scores, labels, sample_weight=weight[there], users=users))
         return unfitted.fit(scores, labels, segments=self._told, sample_weight=weight[there], users=users)
 
     def chance(self, fitted: Shareable, standardised: FloatArray | None = None) -> FloatArray:

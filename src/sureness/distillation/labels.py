@@ -10,6 +10,7 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
+from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.maps import Who
 from sureness.calibration.parametric import PlattCalibrator
@@ -68,6 +69,10 @@ class LabelledPairs(NamedTuple):
         """How a model scores them."""
         return model.pair_scores(self.users, self.items[:, None])[:, 0]
 
+    def calibration_set(self, model: Guide) -> CalibrationSet:
+        """What a calibrator of its scores is fitted on."""
+        return CalibrationSet.from_pairs(self.scores(model), self.relevant)
+
 
 def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: LabelledPairs | None) -> SoftLabels:
     """The soft labels of one direction until the next refresh.
@@ -85,8 +90,8 @@ def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: Label
     if direction.labels != "calibrated":
         return SoftLabels(direction, slope=1.0 / direction.temperature if direction.tempered == "both" else 1.0)
     assert pairs is not None
-    calibrator = make_calibrator(direction.calibrator).fit(pairs.scores(guide), pairs.relevant)
-    mine = PlattCalibrator().fit(pairs.scores(learner), pairs.relevant).natural_parameters_
+    calibrator = make_calibrator(direction.calibrator).fit_set(pairs.calibration_set(guide))
+    mine = PlattCalibrator().fit_set(pairs.calibration_set(learner)).natural_parameters_
     return SoftLabels(direction, calibrator, slope=mine["b"], shift=mine["c"])
 
 

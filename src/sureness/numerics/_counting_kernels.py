@@ -216,10 +216,12 @@ def _parts_of(probabilities, tail):
 def _window(sums, large, listed, n_most):
     """The window of S: power sums of small probabilities, large ones, and others that are in neither."""
     mean, variance = sums[0], sums[0] - sums[1]
-    for part in (large, listed):
-        for p in part:
-            mean += p
-            variance += p * (1.0 - p)
+    for p in large:  # not one loop over both: numba wants one type there, and one of them may be read-only
+        mean += p
+        variance += p * (1.0 - p)
+    for p in listed:
+        mean += p
+        variance += p * (1.0 - p)
     return window_of(mean, max(variance, 0.0), n_most)
 
 
