@@ -14,7 +14,6 @@ from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError, SurenessWarning
-from sureness.list_size.lists import Lists
 from sureness.numerics.intensity import over_periods
 from sureness.sources.base import MatrixSource
 
@@ -55,18 +54,6 @@ class TestConversion:
         )
         np.testing.assert_array_equal(over_periods(chances, 1.0).round(15), chances.round(15))
 
-    @pytest.mark.parametrize("times", [0.3, 2.5])
-    def test_the_tail_is_converted_with_the_list(self, times):
-        behind = np.full(40, 0.03)
-        powers = np.arange(1, 13)
-        lists = Lists.of(probabilities=[[0.5]], tail=[(behind[:, None] ** powers).sum(axis=0)])
-        expected = (over_periods(behind, times)[:, None] ** powers).sum(axis=0)
-        np.testing.assert_allclose(lists.over_periods(times).tail[0], expected)
-
-    def test_a_tail_of_countless_candidates_grows_with_the_period(self):
-        lists = Lists.of(probabilities=[[0.5], [0.5]], tail=[[3.0, 0.0], [0.0, 0.0]])
-        np.testing.assert_allclose(lists.over_periods(2.0).tail, [[6.0, 0.0], [0.0, 0.0]])
-
 
 class TestRatio:
     def test_periods_or_shares_but_not_both(self):
@@ -88,12 +75,19 @@ class TestOutcomes:
         recommender = fitted(split)
         with pytest.warns(SurenessWarning, match="3 times as much"):
             converted = recommender.lists(labels=split.test)
-        np.testing.assert_allclose(converted.probabilities, over_periods(recommender.lists().probabilities, 3.0))
+        np.testing.assert_allclose(converted.promised, over_periods(recommender.lists().probabilities, 3.0))
         with pytest.warns(SurenessWarning, match="3 times as much"):
             kept = recommender.promise(split.test)["ratio"][0]
         assert kept == pytest.approx(1.0, abs=0.25)
         unknown = recommender.promise(replace(split.test, period=None, part=None))["ratio"][0]
         assert unknown > 1.6
+
+    def test_the_lists_that_are_judged_are_those_that_are_shown(self):
+        split = split_by_time(validation=1.0, test=3.0)
+        recommender = fitted(split)
+        with pytest.warns(SurenessWarning, match="3 times as much"):
+            judged = recommender.promise(split.test)["shown"][0]
+        assert judged == recommender.recommend().height
 
     @pytest.mark.parametrize("door", ["evaluate", "promise"])
     def test_every_comparison_says_so(self, door):
@@ -106,8 +100,7 @@ class TestOutcomes:
     ], ids=["time", "ratio", "leave-one-out"])  # fmt: skip
     def test_nothing_is_converted_where_as_much_happens(self, split):
         recommender = fitted(split)
-        found = recommender.lists(labels=split.test).probabilities
-        np.testing.assert_array_equal(found, recommender.lists().probabilities)
+        assert recommender.lists(labels=split.test).promised is None
 
     def test_numbers_of_the_user_are_taken_at_their_word(self):
         split = split_by_time(1.0, 3.0)

@@ -123,7 +123,7 @@ def first_items(lists: ListStudy, n: int = TOP) -> tuple[float, float, Interval]
     """
     found = lists.recommender.lists(labels=lists.split.test)
     known = np.arange(found.width) < np.minimum(found.lengths, n)[:, None]
-    scores, probabilities, hits = (np.asarray(each) for each in (found.scores, found.probabilities, found.hits))
+    scores, probabilities, hits = (np.asarray(each) for each in (found.scores, found.promises("the demo"), found.hits))
     shares = np.where(known, hits, False).sum(axis=1) / np.maximum(1, known.sum(axis=1))
     observed = mean_interval(shares[known.any(axis=1)])
     return float(sigmoid(scores[known]).mean()), float(probabilities[known].mean()), observed

@@ -35,9 +35,9 @@ def promise(
 ) -> pl.DataFrame:
     """Realised over promised hits of the shown items, in total and in bands of ranks or probabilities.
 
-    The promise of a shown item is its probability. A ratio above 1 means that more came than was promised. Items of one
-    user are not independent, so the intervals are those of users: by the spread of each user's realised minus promised
-    hits. A user may have several lists, as in several splits of one log.
+    The promise of a shown item is its probability, in the period that the hits are of. A ratio above 1 means that more
+    came than was promised. Items of one user are not independent, so the intervals are those of users: by the spread of
+    each user's realised minus promised hits. A user may have several lists, as in several splits of one log.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def promise(
     shown = np.arange(1, lists.width + 1) <= sizes[:, None]
     if not shown.any():
         raise EmptyError("no item is shown in these lists, so there is no promise to judge")
-    probabilities, hits = lists.needed("probabilities", "a promise"), lists.needed("hits", "a promise")
+    probabilities, hits = lists.promises("a promise"), lists.needed("hits", "a promise")
     chosen = bands or (_rank_bands(int(sizes.max())) if by == "rank" else PROBABILITY_BANDS)
     everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, chosen).items()}
     _, users = np.unique(lists.users, return_inverse=True)

@@ -14,7 +14,6 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError
 from sureness.numerics.checks import as_array, number_array
-from sureness.numerics.intensity import over_periods
 
 EMPTY = -1
 """Fills `items` if a user has fewer candidates than the longest list."""
@@ -41,6 +40,7 @@ class Lists:
     tail: FloatArray | None = None  # (n, n_powers) power sums of the probabilities of all other candidates
     hits: BoolArray | None = None  # (n, width) which items turned out to be relevant
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
+    promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
 
     __repr__ = fields_repr
 
@@ -104,21 +104,6 @@ class Lists:
         columns = {name: value[rows] for name, value in vars(self).items() if value is not None}
         return replace(self, **columns)
 
-    def over_periods(self, times: float) -> Self:
-        """The same lists with the probabilities of another period, in which `times` as much happens as in theirs.
-
-        Events come at a steady rate, see `sureness.numerics.over_periods`; the candidates behind the list count as
-        items of one probability.
-
-        Examples
-        --------
-        >>> Lists.of(probabilities=[[0.5, 0.1]]).over_periods(2.0).probabilities.round(2).tolist()
-        [[0.75, 0.19]]
-        """
-        converted = None if self.probabilities is None else over_periods(self.probabilities, times)
-        tail = None if self.tail is None else _tail_over_periods(self.tail, times)
-        return replace(self, probabilities=converted, tail=tail)
-
     def expected_hits(self, sizes: IntArray) -> FloatArray:
         """How many of each user's first items are expected to be relevant: the sum of their probabilities.
 
@@ -131,25 +116,16 @@ class Lists:
         sums = np.cumsum(shown, axis=1)  # added up in order, so that the sum does not depend on the width of the block
         return np.asarray(np.where(sizes > 0, sums[np.arange(len(sizes)), sizes - 1], 0.0))
 
+    def promises(self, by: object) -> FloatArray:
+        """The probability of a hit of each item: what is compared with hits."""
+        return self.needed("probabilities", by) if self.promised is None else self.promised
+
     def needed(self, name: str, by: object) -> FloatArray:
         """One of the columns; refused with the name of the policy that needs it if it is missing."""
         values: FloatArray | None = getattr(self, name)
         if values is None:
             raise DataError(f"{by!r} needs the {name} of the lists, got none; {_REMEDIES[name]}")
         return values
-
-
-def _tail_over_periods(tail: FloatArray, times: float) -> FloatArray:
-    """Power sums of so many candidates of one probability that the first two powers are those of the tail."""
-    total = tail[:, 0]
-    squares = tail[:, 1] if tail.shape[1] > 1 else np.zeros(len(tail))
-    mean = np.divide(squares, total, out=np.zeros(len(tail)), where=total > 0)
-    few = mean < 1e-12  # countless candidates of next to no probability: their expected number grows with the period
-    later = np.where(few, 0.0, over_periods(mean, times))
-    count = np.divide(total, mean, out=np.zeros(len(tail)), where=~few)
-    converted: FloatArray = count[:, None] * later[:, None] ** np.arange(1, tail.shape[1] + 1)
-    converted[few, 0] = times * total[few]
-    return converted
 
 
 def _whole(values: ArrayLike, name: str, n_users: int) -> IntArray:

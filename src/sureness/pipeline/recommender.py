@@ -34,6 +34,7 @@ from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
 from sureness.numerics.checks import check_choice
 from sureness.numerics.forks import check_not_forked
+from sureness.numerics.intensity import over_periods
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ranking import members
 from sureness.pipeline.deciding import Decisions, LiveScores
@@ -347,8 +348,9 @@ class ConfidentRecommender(Configurable, Savable):
     def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
         """Ranked candidates with probabilities, and with hits where labels are given: what policies look at.
 
-        Labels of a longer or shorter period than that of the lists (`horizon_`), where a split tells, are met by
-        probabilities of that period, and a warning says so.
+        Labels of a longer or shorter period than that of the lists (`horizon_`), where a split tells, are compared with
+        `promised`, the probabilities of that period, and a warning says so. Policies still cut the lists that
+        `recommend` shows.
         """
         self._check_fitted()
         found = None if labels is None else unseen(fitted_to(self.source, labels, "labels"), self.seen_, "labels")
@@ -499,10 +501,11 @@ class ConfidentRecommender(Configurable, Savable):
         parts = []
         times = None if labels is None else self._times(labels)
         for items, lists in self._lists(rows, seen):
-            lists = lists if times is None else lists.over_periods(times)
             if labels is not None:
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
                 lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])
+            if times is not None:
+                lists = replace(lists, promised=over_periods(lists.needed("probabilities", self), times))
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
 
@@ -521,7 +524,7 @@ class ConfidentRecommender(Configurable, Savable):
             return None
         times = self.horizon_.ratio(other)
         warn(
-            f"the labels are of a period with {times:.3g} times as much as that of the lists, so the probabilities are "
+            f"the labels are of a period with {times:.3g} times as much as that of the lists, so what they promise is "
             f"converted by 1 - (1 - p)^{times:.3g}, as if interactions came at a steady rate"
         )
         return times

@@ -191,7 +191,7 @@ def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
         return None
     shown = np.arange(lists.width) < sizes[:, None]
     users = np.broadcast_to(lists.users[:, None], shown.shape)[shown]
-    return interval("ece", lists.hits[shown], np.asarray(lists.probabilities)[shown], users=users,
+    return interval("ece", lists.hits[shown], lists.promises("the report")[shown], users=users,
                     n_resamples=n_resamples)  # fmt: skip
 
 
