@@ -56,6 +56,15 @@ def folder(tmp_path_factory):
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
+def test_what_was_seen_is_left_out_of_a_table(folder, tmp_path):
+    pl.read_parquet(folder / "p.parquet").head(5).select("user_id", "item_id").write_csv(tmp_path / "seen.csv")
+    words = (folder / "p.parquet", "-o", "lists.parquet", "--threshold", "0.001")
+    everything, unseen = told(*words, cwd=tmp_path), told(*words, "--seen", "seen.csv", cwd=tmp_path)
+    assert unseen["left_out"] == 5
+    assert everything["rows"] - unseen["rows"] == 5
+    refused(run("list-size", *words, "--test", "seen.csv", cwd=tmp_path), SettingError, "--model")
+
+
 def test_lists_are_those_of_the_library(folder, tmp_path):
     result = told(folder / "p.parquet", "-o", "lists.parquet", "--max-size", "20", cwd=tmp_path)
     lists = pl.read_parquet(tmp_path / "lists.parquet")

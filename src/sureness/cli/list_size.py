@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -17,7 +18,7 @@ from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
 from sureness.report.formatting import chance, percent
 from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
-from sureness.workflows.inputs import is_saved, not_usual
+from sureness.workflows.inputs import is_nothing, is_saved, not_usual
 from sureness.workflows.listing import CalibrationOptions, ListOptions
 
 
@@ -60,9 +61,11 @@ def list_size(
                 data, output, options, calibration, page, sizes_only=sizes_only, columns=used, progress=progress
             )
         else:
-            if given := [*not_usual(calibration, CalibrationOptions()), *not_usual(page, PageOptions())]:
+            of_run = replace(calibration, seen=())
+            if given := [*not_usual(of_run, CalibrationOptions()), *not_usual(page, PageOptions())]:
                 raise SettingError(f"--{given[0].replace('_', '-')} belongs to a run; give one with --model")
-            result = cut_table(data, output, options, sizes_only=sizes_only, columns=used, progress=progress)
+            seen = () if is_nothing(calibration.seen) else calibration.seen
+            result = cut_table(data, output, options, seen=seen, sizes_only=sizes_only, columns=used, progress=progress)
     present(result, json, _show)
 
 
@@ -74,6 +77,7 @@ def _show(result: CutResult) -> None:
         ("users", result.n_users),
         ("items in a list", f"{sizes['mean']:.1f} on average, {sizes['smallest']:.0f} to {sizes['largest']:.0f}"),
         ("items in all lists", result.n_rows),
+        *([] if result.left_out is None else [("rows left out, seen before", result.left_out)]),
         ("expected hits", _hits(result)),
         *([] if result.expected_utility is None else [(f"expected {result.utility}", result.expected_utility)]),
         ("users we are unsure about", result.unsure),

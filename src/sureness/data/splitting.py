@@ -130,7 +130,7 @@ def by_ratio(
     Examples
     --------
     >>> by_ratio(Interactions.of([1] * 10, np.arange(10)), seed=3)
-    Split(1 users, 10 items; train 6, validation 2, test 2)
+    Split(1 user, 10 items; train 6, validation 2, test 2)
     """
     check_log(log)
     checked = _check_shares(shares)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -27,6 +27,7 @@ from sureness.list_size.policies import ExpectedUtility, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.pipeline.promises import KeptPromise
 from sureness.report.page import require_report
+from sureness.workflows._seen_pairs import SeenPairs
 from sureness.workflows._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
 from sureness.workflows.deciding import Tally, decide_block
 from sureness.workflows.inputs import as_given, counter, read_columns
@@ -63,6 +64,7 @@ class CutResult:
     list_size: dict[str, float]  # mean, smallest, median, largest
     expected_utility: float | None  # mean over users; None: the policy does not compute it
     expected_hits: float  # relevant items among all that are shown
+    left_out: int | None = None  # rows of a table that were seen before, if there is a log that says
     in_batches: bool | None = None  # of a table: read in batches, since its rows are sorted by user
     calibrator: str | None = None  # of a run
     policy: str | None = None
@@ -88,6 +90,8 @@ class CutResult:
             "list_size": self.list_size, "expected_utility": self.expected_utility,
             "expected_hits": self.expected_hits,
         }  # fmt: skip
+        if self.left_out is not None:
+            found["left_out"] = self.left_out
         if self.headline is not None:
             found["headline"] = self.headline
         if self.comparison is not None:
@@ -104,6 +108,7 @@ def cut_table(
     output: str | PathLike[str] | None = None,
     options: ListOptions | None = None,
     *,
+    seen: Sequence[Table] = (),
     sizes_only: bool = False,
     columns: Columns | None = None,
     progress: Progress = silent,
@@ -119,6 +124,8 @@ def cut_table(
     output : path, optional
         Without it, the lists are ``frame`` of the result, in the kind of `table`.
     options : ListOptions, optional
+    seen : sequence of tables or paths
+        Logs of pairs that are not shown again: their rows are left out. Users who have no other row get no list.
     sizes_only : bool
         Write one row per user instead of the lists.
     columns : Columns, optional
@@ -127,13 +134,14 @@ def cut_table(
     path, target = place_of(table), None if output is None else Path(output)
     options, columns = options or ListOptions(), columns or Columns()
     policy, total = _policy_of_table(options), options.expected_relevant
-    check_outputs([(target, "table")], [path])
+    check_outputs([(target, "table")], [path, *seen])
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
     columns.refuse_shared(*_NEEDED)
     wanted = columns.only(*_NEEDED)
     frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
     require_columns(frame, _NEEDED, path)
+    gone = SeenPairs.read(seen, columns, frame) if seen else None
     frame, names = _own_columns_aside(frame, path, wanted, sizes_only=sizes_only)
     found, tally = survey(frame, path), Tally()
     if total is None and looks_cut(frame, found, path):
@@ -146,14 +154,17 @@ def cut_table(
 
     def blocks() -> Iterator[pl.DataFrame]:
         for block in blocks_of_users(frame, path, by_user=found.by_user):
+            shown = block if gone is None else gone.taken_out(block)
             try:
-                cut = decide_block(block, policy, total, tally, sizes_only=sizes_only)
+                cut = decide_block(shown, policy, total, tally, sizes_only=sizes_only)
             except DataError as error:
                 raise type(error)(f"{path}: {error}") from error
             count(block.height)
             yield cut.rename(names, strict=False)
 
     lists = write_blocks(blocks(), target)
+    if gone is not None:
+        gone.say_if_none(path)
     if tally.unsorted:
         warn(
             f"the rows of {counted(tally.unsorted, 'user')} were not in the order of their probabilities, and were "
@@ -167,7 +178,7 @@ def cut_table(
     name = named_utility(policy.utility).name
     return CutResult(
         input=path, output=target, utility=name, policy=said, in_batches=found.by_user, frame=as_given(path, lists),
-        **tally.summary(),
+        left_out=None if gone is None else gone.n_removed, **tally.summary(),
     )  # fmt: skip
 
 

@@ -113,7 +113,8 @@ class CalibrationOptions:
     calibrate: Annotated[str | None, f"Calibrator to fit: {', '.join(CALIBRATIONS)}.", Usually(USUAL)] = None
     held_out: Annotated[Table | None, "Log to calibrate on, in place of the run's validation part."] = None
     seen: Annotated[
-        tuple[Table, ...], "Log of items not shown again, in place of the run's training part, or nothing; may repeat."
+        tuple[Table, ...],
+        "Log of items not shown again, for a run in place of its training part, or nothing; may repeat.",
     ] = ()
     test: Annotated[Table | None, "Log to judge the lists by, in place of the run's test part."] = None
 
