@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sureness.models.networks.prefetching import FAST
 from sureness.numerics.compiling import kernel
 
-_FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}  # as for the other steps: NaN and infinity stay what they are
 
-
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def _one_step(values, mean, square, slope, scale, decay, rate, of_first, of_second, keep_first, keep_second, small):
     """One step of Adam on a row with this gradient, times `scale`, and weight decay."""
     one = np.float32(1.0)
@@ -53,7 +52,7 @@ def decay_rows(table, first, second, rows, reached, step, decay, rate, keep_firs
         reached[row] = step
 
 
-@kernel(fastmath=_FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy")
 def coast_rows(table, first, second, rows, reached, step, ways, roots, rate, keep_first, keep_second, small):
     """All steps up to `step` of rows without any gradient: the old moments carry them on, in one move."""
     for place in range(rows.shape[0]):

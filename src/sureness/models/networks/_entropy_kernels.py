@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness.models.networks._kernels import FAST, ITEMS_AHEAD, ask_for_row
+from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, LINE, ask_for
 from sureness.numerics.compiling import kernel
 
 # Part of whatever calls it, however that is compiled: from the cache on disk or anew, sums are rounded alike.
 _INSIDE = {"inline": "always"}
+
+
+@kernel(error_model="numpy")
+def _ask_for_row(row, *tables):
+    """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
+    for table in tables:
+        for column in range(0, table.shape[1], LINE):
+            ask_for(table, row, column)
+        ask_for(table, row, table.shape[1] - 1)
 
 
 @kernel(fastmath=FAST, error_model="numpy")
@@ -56,7 +65,7 @@ def _decode(task, pair, hidden, outputs, levels, of_levels, l2, stamp, of_hidden
     for draw in range(n_items):
         later = pair * n_items + draw + ITEMS_AHEAD
         if later < every.shape[0] and every[later] >= 0:
-            ask_for_row(every[later], outputs.table, outputs.gradient)
+            _ask_for_row(every[later], outputs.table, outputs.gradient)
         j = task.items[pair, draw]
         if j < 0:
             continue
@@ -139,7 +148,7 @@ def product_gradients(users, items, of_users, task, deep, output, level, l2, sta
         for draw in range(n_items):
             place = pair * n_items + draw
             if place + ITEMS_AHEAD < every.shape[0] and every[place + ITEMS_AHEAD] >= 0:
-                ask_for_row(every[place + ITEMS_AHEAD], items.table, items.gradient)
+                _ask_for_row(every[place + ITEMS_AHEAD], items.table, items.gradient)
             j, hidden, of_hidden = every[place], deep[place], of_deep[place]
             if j < 0:
                 of_hidden[:] = zero
@@ -171,7 +180,7 @@ def gather_rows(table, rows, values):
     """Copy rows of a table; one below 0 stands for the first."""
     for index in range(rows.shape[0]):
         if index + ITEMS_AHEAD < rows.shape[0]:
-            ask_for_row(max(rows[index + ITEMS_AHEAD], 0), table)
+            _ask_for_row(max(rows[index + ITEMS_AHEAD], 0), table)
         row, copied = table[max(rows[index], 0)], values[index]
         for f in range(row.shape[0]):
             copied[f] = row[f]
@@ -182,7 +191,7 @@ def scatter_rows(rows, of_rows, values, l2, stamp):
     """Add gradients and L2 to rows of a table; rows below 0 are left out."""
     for index in range(of_rows.shape[0]):
         if index + ITEMS_AHEAD < of_rows.shape[0] and of_rows[index + ITEMS_AHEAD] >= 0:
-            ask_for_row(of_rows[index + ITEMS_AHEAD], rows.table, rows.gradient)
+            _ask_for_row(of_rows[index + ITEMS_AHEAD], rows.table, rows.gradient)
         row = of_rows[index]
         if row < 0:
             continue

@@ -3,46 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, LINE, ask_for
 from sureness.numerics.compiling import kernel
 
-# Sums in any order, but NaN and infinity stay what they are: the loss must show that training diverged.
-FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
-
-
-_LINE = 16  # numbers of single precision in a cache line
-_PAIRS_AHEAD, ITEMS_AHEAD, _ROWS_AHEAD = 4, 8, 3  # how early rows are asked for: of pairs, of drawn items, of a step
-
-
-@intrinsic
-def _ask_for(typing, table, row, column):
-    """Tell the processor that an entry of a table will be needed soon."""
-
-    def generate(context, builder, signature, arguments):
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = [context.cast(builder, value, kind, types.intp)
-                 for value, kind in zip(arguments[1:], signature.args[1:], strict=True)]  # fmt: skip
-        pointer = cgutils.get_item_pointer(context, builder, signature.args[0], array, place, wraparound=False)
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(prefetch, [builder.bitcast(pointer, byte), number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(table, row, column), generate
+_PAIRS_AHEAD, _ROWS_AHEAD = 4, 3  # how early rows are asked for: of pairs, of a step
 
 
 @kernel(error_model="numpy")
-def ask_for_row(row, *tables):
+def _ask_for_row(row, *tables):
     """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
     for table in tables:
-        for column in range(0, table.shape[1], _LINE):
-            _ask_for(table, row, column)
-        _ask_for(table, row, table.shape[1] - 1)
+        for column in range(0, table.shape[1], LINE):
+            ask_for(table, row, column)
+        ask_for(table, row, table.shape[1] - 1)
 
 
 @kernel(fastmath=FAST, error_model="numpy")
@@ -69,9 +43,9 @@ def pairwise_gradients(
     for index in range(users.shape[0]):
         later = index + _PAIRS_AHEAD
         if later < users.shape[0]:
-            ask_for_row(users[later], user_table, user_gradient)
-            ask_for_row(positives[later], item_table, item_gradient)
-            ask_for_row(negatives[later, 0], item_table, item_gradient)
+            _ask_for_row(users[later], user_table, user_gradient)
+            _ask_for_row(positives[later], item_table, item_gradient)
+            _ask_for_row(negatives[later, 0], item_table, item_gradient)
         u, i = users[index], positives[index]
         n_users = _touch(u, stamp, user_stamps, users_touched, n_users, user_gradient)
         n_items = _touch(i, stamp, item_stamps, items_touched, n_items, item_gradient)
@@ -112,7 +86,7 @@ def soft_gradients(
         for draw in range(items.shape[1]):
             later = index * items.shape[1] + draw + ITEMS_AHEAD
             if later < every.shape[0] and every[later] >= 0:
-                ask_for_row(every[later], item_table, item_gradient)
+                _ask_for_row(every[later], item_table, item_gradient)
             j = items[index, draw]
             if j < 0:
                 continue
@@ -143,7 +117,7 @@ def row_products(user_table, item_table, users, items, scores):
         for place in range(items.shape[1]):
             later = index * items.shape[1] + place + ITEMS_AHEAD
             if later < every.shape[0] and every[later] >= 0:
-                ask_for_row(every[later], item_table)
+                _ask_for_row(every[later], item_table)
             j = items[index, place]
             total = np.float32(0.0)
             if j >= 0:
@@ -175,7 +149,7 @@ def adam_rows(
     for place in range(touched.shape[0]):
         row = touched[place]
         if place + _ROWS_AHEAD < touched.shape[0]:
-            ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
+            _ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
         values, mean, square, slope = table[row], first[row], second[row], gradient[row]
         for f in range(values.shape[0]):
             g = slope[f] * scale
