@@ -24,7 +24,8 @@ from tests.artefacts.kinds import KINDS, made
 MOST_CHARACTERS, MOST_LINES = 900, 6
 PLAIN = re.compile(  # types of fields that never print much
     r"(int|float|bool|str|Path|Direction|Callable\[.*|Literal\[.*|[A-Z][a-zA-Z]*Name|tuple\[(int|str|Family), \.\.\.\]"
-    r"|Any|str \| int|Estimand|Risk|Population|Protocol|Size|Labels|Guides|Start|Ranks|Normaliser|Reading)( \| None)?"
+    r"|Any|str \| int|Estimand|Risk|Population|Protocol|Size|Labels|Guides|Start|Ranks|Normaliser|Reading"
+    r"|Kept|RankedBy|Tempered|Adam)( \| None)?"
     r"|Annotated\[.*"
 )
 

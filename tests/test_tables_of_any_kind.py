@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import sureness as sn
-from sureness import data, plots, report, sources, workflows
+from sureness import calibration, data, plots, report, sources, workflows
 from tests.attacks.doors import doors
 from tests.attacks.hostile_data import same
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
@@ -179,6 +179,17 @@ DOORS: dict[str, Door] = {
     "ApplyOptions(seen)": Door(part("train"), lambda table, run: _applied(run, seen=(table,))),
     "ApplyOptions(segments)": Door(SEGMENTS, _by_segment),
     "cut_table(table)": Door(CHANCES, lambda table, _: workflows.cut_table(table, options=AT_MOST_3).frame),
+    "Fields.of(users)": Door(
+        part("train").unique("user_id", maintain_order=True),
+        lambda table, _: calibration.Fields.of(logs().source, users=table).tables["users"].rows(),
+    ),
+    "Fields.of(items)": Door(
+        TITLES, lambda table, _: calibration.Fields.of(logs().source, items=table).tables["items"].rows()
+    ),
+    "cut_table(seen)": Door(
+        CHANCES.head(3).select("user_id", "item_id"),
+        lambda table, _: workflows.cut_table(CHANCES, options=AT_MOST_3, seen=[table]).frame.rows(),
+    ),
     "allocate(table)": Door(
         PAGE, lambda table, _: workflows.allocate(table, None, workflows.AllocateOptions(slots=4)).frame
     ),
@@ -209,6 +220,16 @@ OTHERS = {
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
     "MultiSegmentCalibrator.numbers_of_file(table)": "of our own frames",
+    "PerUserCalibrator.of_model(learned)": "of our own frames",
+    **{
+        f"{kind}.unknown_of(table)": "of our own frames"
+        for kind in (
+            "MapChain",
+            "MultiSegmentCalibrator",
+            "ProbabilityMap",
+            "SharedCalibrator",
+        )
+    },
     "SqlOptions(table)": "the name of a table in a database",
     "prepare_promise(table)": "a result of promise",
     "RankComparison(ranks)": "a result",
@@ -236,7 +257,8 @@ _OF_TABLES = re.compile(r"\b(DataFrame|LazyFrame|Frame|Table|Place)\b")
 
 def _callables() -> Iterator[tuple[str, Any]]:
     """Every public function, class, and method of a class, by its name."""
-    packages = [sn, *(importlib.import_module(each.name) for each in pkgutil.iter_modules(sn.__path__, "sureness."))]
+    found = [each.name for each in pkgutil.iter_modules(sn.__path__, "sureness.") if each.name != "sureness.spark"]
+    packages = [sn, *map(importlib.import_module, found)]  # frames of Spark are tried in tests/spark
     for package in packages:
         for name in getattr(package, "__all__", ()) if hasattr(package, "__path__") else ():
             found = getattr(package, name)

@@ -15,7 +15,7 @@ from sureness.list_size.allocation import allocate_budget, allocate_domains
 from sureness.list_size.equal_allocation import equal_shares
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.judging import evaluate_allocation
-from sureness.workflows import AllocateOptions, _sharing, _user_blocks, allocate
+from sureness.workflows import AllocateOptions, _user_blocks, allocate, sharing
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15
@@ -195,7 +195,7 @@ def test_blocks_of_users_give_what_the_whole_table_gives(asked, folder, tmp_path
     options = AllocateOptions(**asked)
     whole = allocate(tmp_path / "any.parquet", tmp_path / "whole.parquet", options)
     monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
-    monkeypatch.setattr(_sharing, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
+    monkeypatch.setattr(sharing, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
     blocks = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
     assert_frame_equal(pl.read_parquet(tmp_path / "blocks.parquet"), pl.read_parquet(tmp_path / "whole.parquet"))
     assert blocks.shared == whole.shared

@@ -63,8 +63,8 @@ class Server:
             handler.send_header("Content-Range", f"bytes {start}-{len(self.content) - 1}/{len(self.content)}")
         handler.end_headers()
         body = body[: self.cut_after.pop(0)] if self.cut_after else body
+        self.sent.append(len(body))  # before the client can have it
         handler.wfile.write(body)
-        self.sent.append(len(body))
 
     def start(self, headers):
         wanted = headers.get("Range")

@@ -16,7 +16,7 @@ from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio, hold_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
-from sureness.evaluation import best_items, compare_ranks, evaluate_ranking, rank_scatter
+from sureness.evaluation import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
 from sureness.list_size.policies import ExpectedUtility
 from sureness.report.distillation import DistilledModels, Measuring, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
@@ -70,6 +70,7 @@ WITH_LABELS = {
     "compare_with_baselines": lambda s, log, seen: compare_with_baselines(
         fitted_of(s), seen=seen, validation=log, test=replace(SPLIT.test, part=None)
     ),
+    "held_out_ranks": lambda s, log, seen: held_out_ranks(s, log, seen=seen),
     "evaluate_ranking": lambda s, log, seen: evaluate_ranking(s, log, seen=seen),
     "gather_distillation": lambda s, log, seen: gather_distillation(
         DistilledModels(teachers={"T": s}, students={"S": UNKNOWN}), log, seen=seen,
@@ -94,6 +95,7 @@ NO_DOORS = {
         "unseen",
     },
     "it cannot be left out": {"candidate_table"},
+    "a table, whose rows are left out": {"cut_table"},
     "lists are only timed": {"inference_table"},
     "paths, read by a door": {"ApplyOptions", "CalibrationOptions", "EvaluateOptions", "FitOptions", "ReportOptions"},
 }  # fmt: skip
@@ -101,7 +103,7 @@ NO_DOORS = {
 
 def public():
     """Every public function, class and method, as (where it is defined, itself)."""
-    packages = [each.name for each in pkgutil.iter_modules(sn.__path__) if each.ispkg]
+    packages = [each.name for each in pkgutil.iter_modules(sn.__path__) if each.ispkg and each.name != "spark"]
     for package in ("sureness", *(f"sureness.{name}" for name in packages)):
         module = importlib.import_module(package)
         for name in getattr(module, "__all__", ()):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness._progress import silent
 from sureness.errors import SettingError
 from sureness.metrics.utility import named_utility
@@ -34,6 +35,8 @@ class Allocated:
 
     table: DataFrame  # user_id, domain for pages, list_size and expected_utility; or one row per shown item
     shared: dict[str, float]  # slots; or budget, spent, price and bound
+
+    __repr__ = fields_repr
 
 
 def allocate(

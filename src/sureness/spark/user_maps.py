@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sureness._printing import fields_repr
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_user import PerUserCalibrator
@@ -29,6 +30,8 @@ class UserMaps:
     shared: PerUserCalibrator  # knows no user, and answers for all who are not in the table
     model: UserModel
     horizon: Horizon
+
+    __repr__ = fields_repr
 
     def local(self) -> PerUserCalibrator:
         """All maps on the driver, as a calibrator for one machine: some 80 bytes per user."""

@@ -32,7 +32,7 @@ from sureness.list_size.pages import fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
-from sureness.numerics.ranking import draw_absent
+from sureness.numerics.ranking import Shares, draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
 from sureness.pipeline.runs import Run
 from sureness.sources.base import MatrixSource
@@ -167,6 +167,7 @@ def _numbers() -> None:
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
     MultiSegmentCalibrator(PlattCalibrator()).fit(probabilities, labels, segments={"field": np.arange(2_000) % 3})
     PerUserPlatt(top=None, n_bins=8).fit(MatrixSource(scores), taken)  # so few bins that there are any
+    Shares(probabilities).at(rng.random(10))
     draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)
 
 
@@ -181,9 +182,9 @@ def _save_run(log: str, path: Path) -> None:
 def _train(log: str, folder: Path) -> None:
     from sureness.workflows.training import TrainOptions, train
 
-    for model in names("model"):
-        options = TrainOptions(model=model, factors=4, settings=("epochs=2", "validate_every=1"))
-        train(log, folder / "trained.sureness", options)
+    short, dense = ("epochs=2", "validate_every=1"), ("adam=dense", "weight_decay=0.001")
+    for model, settings in [*((name, short) for name in names("model")), ("bpr", short + dense)]:
+        train(log, folder / "trained.sureness", TrainOptions(model=model, factors=4, settings=settings))
 
 
 def _distill(log: str, folder: Path) -> None:
