@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -126,12 +127,14 @@ def test_a_server_of_mlflow_answers(platt, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "mlflow", "models", "serve", "--env-manager", "local", "--workers", "1"]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # mlflow looks for uvicorn there
     with (tmp_path / "log").open("w") as log:
         server = subprocess.Popen(
             [*command, "-m", saved(platt, tmp_path), "--port", str(port)],
             stdout=log,
             stderr=log,
             start_new_session=True,
+            env=os.environ | {"PATH": path},
         )
         try:
             answer = asked(f"http://127.0.0.1:{port}/invocations", {"dataframe_records": [{"score": 0.5}]}, server)
@@ -155,5 +158,6 @@ def asked(url, body, server):
 
 
 def end(server):
-    os.killpg(server.pid, signal.SIGTERM)  # the workers too
+    if server.poll() is None:
+        os.killpg(server.pid, signal.SIGTERM)  # the workers too
     server.wait(timeout=30)
