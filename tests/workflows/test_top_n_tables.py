@@ -160,3 +160,17 @@ def test_a_saved_top_n_source_has_the_pairs_of_its_table(shop, tmp_path, method)
     with pytest.warns(SurenessWarning):
         found = fit(tmp_path / "top.sureness", FitOptions(method=method, held_out=clicks))
     assert found.n_pairs == table.height
+
+
+def test_items_of_domains_with_the_same_numbers_are_other_items(tmp_path):
+    rng = np.random.default_rng(0)
+    ids = pl.DataFrame({"user_id": np.arange(60)}).join(pl.DataFrame({"domain": ["books", "music"]}), how="cross")
+    top = ids.join(pl.DataFrame({"item_id": np.arange(10)}), how="cross").with_columns(
+        score=pl.Series(rng.normal(size=1_200))
+    )
+    clicked = top.filter(pl.Series(rng.random(1_200)) < 1 / (1 + (2 - pl.col("score")).exp())).drop("score")
+    found = fit(top, FitOptions(method="platt", held_out=clicked))
+    labels = top.join(clicked.with_columns(label=1), on=["user_id", "domain", "item_id"], how="left").fill_null(0)
+    expected = sn.PlattCalibrator().fit(labels["score"].cast(pl.Float32), labels["label"])
+    assert found.n_pairs == 1_200
+    np.testing.assert_allclose(found.calibrator.coef_, expected.coef_, rtol=1e-6)

@@ -10,6 +10,7 @@ from sureness._wording import counted
 from sureness.data.dates import in_iso_order, order_of
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
+from sureness.data.rows import drop, name_items_by_domain
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import brief
 
@@ -23,7 +24,7 @@ def clean_rows(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     rows = table.with_columns(id_series(table[name]).alias(name) for name in ID_COLUMNS)
     rows = drop(rows, rows.drop_nulls(ID_COLUMNS), notes, "had no user or no item and were dropped")
     if "domain" in rows.columns:
-        rows = _name_items_by_domain(rows, notes)
+        rows = name_items_by_domain(rows, notes)
     if not rows.height:
         raise EmptyError("expected at least one interaction, got none; check the file or the filter")
     numbers = {"rating": rating_numbers, "time": time_numbers}
@@ -79,30 +80,8 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
     return _count_missing(numbers, "time", "are taken as the oldest", notes)
 
 
-def drop(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
-    """`after`, with a note on how many rows of `before` are gone."""
-    if n_lost := before.height - after.height:
-        notes.append(f"{n_lost:,} of {counted(before.height, 'row')} {what}")
-    return after
-
-
 def _least(codes: dict[str, Any]) -> int:
     return min((int(values.min()) for values in codes.values() if len(values)), default=0)
-
-
-def _name_items_by_domain(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Name items domain/item, because catalogues may use the same numbers; ids of that form are kept."""
-    try:
-        rows = rows.with_columns(pl.col("domain").cast(pl.String))
-    except pl.exceptions.PolarsError as error:
-        kind = rows["domain"].dtype
-        raise ColumnError(f"domains must be text or numbers, got {kind}; convert them first") from error
-    rows = drop(rows, rows.drop_nulls("domain"), notes, "had no domain and were dropped")
-    named = pl.col("item_id").cast(pl.String)
-    done = named.str.starts_with(pl.col("domain") + "/")
-    if rows.height and rows.select(done.all()).item():
-        return rows.with_columns(named)
-    return rows.with_columns(item_id=pl.format("{}/{}", "domain", "item_id"))
 
 
 def _without_categories(values: pl.Series) -> pl.Series:

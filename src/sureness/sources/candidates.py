@@ -16,6 +16,7 @@ from sureness.data.columns import Columns
 from sureness.data.frames import Table
 from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
+from sureness.data.rows import drop, name_items_by_domain
 from sureness.data.tables import read_table
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
@@ -77,6 +78,7 @@ class CandidateSource(SavableSource):
         columns: Columns | None = None,
         users: IdMap | None = None,
         items: IdMap | None = None,
+        by_domain: bool = False,
     ) -> Self:
         """From a table with user_id, item_id and score.
 
@@ -92,8 +94,11 @@ class CandidateSource(SavableSource):
             Names of the three columns in the table, where they differ.
         users, items : IdMap, optional
             Fix the ids of the source; rows with other ids are dropped.
+        by_domain : bool
+            An item is identified by domain and item_id, as in a log with a column domain.
         """
-        return cls._of_rows(read_table(table, columns, _COLUMNS), users, items)
+        needed = (*_COLUMNS, "domain") if by_domain else _COLUMNS
+        return cls._of_rows(read_table(table, columns, needed), users, items)
 
     @classmethod
     def _of_rows(cls, table: pl.DataFrame, users: IdMap | None = None, items: IdMap | None = None) -> Self:
@@ -102,10 +107,10 @@ class CandidateSource(SavableSource):
         users = IdMap.of(rows["user_id"]) if users is None else users
         items = IdMap.of(rows["item_id"]) if items is None else items
         rows = rows.select("score", user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
-        rows = _keep(rows, rows.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
+        rows = drop(rows, rows.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
                      "had an unknown user or item and were dropped")  # fmt: skip
         keys = rows["user"].to_numpy() * len(items) + rows["item"].to_numpy()
-        distinct = _keep(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
+        distinct = drop(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
         if not distinct.height:
             raise EmptyError(f"expected at least one candidate, got none that can be used; {'; '.join(notes)}")
         starts = np.concatenate([[0], np.cumsum(np.bincount(distinct["user"], minlength=len(users)))])
@@ -173,12 +178,8 @@ def _usable(table: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         raise ColumnError(f"column score must hold numbers, got {table['score'].dtype}; convert it first")
     kind = pl.Float32 if table["score"].dtype == pl.Float32 else pl.Float64
     rows = table.with_columns(id_series(table["user_id"]), id_series(table["item_id"]), pl.col("score").cast(kind))
-    rows = _keep(rows, rows.drop_nulls(["user_id", "item_id"]), notes, "had no user or item and were dropped")
+    rows = drop(rows, rows.drop_nulls(["user_id", "item_id"]), notes, "had no user or item and were dropped")
+    if "domain" in rows.columns:
+        rows = name_items_by_domain(rows, notes)
     scored = rows.filter(pl.col("score").abs() < SENTINEL)  # false where missing or not a number
-    return _keep(rows, scored, notes, "had no finite score and were dropped")
-
-
-def _keep(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
-    if n_lost := before.height - after.height:
-        notes.append(f"{n_lost:,} of {counted(before.height, 'row')} {what}")
-    return after
+    return drop(rows, scored, notes, "had no finite score and were dropped")

@@ -26,7 +26,7 @@ def labelled_run(
 
     The logs replace those of the run; a table has none of its own.
     """
-    run = open_run(path) if isinstance(path, Path) and is_saved(path) else Run(_top_n_table(path, columns))
+    run = open_run(path) if isinstance(path, Path) and is_saved(path) else Run(_top_n_table(path, held_out, columns))
     later = run.validation if held_out is None else warned_log(run, held_out, columns, "held_out")
     if later is None:
         raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
@@ -34,14 +34,17 @@ def labelled_run(
     return run, later, given_seen(run, seen, columns, run.train)
 
 
-def _top_n_table(path: Place, columns: Columns) -> CandidateSource:
-    """The candidates of a table without labels, which a log beside it labels."""
-    if columns.label in column_names(path, columns):
+def _top_n_table(path: Place, held_out: Table | None, columns: Columns) -> CandidateSource:
+    """The candidates of a table without labels, which a log beside it labels; by domain, if both have domains."""
+    names = column_names(path, columns)
+    if columns.label in names:
         raise SettingError(
             f"{path} has labels in its column {columns.label!r}, so held_out has no meaning; leave it out, or drop the "
             "column"
         )
-    source = CandidateSource.from_table(path, columns=columns.only("user_id", "item_id", "score"))
+    by_domain = held_out is not None and columns.domain in names and columns.domain in column_names(held_out, columns)
+    wanted = columns.only("user_id", "item_id", "score", "domain")
+    source = CandidateSource.from_table(path, columns=wanted, by_domain=by_domain)
     warn_notes(path, source.notes)
     return source
 
