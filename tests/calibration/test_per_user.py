@@ -574,7 +574,7 @@ class TestOddUsers:
     @FORMS
     @settings(max_examples=25)
     @given(data=st.data())
-    @pytest.mark.filterwarnings("ignore:.*also in training", "ignore:.*taken for masks")
+    @pytest.mark.filterwarnings("ignore:.*also in training", "ignore:.*taken for masks", "ignore:.*did not converge")
     def test_no_map_is_ever_infinite_or_decreasing(self, kind, unlabelled, data):
         n_users, n_items = data.draw(st.integers(1, 4)), data.draw(st.integers(2, 20))
         row = st.one_of(
