@@ -570,6 +570,28 @@ class TestIds:
 
 
 class TestOddUsers:
+    @pytest.mark.filterwarnings("ignore:.*did not converge")
+    def test_a_prior_that_runs_away_ends_in_finite_maps(self):
+        scores = np.zeros((3, 17), dtype=np.float32)
+        scores[0, [5, 6, 9, 10, 11, 12, 13, 14, 16]] = [
+            999994,
+            32259,
+            32259,
+            38540,
+            52850,
+            762099,
+            -999994,
+            32258,
+            32739,
+        ]
+        scores[1, [14, 16]] = [39445, 2294]
+        labels = np.zeros((3, 17), dtype=bool)
+        labels[0, [10, 11, 12, 16]] = labels[1, [10, 11, 12, 14, 16]] = labels[2, [0, 2, 3, 4, 5, 13, 14, 15, 16]] = (
+            True
+        )
+        fitted = fit(sn.PerUserGaussian(top=None, unlabelled_positives=False, n_bins=2), scores, labels)
+        assert np.isfinite(fitted.coef_).all()
+
     @KINDS
     @FORMS
     @settings(max_examples=25)

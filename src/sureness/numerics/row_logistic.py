@@ -16,6 +16,7 @@ from sureness._wording import counted
 from sureness.errors import SurenessWarning
 
 EM_STEPS = 25
+_WIDEST = 1e8  # variance of a parameter between users, in standardised scores: no such prior says anything
 _EM_DONE = 1e-3  # relative change of the covariance
 
 
@@ -123,10 +124,15 @@ def estimate_prior(
         theta, curvature = fit_rows(rows, prior, bounded, given if given.shape[1] else None, start=theta)
         weights = np.linalg.lstsq(design, theta, rcond=None)[0]
         away = theta - design @ weights
-        covariance = away.T @ away / n + np.linalg.inv(curvature).mean(axis=0)
-        change = np.abs(covariance - prior.covariance).max() / np.abs(covariance).max()
+        with np.errstate(over="ignore", invalid="ignore"):
+            covariance = away.T @ away / n + np.linalg.inv(curvature).mean(axis=0)
+        largest = np.abs(covariance).max()
+        if not largest < _WIDEST:  # some user's scores lie so far outside that the fit diverges; also NaN
+            break
+        change = np.abs(covariance - prior.covariance).max() / largest
+        ridge = 1e-8 * max(1.0, largest)  # so that the inverse exists
         prior = Prior(
-            weights[0], covariance + 1e-8 * np.eye(len(covariance)), weights[1:] if len(weights) > 1 else None
+            weights[0], covariance + ridge * np.eye(len(covariance)), weights[1:] if len(weights) > 1 else None
         )
         if change < _EM_DONE:
             break
