@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
@@ -25,7 +26,7 @@ from sureness.sources.base import FactorSource, ScoreSource
 from sureness.sources.torch_model import TorchSource
 
 
-class Network(nn.Module):
+class Network(nn.Module, ABC):
     """Scores pairs and knows its loss; a model overrides `score` and `loss`, and what it can do faster."""
 
     settings: Settings
@@ -43,18 +44,18 @@ class Network(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
+    @abstractmethod
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         """Scores of pairs: users (B,), items (B, n), result (B, n)."""
-        raise NotImplementedError
 
     def score_block(self, users: Tensor) -> Tensor:
         """Scores of all items; shape (B, n_items)."""
         items = torch.arange(self.n_items, device=users.device)
         return self.score(users, items.expand(len(users), -1))
 
+    @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
         """The loss of each pair of a batch with its L2 pull, any shape; the loop takes the mean."""
-        raise NotImplementedError
 
     def batches(self, train: Interactions) -> Batches:
         """The batches of an epoch."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -12,16 +14,16 @@ from sureness.truncation.networks.inputs import Inputs, Labels
 _BLOCK = 512  # lists that are read at a time when nothing is learned
 
 
-class CutNetwork(nn.Module):
+class CutNetwork(nn.Module, ABC):
     """Reads lists and gives one logit per size."""
 
+    @abstractmethod
     def forward(self, inputs: Inputs) -> Tensor:
         """Logits of the sizes 1 to K; shape (n, K)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loss(self, inputs: Inputs, labels: Labels) -> Tensor:
         """The loss of each list; shape (n,)."""
-        raise NotImplementedError
 
     @torch.no_grad()
     def sizes(self, inputs: Inputs) -> IntArray:
