@@ -71,7 +71,7 @@ def _maps_by_items(scale: Scale) -> Table:
         ("items", "all candidates", "top 200", "scoring + top-50", "scikit-learn", "times faster", "times top-50"),
         [*rows, ("growth exponent", *exponents, "", "")],
         notes=("One thread each. Fitting includes scoring all items once for the map and once for the users from whom "
-               "the map of all is learned. scikit-learn: `LogisticRegression` on the scores of 20 users, scoring not "
+               "the prior is learned. scikit-learn: `LogisticRegression` on the scores of 20 users, scoring not "
                "included.",),
         bars=bars,
     )  # fmt: skip

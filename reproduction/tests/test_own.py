@@ -93,7 +93,7 @@ def test_a_method_of_ones_own_is_distilled(store, tmp_path):
     same = (
         found.filter(pl.col("method").is_in(["alone", mine])).group_by("role", "metric").agg(pl.col("value").n_unique())
     )
-    assert same["value"].to_list() == [1] * 8  # whoever learns nothing stays as it is
+    assert same["value"].to_list() == [1] * 8  # models that learn nothing stay as they are
 
 
 def test_other_code_is_another_cell(tmp_path):

@@ -91,7 +91,7 @@ def is_path(hint: Any) -> bool:
 
 @pytest.fixture
 def folder(inputs, tmp_path):
-    """The inputs under names of this test; whoever writes to one of them makes a new file."""
+    """The inputs under names of this test; writing to one of them makes a new file."""
     for path in inputs.rglob("*"):
         place = tmp_path / path.relative_to(inputs)
         place.mkdir() if path.is_dir() else place.write_bytes(path.read_bytes())

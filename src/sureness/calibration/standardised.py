@@ -166,7 +166,7 @@ class StandardisedMap(ProbabilityMap):
 
     @abstractmethod
     def _restore(self, state: dict[str, Any], parts: Parts) -> None:
-        """Take over the map of all users, and what `_own_state` returned."""
+        """Take over the calibrator for all users, and what `_own_state` returned."""
 
     def pack(self) -> Packed:
         kind, settings = kind_of("map", type(self)), self.get_params(deep=False)

@@ -103,7 +103,7 @@ class _Fits:
         self.pairs, self.base, self.risk = pairs, base, risk
 
     def overall(self, by_segment: dict[Name, ScoreHistogram]) -> Calibrator:
-        """The map of all pairs."""
+        """The calibrator for all pairs."""
         first, *others = by_segment.values()
         for each in others:
             first = first + each
