@@ -114,6 +114,13 @@ def test_the_controls_draw_like_bd():
         assert [direction.scheme for direction in both(name)] == schemes
 
 
+def test_to_continue_is_to_learn_from_nobody():
+    for direction in both("continued"):
+        assert direction.weight == 0
+        assert not direction.reuse
+        assert direction.positives == 0
+
+
 def test_teacher_positives_starts_from_the_teachers_svd():
     made = distillation_method("teacher-positives")
     assert made.student_start == "svd"

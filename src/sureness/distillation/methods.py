@@ -71,6 +71,8 @@ METHODS: Mapping[str, DistillationSettings] = MappingProxyType({
     "drawn-negatives": DistillationSettings(
         to_teacher=Direction(scheme="exp", weight=0.0, reuse=True), to_student=Direction(weight=0.0, reuse=True)
     ),
+    # Control: no soft labels and no drawn items; each model goes on alone for as long as with BD.
+    "continued": _both_ways(Direction(weight=0.0, scheme="uniform")),
     # The fixed teacher's top items count as seen by the student, which starts from the teacher's SVD.
     "teacher-positives": _fixed_teacher(Direction(weight=0.0, positives=20)).changed(student_start="svd"),
     # What made the best small student: SVD start, top items as positives, and soft labels on the teacher's top items.
