@@ -43,7 +43,7 @@ def reproduce_command(
         list[str] | None, typer.Option(help="Only these models, or your own (module:object, file.py:object).")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Your own calibrator, policy or method beside the others; may repeat.")
+        list[str] | None, typer.Option(help="Only these methods of a study, or your own beside the others; may repeat.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
     data_folder: Annotated[

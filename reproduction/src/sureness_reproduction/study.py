@@ -38,7 +38,7 @@ class Asked:
     seeds: int | None = None  # instead of the declared number
     data: tuple[str, ...] = ()  # names or logs of your own, instead of the declared ones
     model: tuple[str, ...] = ()  # names or models of your own, instead of the declared ones
-    method: tuple[str, ...] = ()  # methods of your own, beside the declared ones
+    method: tuple[str, ...] = ()  # declared methods, instead of all of them, or others beside the declared ones
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,11 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
-            added = [[each] for each in asked.method if kind_of(each) in TAKES.get(self.chapter, KINDS)]
-            axes["methods"] = [*axes["methods"], *added]
+            declared = {name for group in axes["methods"] for name in group}
+            chosen = [group for group in axes["methods"] if set(group) & set(asked.method)]
+            others = [each for each in asked.method if each not in declared]
+            added = [[each] for each in others if kind_of(each) in TAKES.get(self.chapter, KINDS)]
+            axes["methods"] = [*(chosen or axes["methods"]), *added]
         return axes
 
     def known(self, axis: str) -> list[Any]:

@@ -16,7 +16,7 @@ from sureness.errors import DataError
 from sureness_reproduction.contrasts import contrasts_of
 from sureness_reproduction.rendering import page
 from sureness_reproduction.results import Results
-from sureness_reproduction.running import CellError, run_cells
+from sureness_reproduction.running import run_cells
 from sureness_reproduction.store import CellStore
 from sureness_reproduction.study import Asked, Study
 
@@ -94,7 +94,9 @@ def run_studies(
     jobs: int = 1,
     progress: Progress = silent,
 ) -> list[Page]:
-    """Compute what is missing of some studies and write their pages; what is finished is written also after a failure.
+    """Compute what is missing of some studies and write their pages.
+
+    What is finished is written also after a failure or an interruption.
 
     Parameters
     ----------
@@ -113,15 +115,11 @@ def run_studies(
         absent = ", ".join(dict.fromkeys(name for results in every for name in results.absent)) or "the data asked for"
         raise DataError(f"nothing can be run: {absent} not found; set SURENESS_DATA to the folder of the data sets")
     folder.mkdir(parents=True, exist_ok=True)
-    failure: CellError | None = None
     try:
         run_cells([cell for results in there for _, cell in results.points], store, jobs=jobs, progress=progress)
-    except CellError as error:
-        failure = error
-    pages = [Page(Results(results.study, asked, store), folder) for results in there]
-    for number, each in enumerate(pages):
-        progress(f"writing {each.study.name}", number, len(pages))
-        each.write()
-    if failure is not None:
-        raise failure
+    finally:
+        pages = [Page(Results(results.study, asked, store), folder) for results in there]
+        for number, each in enumerate(pages):
+            progress(f"writing {each.study.name}", number, len(pages))
+            each.write()
     return pages

@@ -21,12 +21,12 @@ from sureness_reproduction.distillation.training import METRICS, ROLES, alone_ce
 from sureness_reproduction.study import QUICK_AND_FULL, Claim, Scale, Study
 from sureness_reproduction.workbench import Workbench
 
-_TOLD = ("data", "start", "model", "bases", "schedule")
+_TOLD = ("data", "start", "model", "bases", "schedule", "method")
 
 
 def told(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What the trainings of a point are told; further axes of a grid do not concern them."""
-    return {name: parameters[name] for name in _TOLD} | {"method": parameters["methods"][0]}
+    return {name: parameters[name] for name in _TOLD}
 
 
 def models_needed(*, tried: list[Settings], seed: int, **parameters: Any) -> Iterable[Cell]:

@@ -173,5 +173,6 @@ def settings(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     return {
         "bases": {role: alone(scale, start, model, role) for role in SIZES},
         "schedule": schedule(scale, start, model),
+        "method": method,
         "tried": tried(scale, model, method),
     }

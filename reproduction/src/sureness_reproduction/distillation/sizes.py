@@ -68,7 +68,7 @@ def _partner(role: str, best: str, other: str) -> Claim:
 _DATA: dict[Scale, Any] = {"quick": DATA["quick"], "full": ["citeulike-bd"]}
 
 STUDIES = (
-    statistics("distillation-data", "table-3.1", DATA, lambda data: split_options(data, counts=True)),
+    statistics("distillation-data", "table-3.1", DATA, lambda data: split_options(data, "published")),
     Study(
         name="distillation-size-time", number="table-3.6", title="Model size and time to rank", measure=measured,
         settings=settings, published="distillation-size-time", rows=("model", "role"), digits=3,

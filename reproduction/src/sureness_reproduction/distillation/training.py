@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 import polars as pl
 
-from sureness.data import Split
+from sureness.data import Interactions, Split
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.distillation.declared import Settings
 from sureness_reproduction.own import is_own, load_own
@@ -17,7 +17,16 @@ from sureness_reproduction.workbench import Finished, Workbench
 METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
 ROLES = ("teacher", "student")
 _TO_STUDENT = ("rd", "cd", "one-way", "teacher-positives", "combined")
-_GENERAL = ("student_start", "epochs", "refresh_every", "warm_up", "fitted_rate", "guides", "ranks")
+_GENERAL = (
+    "student_start",
+    "epochs",
+    "refresh_every",
+    "warm_up",
+    "fitted_rate",
+    "guides",
+    "ranks",
+    "keeps_weight_decay",
+)
 _TWIN = 1_000  # what is added to the student's seed where both models would be the same one
 
 
@@ -32,27 +41,27 @@ class Told(TypedDict):
     method: str
 
 
-def keeps_counts(data: str, start: str) -> bool:
-    """Whether the data hold the counts that were read as items: the published start of the dissertation's CiteULike."""
-    return data == "citeulike-bd" and start == "published"
-
-
-def split_options(data: str, counts: bool) -> dict[str, Any]:
-    """How a data set is prepared.
+def split_options(data: str, start: str) -> dict[str, Any]:
+    """How a data set is prepared: the dissertation's CiteULike has counts that were read as items, a strong start not.
 
     Examples
     --------
-    >>> split_options("citeulike-bd", True), split_options("ml-100k", False)
+    >>> split_options("citeulike-bd", "published"), split_options("ml-100k", "strong")
     ({'artefact': True}, {'protocol': 'leave-one-out', 'positive_above': None})
     """
     if data == "citeulike-bd":
-        return {"artefact": True} if counts else {}
+        return {} if start == "strong" else {"artefact": True}
     return {"protocol": "leave-one-out", "positive_above": None} if data == "ml-100k" or is_own(data) else {}
 
 
 def split_of(bench: Workbench, data: str, start: str) -> Split:
     """The data of two models as a cell may see them."""
-    return bench.split(data, **split_options(data, keeps_counts(data, start)))
+    return bench.split(data, **split_options(data, start))
+
+
+def _learned_from(split: Split, start: str) -> tuple[Interactions, Interactions | None]:
+    """What models are fitted on; the public code runs all epochs and looks at no validation data."""
+    return split.train, None if start == "public" else split.validation
 
 
 def make(model: str, **settings: Any) -> Any:
@@ -86,9 +95,9 @@ def _picked_first(*, settings: list[Settings], seed: int, **about: Any) -> Itera
 
 
 @work(needs=_picked_first, cost=20)
-def alone(bench: Workbench, *, data: str, counts: bool, model: str, settings: list[Settings], seed: int) -> Tables:
+def alone(bench: Workbench, *, data: str, start: str, model: str, settings: list[Settings], seed: int) -> Tables:
     """A model trained alone with the best of its settings; what was trained to find them is not trained again."""
-    about = {"data": data, "counts": counts, "model": model}
+    about = {"data": data, "start": start, "model": model}
     chosen = dict(settings[0])
     if len(settings) > 1:
         best = bench.found(picked.cell(settings=settings, **about))
@@ -96,11 +105,10 @@ def alone(bench: Workbench, *, data: str, counts: bool, model: str, settings: li
     if len(settings) > 1 and seed == 0:
         fitted: Any = bench.found(alone.cell(**about, settings=[chosen], seed=0)).model
     else:
-        split = bench.split(data, **split_options(data, counts))
-        fitted = make(model, **(chosen | {"seed": seed})).fit(split.train, split.validation)
+        fitted = make(model, **(chosen | {"seed": seed})).fit(*_learned_from(split_of(bench, data, start), start))
     bench.save(fitted)
-    found = {"settings": [json.dumps(chosen)], "validation": [fitted.best_metric_], "epoch": [fitted.best_epoch_]}
-    return {"about": pl.DataFrame(found)}
+    found = {"settings": [json.dumps(chosen)], "validation": [fitted.best_metric_]}
+    return {"about": pl.DataFrame(found, schema={"settings": pl.String, "validation": pl.Float64})}
 
 
 # -- two models together ----------------------------------------------------------------------------------------------
@@ -110,16 +118,16 @@ def alone_cell(role: str, seed: int, *, data: str, start: str, model: str, bases
     """The cell of one of the two models, alone; a student that is its teacher's twin gets another seed."""
     twins = bases["teacher"] == bases["student"]
     own = seed + _TWIN if twins and role == "student" else seed
-    return alone.cell(data=data, counts=keeps_counts(data, start), model=model, settings=bases[role], seed=own)
+    return alone.cell(data=data, start=start, model=model, settings=bases[role], seed=own)
 
 
 def _start_of(role: str, seed: int, *, method: str, **about: Any) -> Cell | None:
     """What one of the two models needs before it is distilled: itself, its settings, or nothing."""
-    if about["start"] == "strong" or is_own(method) or _is_fixed(role, method):
+    if about["start"] != "published" or is_own(method) or _is_fixed(role, method):
         return alone_cell(role, seed, **about)
     if len(about["bases"][role]) > 1:
-        counts = keeps_counts(about["data"], about["start"])
-        return picked.cell(data=about["data"], counts=counts, model=about["model"], settings=about["bases"][role])
+        known = {name: about[name] for name in ("data", "start", "model")}
+        return picked.cell(**known, settings=about["bases"][role])
     return None
 
 
@@ -144,7 +152,8 @@ def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> t
         return dict(load_own(method)(*pair, split, seed)), pl.DataFrame()
     settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
-    both = BidirectionalDistillation.from_settings(pair[0], pair[1], settings).fit(split.train, split.validation)
+    both = BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
+    both.fit(*_learned_from(split, about["start"]))
     learns = {"teacher": both.settings.teacher_learns, "student": both.settings.student_learns}
     return {role: getattr(both, f"{role}_") for role in ROLES if learns[role]}, both.history_
 
