@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sureness_reproduction.catalogue import find_studies
-from sureness_reproduction.rendering import page as lines_of
+from sureness_reproduction.pages import lines_of
 from sureness_reproduction.results import read_csv
+from sureness_reproduction.study import find_studies
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -9,12 +9,11 @@ import pytest
 
 from reproduction.tests.small import SmallShelf, make_small
 from sureness.distillation import distillation_method
-from sureness_reproduction.catalogue import find_studies
+from sureness_reproduction.cells import CellStore
 from sureness_reproduction.distillation.authors_code import MASKED, METHODS, PUBLIC, measured, settings
 from sureness_reproduction.distillation.training import spread_over
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.study import Asked
-from sureness_reproduction.studying import run_studies
+from sureness_reproduction.pages import run_studies
+from sureness_reproduction.study import Asked, find_studies
 
 
 def made(row, model="bpr"):

@@ -14,13 +14,10 @@ import pytest
 
 from reproduction.tests import works
 from sureness.errors import DataError, SurenessWarning
-from sureness_reproduction import sealing
 from sureness_reproduction.base_models import tuned
-from sureness_reproduction.cells import in_order, key_of
+from sureness_reproduction.cells import CellStore, in_order, key_of
 from sureness_reproduction.running import CellError, run_cells
-from sureness_reproduction.sealing import SealedError
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.workbench import DataShelf
+from sureness_reproduction.workbench import DataShelf, SealedError, labels_are_sealed
 
 ROOT = Path(__file__).parents[2]
 
@@ -124,7 +121,7 @@ def test_the_seal_is_opened_again_after_a_cell_that_failed(tmp_path, data_folder
     store = CellStore(tmp_path / "cells", DataShelf(data_folder))
     with pytest.raises(SealedError):
         store.compute(works.peeking_at_data.cell(data="coat", how="parts"))
-    assert not sealing.labels_are_sealed()
+    assert not labels_are_sealed()
 
 
 def test_tuning_does_not_see_test_labels(tmp_path, data_folder, monkeypatch):
@@ -180,8 +177,8 @@ def test_the_manifest_tells_what_was_run(store):
 
 SCRIPT = """
 import sys
+from sureness_reproduction.cells import CellStore
 from sureness_reproduction.running import run_cells
-from sureness_reproduction.store import CellStore
 from sureness_reproduction.workbench import DataShelf
 from reproduction.tests import works
 if __name__ == "__main__":
@@ -203,6 +200,7 @@ def test_a_kill_loses_at_most_the_running_cells(tmp_path, trace, jobs):
     process.wait()
     store = CellStore(tmp_path / "cells", DataShelf())
     started = trace()
+    assert len(started) >= 3
     done = sum(store.has(works.slow.cell(place=place)) for place in range(8))
     assert len(started) - jobs <= done < 8
     assert run_cells([works.slow.cell(place=place) for place in range(8)], store) == (8 - done, done)

@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose
 from reproduction.tests.small import KNOWN
 from sureness.cli import main
 from sureness.errors import DataError
-from sureness_reproduction import catalogue, command
-from sureness_reproduction.published import published
+from sureness_reproduction import command, study
+from sureness_reproduction.pages import published
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     monkeypatch.setattr(command, "studies", lambda: [KNOWN])
-    monkeypatch.setattr(catalogue, "studies", lambda: [KNOWN])
+    monkeypatch.setattr(study, "studies", lambda: [KNOWN])
     monkeypatch.chdir(tmp_path)
 
     def called(*words: str) -> int:

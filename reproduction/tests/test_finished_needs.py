@@ -5,9 +5,8 @@ import shutil
 import pytest
 
 from reproduction.tests import works
-from sureness_reproduction.cells import in_order
+from sureness_reproduction.cells import CellStore, in_order
 from sureness_reproduction.running import run_cells
-from sureness_reproduction.store import CellStore
 from sureness_reproduction.workbench import DataShelf
 
 WANTED = works.total.cell(first=1, second=2)

@@ -12,13 +12,11 @@ from reproduction.tests.small import SmallShelf, make_small
 from sureness.data import SimulatorSettings, simulate
 from sureness.errors import DataError
 from sureness_reproduction.calibration.sets import AS_LOGGED, WITH_ANCHOR
-from sureness_reproduction.catalogue import find_studies
-from sureness_reproduction.cells import key_of
+from sureness_reproduction.cells import CellStore, key_of
 from sureness_reproduction.list_size.utility import GROUPS
 from sureness_reproduction.own import digest_of_own, is_own, load_own
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.study import Asked
-from sureness_reproduction.studying import run_studies
+from sureness_reproduction.pages import run_studies
+from sureness_reproduction.study import Asked, find_studies
 
 OWN = f"{Path(__file__).parent / 'own_things.py'}:"
 
@@ -97,11 +95,11 @@ def test_a_method_of_ones_own_is_distilled(store, tmp_path):
 
 
 def test_other_code_is_another_cell(tmp_path):
-    from sureness_reproduction.base_models import own_trained
+    from sureness_reproduction.base_models import trained
 
     file = tmp_path / "mine.py"
     file.write_text("class Mine: pass\n", encoding="utf-8")
-    cell = own_trained.cell(data="coat", protocol="ratio", model=f"{file}:Mine", seed=0)
+    cell = trained.cell(data="coat", protocol="ratio", model=f"{file}:Mine", seed=0, trials=1)
     before = key_of(cell, lambda data: "")
     file.write_text("class Mine: a = 1\n", encoding="utf-8")
     assert key_of(cell, lambda data: "") != before

@@ -13,15 +13,12 @@ from scipy.stats import ttest_rel
 
 from reproduction.tests.small import KNOWN, SmallShelf, doubled
 from sureness.errors import DataError
-from sureness_reproduction import rendering
-from sureness_reproduction.catalogue import find_studies
-from sureness_reproduction.contrasts import Difference, contrasts_of, drawn, holm, paired, verdict
-from sureness_reproduction.rendering import blocks, claims_shown, markdown, with_published
-from sureness_reproduction.results import Results, read_csv
+from sureness_reproduction import pages
+from sureness_reproduction.cells import CellStore
+from sureness_reproduction.pages import blocks, claims_shown, markdown, run_studies, with_published
+from sureness_reproduction.results import Difference, Results, drawn, holm, paired, read_csv, verdict
 from sureness_reproduction.running import CellError, run_cells
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.study import Asked, Claim
-from sureness_reproduction.studying import run_studies
+from sureness_reproduction.study import Asked, Claim, find_studies
 
 
 @pytest.fixture
@@ -45,7 +42,7 @@ def test_numbers_are_means_over_users_and_the_summary_over_seeds(results):
 
 
 def test_a_claim_is_tested_over_users(results):
-    table = contrasts_of(results)
+    table = results.contrasts
     assert table.height == 6
     row = table.filter(claim="good beats bad", model="one").row(0, named=True)
     good, bad = [user + 0.5 for user in range(8)], [0.1 * user for user in range(8)]
@@ -59,36 +56,36 @@ def test_a_claim_is_tested_over_users(results):
 
 
 def test_one_seed_decides_nothing(results, store):
-    one = contrasts_of(Results(KNOWN, Asked(seeds=1), store)).filter(claim="good beats bad")
+    one = Results(KNOWN, Asked(seeds=1), store).contrasts.filter(claim="good beats bad")
     assert one["p_holm"].max() < 0.05
     assert set(one["holds"]) == {"open"}
 
 
 def test_nothing_is_decided_at_quick_scale(results):
-    table = contrasts_of(results)
+    table = results.contrasts
     assert set(claims_shown(table, decided=False)["holds"]) == {"quick"}
     assert "yes" in set(claims_shown(table, decided=True)["holds"])
 
 
 def test_of_several_rows_the_best_is_taken_but_not_one_with_fewer_seeds(results):
     either = Claim("x", "worth", {"method": ("bad", "good")}, 0.0)
-    best = contrasts_of(replace(results, study=replace(KNOWN, claims=(either,))))
+    best = replace(results, study=replace(KNOWN, claims=(either,))).contrasts
     assert set(best["first"]) == {"good"}
     fewer = results.numbers.filter((pl.col("method") == "bad") | (pl.col("seed") == 0))
     some = replace(results, study=replace(KNOWN, claims=(either,)))
     some.__dict__["numbers"] = fewer
-    assert set(contrasts_of(some)["first"]) == {"bad"}
+    assert set(some.contrasts["first"]) == {"bad"}
 
 
 def test_the_lower_is_best_where_lower_is_claimed(results):
     lower = Claim("x", "worth", {"method": ("bad", "good")}, 1.0, "-")
-    assert set(contrasts_of(replace(results, study=replace(KNOWN, claims=(lower,))))["first"]) == {"bad"}
+    assert set(replace(results, study=replace(KNOWN, claims=(lower,))).contrasts["first"]) == {"bad"}
 
 
 def test_seeds_are_the_units_of_a_study_without_samples(results):
     bare = replace(results)
     bare.__dict__.update({"numbers": results.numbers, "samples": pl.DataFrame()})
-    row = contrasts_of(bare).filter(claim="good beats bad", model="one").row(0, named=True)
+    row = bare.contrasts.filter(claim="good beats bad", model="one").row(0, named=True)
     assert_allclose(row["p"], ttest_rel([3.5, 4.5], [0.35, 0.35]).pvalue)
 
 
@@ -123,7 +120,7 @@ def test_published_numbers_stand_beside_ours(results, monkeypatch):
         "data": ["simulator", "simulator", "yahoo-r3"], "model": ["one"] * 3, "method": ["good", "else", "good"],
         "value": [3.9, 1.0, 2.0],
     })  # fmt: skip
-    monkeypatch.setattr(rendering, "published", lambda name: theirs)
+    monkeypatch.setattr(pages, "published", lambda name: theirs)
     study = replace(KNOWN, published="known")
     joined = with_published(study, results.summary)
     assert "yahoo-r3" not in joined["data"].to_list()  # which was not run

@@ -1,4 +1,4 @@
-"""Experiments reach data through `sealing` alone, so that no choice can look at test labels."""
+"""Experiments reach data through `workbench` alone, so that no choice can look at test labels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ READING = {"load_dataset", "prepare", "fetch_dataset"}
 
 
 @pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
-def test_only_sealing_reads_data_sets(file):
-    if file.name == "sealing.py":
+def test_only_the_workbench_reads_data_sets(file):
+    if file.name == "workbench.py":
         return
     tree = ast.parse(file.read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -9,14 +9,10 @@ import pytest
 
 from reproduction.tests.small import SmallShelf, make_small
 from sureness.errors import DataError
-from sureness_reproduction.catalogue import find_studies, studies
-from sureness_reproduction.cells import in_order, work_of
+from sureness_reproduction.cells import CellStore, in_order, work_of
 from sureness_reproduction.distillation.declared import ALONE, TRIED, settings
-from sureness_reproduction.published import published, published_tables
-from sureness_reproduction.rendering import blocks
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.study import Asked, values_of
-from sureness_reproduction.studying import run_studies
+from sureness_reproduction.pages import blocks, published, published_tables, run_studies
+from sureness_reproduction.study import Asked, find_studies, studies, values_of
 
 ONE = Asked(seeds=1)
 SLOW = {"teacher-student", "rank-difference", "distillation", "model-sizes", "distillation-weights", "sampling-schemes"}

@@ -11,7 +11,7 @@ import polars as pl
 from sureness.data import Interactions, by_ratio
 from sureness.errors import DataError
 from sureness_reproduction.cells import work
-from sureness_reproduction.sealing import load_dataset, prepare
+from sureness_reproduction.workbench import load_dataset, prepare
 
 
 def _mark(name: str) -> None:

@@ -12,49 +12,37 @@ import typer
 from sureness.cli import Json, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
 from sureness.workflows import check_outputs
-from sureness_reproduction.catalogue import find_studies, studies
+from sureness_reproduction.cells import CellStore
 from sureness_reproduction.own import is_own, load_own
-from sureness_reproduction.rendering import blocks, claims_shown
-from sureness_reproduction.store import CellStore
-from sureness_reproduction.study import Asked, Study
-from sureness_reproduction.studying import Page, run_studies
+from sureness_reproduction.pages import Page, blocks, claims_shown, run_studies
+from sureness_reproduction.study import Asked, Study, find_studies, studies
 from sureness_reproduction.workbench import DataShelf
 
-_CLAIMS = "claims"
+_NAMES = typer.Argument(metavar="NAME...", help="Studies (see --list), numbers such as table-2.3 or table-2, or all.")
+_QUICK = typer.Option("--quick", help="Minutes: small real data, few seeds. The default.")
+_FULL = typer.Option("--full", help="Hours: the published setting, on the data that are here.")
+_SEEDS = typer.Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
+_DATA = typer.Option(help="Only these data sets, or logs of your own (files); may repeat.")
+_MODEL = typer.Option(help="Only these models, or your own (module:object, file.py:object).")
+_METHOD = typer.Option(help="Only these methods of a study, or your own beside the others; may repeat.")
+_FOLDER = typer.Option(help="Folder that holds the data sets; by default SURENESS_DATA.")
+_CELLS = typer.Option(help="Where finished cells are kept; by default `cells` in the output.")
+_JOBS = typer.Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
 
 
 def reproduce_command(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME...", help="Studies (see --list), numbers such as table-2.3 or table-2, or all."),
-    ] = None,
+    names: Annotated[list[str] | None, _NAMES] = None,
     show: Annotated[bool, typer.Option("--list", help="List the studies and leave.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Minutes: small real data, few seeds. The default.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Hours: the published setting, on the data that are here.")
-    ] = False,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
-    ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option(help="Only these data sets, or logs of your own (files); may repeat.")
-    ] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="Only these models, or your own (module:object, file.py:object).")
-    ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option(help="Only these methods of a study, or your own beside the others; may repeat.")
-    ] = None,
+    quick: Annotated[bool, _QUICK] = False,
+    full: Annotated[bool, _FULL] = False,
+    seeds: Annotated[int | None, _SEEDS] = None,
+    data: Annotated[list[str] | None, _DATA] = None,
+    model: Annotated[list[str] | None, _MODEL] = None,
+    method: Annotated[list[str] | None, _METHOD] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
-    data_folder: Annotated[
-        Path | None, typer.Option(help="Folder that holds the data sets; by default SURENESS_DATA.")
-    ] = None,
-    cells: Annotated[
-        Path | None, typer.Option(help="Where finished cells are kept; by default `cells` in the output.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
-    ] = 0,
+    data_folder: Annotated[Path | None, _FOLDER] = None,
+    cells: Annotated[Path | None, _CELLS] = None,
+    jobs: Annotated[int, _JOBS] = 0,
     json: Json = False,
 ) -> None:
     """Run studies of the dissertation and set our numbers beside the published ones; finished cells are kept."""
@@ -67,7 +55,8 @@ def reproduce_command(
         raise typer.BadParameter("give the names of studies, or all; --list shows them")
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
-    wanted = [each for each in studies() if each.claims] if names == [_CLAIMS] else find_studies(names)
+    only_claims = names == ["claims"]
+    wanted = [each for each in studies() if each.claims] if only_claims else find_studies(names)
     asked = Asked("full" if full else "quick", seeds, tuple(data or ()), tuple(model or ()), tuple(method or ()))
     _check(asked, wanted)
     kept = cells or output / "cells"
@@ -79,7 +68,7 @@ def reproduce_command(
         print_json({"studies": [_as_dict(page) for page in pages]})
         return
     for page in pages:
-        _print(page, only_claims=names == [_CLAIMS])
+        _print(page, only_claims=only_claims)
     say(f"\nTables, CSV files and figures: {output}")
 
 
@@ -105,16 +94,13 @@ def _list(json: bool) -> None:
 
 
 def _print(page: Page, *, only_claims: bool) -> None:
-    if not only_claims:
-        for title, frame in blocks(page.study, page.results.summary) if page.results.summary.height else ():
-            _table(", ".join(part for part in (page.study.title, title) if part), frame)
-    if page.claims.height:
-        _table(f"{page.study.title}: contrasts", claims_shown(page.claims, decided=page.decided))
-    missing = len(page.results.points) - len(page.results.finished)
-    if missing:
-        say(f"{missing} of {len(page.results.points)} cells are missing; `{page.command}` computes them")
-    if page.results.absent:
-        say(f"not in the data folder: {', '.join(page.results.absent)}")
+    results, title = page.results, page.results.study.title
+    for about, frame in () if only_claims else blocks(results.study, results.summary):
+        _table(f"{title}, {about}" if about else title, frame)
+    if results.contrasts.height:
+        _table(f"{title}: contrasts", claims_shown(results.contrasts, decided=page.decided))
+    for sentence in page.lacking:
+        say(sentence)
 
 
 def _table(title: str, frame: pl.DataFrame) -> None:
@@ -124,9 +110,9 @@ def _table(title: str, frame: pl.DataFrame) -> None:
 def _as_dict(page: Page) -> dict[str, object]:
     results = page.results
     return {
-        "name": page.study.name, "number": page.study.number, "command": page.command,
-        "missing": len(results.points) - len(results.finished), "absent": results.absent,
-        "numbers": results.summary.to_dicts(), "claims": page.claims.to_dicts(),
+        "name": results.study.name, "number": results.study.number, "command": page.command,
+        "missing": results.missing, "absent": results.absent, "numbers": results.summary.to_dicts(),
+        "claims": results.contrasts.to_dicts(),
     }  # fmt: skip
 
 

@@ -16,6 +16,8 @@ from sureness.data import RECIPES
 from sureness.errors import DataError, SettingError
 from sureness.list_size import ListSizePolicy
 
+_HOW = "give module:object or file.py:object"
+
 
 def is_own(name: str) -> bool:
     """Whether a name is a file or an object of the user, not a name of the package.
@@ -29,18 +31,12 @@ def is_own(name: str) -> bool:
 
 
 def load_own(name: str) -> Any:
-    """The object behind "module:object" or "file.py:object".
-
-    Examples
-    --------
-    >>> load_own("math:floor")(2.5)
-    2
-    """
+    """The object behind "module:object" or "file.py:object"."""
     place, _, attribute = name.rpartition(":")
     try:
         return getattr(_module(place), attribute)
     except AttributeError:
-        raise DataError(f"there is no {attribute!r} in {place}; give module:object or file.py:object") from None
+        raise DataError(f"there is no {attribute!r} in {place}; {_HOW}") from None
 
 
 @cache
@@ -49,10 +45,10 @@ def _module(place: str) -> Any:
         try:
             return import_module(place)
         except ModuleNotFoundError as error:
-            raise DataError(f"cannot import {place} ({error}); give module:object or file.py:object") from error
+            raise DataError(f"cannot import {place} ({error}); {_HOW}") from error
     spec = spec_from_file_location(f"sureness_own_{hashlib.sha256(place.encode()).hexdigest()[:8]}", place)
     if spec is None or spec.loader is None or not Path(place).is_file():
-        raise DataError(f"there is no file {place}; give module:object or file.py:object")
+        raise DataError(f"there is no file {place}; {_HOW}")
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -67,19 +63,15 @@ def kind_of(name: str) -> str:
     >>> kind_of("shape"), kind_of("bd"), kind_of("sureness.calibration:PlattCalibrator"), kind_of("math:floor")
     ('map', 'function', 'map', 'function')
     """
-    if not is_own(name):
-        return "map" if _is_calibrator(name) else "function"
-    found = load_own(name)
-    if not isinstance(found, type):
-        return "function"
-    return "policy" if issubclass(found, ListSizePolicy) else "map"
-
-
-def _is_calibrator(name: str) -> bool:
+    if is_own(name):
+        found = load_own(name)
+        if not isinstance(found, type):
+            return "function"
+        return "policy" if issubclass(found, ListSizePolicy) else "map"
     try:
-        return isinstance(make_calibrator(name), Calibrator)
+        return "map" if isinstance(make_calibrator(name), Calibrator) else "function"
     except SettingError:
-        return False
+        return "function"
 
 
 def digest_of_own(name: str) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from sureness import Progress, silent
 from sureness.errors import FileError, SurenessError
-from sureness_reproduction.cells import Cell, in_order, work_of
-from sureness_reproduction.store import CellStore
+from sureness_reproduction.cells import Cell, CellStore, in_order, work_of
 from sureness_reproduction.workbench import DataShelf
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -33,9 +32,10 @@ class UnkeptError(CellError):
 def run_cells(
     cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress = silent
 ) -> tuple[int, int]:
-    """Compute what is missing, with all it needs; what only finished cells need is not asked for.
+    """Compute what is missing, with all it needs, and return how many were computed and how many were there.
 
-    Where a cell fails, those that do not need it are computed all the same, and the first error is raised at the end.
+    What only finished cells need is not asked for. Where a cell fails, those that do not need it are computed all the
+    same, and the first error is raised at the end.
 
     Parameters
     ----------
@@ -45,65 +45,48 @@ def run_cells(
         How many processes compute at a time, one thread each; 1 computes in this process.
     progress : callable, optional
         Called with the cell, the seconds of work done, and those in all, both as expected.
-
-    Returns
-    -------
-    computed, cached : int
     """
     store.sweep()
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]
-    told, failures = _Told(missing, progress), _Failures()
+    run = _Run(missing, progress)
     if jobs == 1:
-        _run_in_order(missing, store, told, failures)
+        _run_in_order(run, store)
     elif missing:
-        _run_parallel(missing, store, jobs, told, failures)
-    failures.tell()
+        _run_parallel(run, store, jobs)
+    run.tell_failures()
     return len(missing), len(every) - len(missing)
 
 
-class _Told:
-    """Progress in expected seconds, so that the time left means something."""
+class _Run:
+    """Progress in expected seconds, and which cells failed or need one that did."""
 
     def __init__(self, missing: list[Cell], progress: Progress) -> None:
-        self._progress = progress
+        self.missing, self._progress = missing, progress
         self._costs = {cell: work_of(cell).cost for cell in missing}
         self._done = 0.0
-
-    def started(self, cell: Cell) -> None:
-        self._tell(cell)
-
-    def finished(self, cell: Cell) -> None:
-        self._done += self._costs[cell]
-        self._tell(cell)
-
-    def _tell(self, cell: Cell) -> None:
-        self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
-
-
-class _Failures:
-    """Which cells could not be computed, and which need one of them."""
-
-    def __init__(self) -> None:
-        self._cells: set[Cell] = set()
+        self._failed: set[Cell] = set()
         self._errors: list[CellError] = []
 
-    def add(self, cell: Cell, error: CellError) -> None:
+    def tell(self, cell: Cell, done: bool = False) -> None:
+        self._done += self._costs[cell] if done else 0.0
+        self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
+
+    def fail(self, cell: Cell, error: CellError) -> None:
         if isinstance(error, UnkeptError):
             raise error
-        self._cells.add(cell)
+        self._failed.add(cell)
         self._errors.append(error)
 
-    def hold_up(self, cell: Cell) -> bool:
+    def is_held_up(self, cell: Cell) -> bool:
         """Whether a cell needs what failed; then it counts as failed too."""
-        needs_it = not self._cells.isdisjoint(work_of(cell).needed_by(cell))
+        needs_it = not self._failed.isdisjoint(work_of(cell).needed_by(cell))
         if needs_it:
-            self._cells.add(cell)
+            self._failed.add(cell)
         return needs_it
 
-    def tell(self) -> None:
-        """Raise the first error, with the number of the others."""
+    def tell_failures(self) -> None:
         if len(self._errors) > 1:
             raise CellError(f"{self._errors[0]} (and {len(self._errors) - 1} more failed)") from self._errors[0]
         if self._errors:
@@ -121,21 +104,21 @@ def _computed(store: CellStore, cell: Cell) -> None:
         raise CellError(f"{cell.label} failed: {type(error).__name__}: {error}") from error
 
 
-def _run_in_order(missing: list[Cell], store: CellStore, told: _Told, failures: _Failures) -> None:
-    for cell in missing:
-        if failures.hold_up(cell):
+def _run_in_order(run: _Run, store: CellStore) -> None:
+    for cell in run.missing:
+        if run.is_held_up(cell):
             continue
-        told.started(cell)
+        run.tell(cell)
         try:
             _computed(store, cell)
         except CellError as error:
-            failures.add(cell, error)
-        told.finished(cell)
+            run.fail(cell, error)
+        run.tell(cell, done=True)
 
 
-def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told, failures: _Failures) -> None:
+def _run_parallel(run: _Run, store: CellStore, jobs: int) -> None:
     """Hand out every cell as soon as what it needs is there."""
-    waiting = {cell: set(work_of(cell).needed_by(cell)) & set(missing) for cell in missing}
+    waiting = {cell: set(work_of(cell).needed_by(cell)) & set(run.missing) for cell in run.missing}
     running: dict[Future[None], Cell] = {}
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),))
     with _one_thread_each(), pool:
@@ -150,16 +133,14 @@ def _run_parallel(missing: list[Cell], store: CellStore, jobs: int, told: _Told,
                     try:
                         future.result()
                     except CellError as error:
-                        failures.add(cell, error)
-                        waiting = {each: needs for each, needs in waiting.items() if not failures.hold_up(each)}
-                    told.finished(cell)
+                        run.fail(cell, error)
+                        waiting = {each: needs for each, needs in waiting.items() if not run.is_held_up(each)}
+                    run.tell(cell, done=True)
                     for needs in waiting.values():
                         needs.discard(cell)
         except BrokenProcessPool as error:
-            raise CellError(
-                "a process of the run died, perhaps for want of memory; finished cells are kept: run again, with fewer "
-                "--jobs"
-            ) from error
+            raise CellError("a process of the run died, perhaps for want of memory; finished cells are kept: run "
+                            "again, with fewer --jobs") from error  # fmt: skip
         finally:
             pool.shutdown(wait=True, cancel_futures=True)  # cells that are under way are finished and kept
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
+from sureness.errors import DataError
 from sureness_reproduction.cells import Cell, Work
 from sureness_reproduction.own import is_own, kind_of
 
@@ -23,8 +25,10 @@ Axis = Sequence[Any] | Mapping[Scale, Sequence[Any]]
 Choice = Mapping[str, Any]
 """Rows of a study by their keys; a tuple of values allows each of them."""
 
-KINDS = ("map", "policy", "function")
-TAKES = {"calibration": ("map",), "distillation": ("function",), "list size": ("map", "policy")}
+CHAPTERS = ("calibration", "distillation", "list_size")
+"""Packages with a tuple STUDIES, in the order of the dissertation."""
+
+TAKES = {"calibration": ("map",), "distillation": ("function",), "list_size": ("map", "policy")}
 """What `--method` may be in each chapter, see `kind_of`."""
 
 QUICK_AND_FULL: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(5)}
@@ -56,70 +60,35 @@ class Claim:
 
 @dataclass(frozen=True)
 class Study:
-    """A table or figure of the dissertation, or a study beside it.
-
-    Parameters
-    ----------
-    name : str
-    number : str
-        In the dissertation, such as "table-2.3"; "" where it has none.
-    title : str
-    grid : mapping of str to Axis
-        Axes by name; one cell for each combination. "data" and "seed" are always there. An axis "methods" holds groups
-        of methods that one cell measures together.
-    measure : Work
-        Called with one value of each axis and with `settings`. It returns a table "numbers" (further keys, metric,
-        value), or "samples" (the same with a unit, such as a user) whose means are the numbers, or both.
-    settings : callable, optional
-        From the scale and a point of the grid to further parameters; None leaves the point out.
-    published : str
-        The published table whose rows have the same keys.
-    beside : mapping
-        Where published numbers stand beside ours, if not everywhere.
-    claims : sequence of Claim
-    rows, columns : sequence of str
-        Keys that are the rows and columns of the table; the others make a table each.
-    metrics : sequence of str
-        What is shown of what is measured; by default everything.
-    where : mapping
-        What is shown, by key; by default everything.
-    average : sequence of str
-        Keys over which the shown numbers are means.
-    samples : {"users", "draws"}
-        Units of the paired tests: users, or draws of users with replacement.
-    numbers : str
-        The table of the cells that is shown.
-    digits : int
-    note : str
-        How to read the table.
-    draw : callable, optional
-        From results to a figure.
-    """
+    """A table or figure of the dissertation, or a study beside it."""
 
     name: str
-    number: str
+    number: str  # in the dissertation, such as "table-2.3"; "" where it has none
     title: str
-    grid: Mapping[str, Axis]
-    measure: Work
+    grid: Mapping[str, Axis]  # one cell for each combination; "data" and "seed" are always there. An axis "methods"
+    # holds groups of methods that one cell measures together
+    measure: Work  # called with one value of each axis and with `settings`. It returns a table "numbers" (further keys,
+    # metric, value), or "samples" (the same with a unit, such as a user) whose means are the numbers, or both
     settings: Callable[[Scale, Mapping[str, Any]], Mapping[str, Any] | None] = lambda scale, point: {}
-    published: str = ""
-    beside: Choice = field(default_factory=dict)
+    # from a point of the grid to further parameters; None leaves the point out
+    published: str = ""  # the published table whose rows have the same keys
+    beside: Choice = field(default_factory=dict)  # where published numbers stand beside ours, if not everywhere
     claims: Sequence[Claim] = ()
-    rows: Sequence[str] = ("method",)
-    columns: Sequence[str] = ("metric",)
-    metrics: Sequence[str] = ()
-    where: Choice = field(default_factory=dict)
-    average: Sequence[str] = ()
-    samples: Literal["users", "draws"] = "users"
-    numbers: str = "numbers"
+    rows: Sequence[str] = ("method",)  # keys that are the rows of the table,
+    columns: Sequence[str] = ("metric",)  # and its columns; the others make a table each
+    metrics: Sequence[str] = ()  # what is shown of what is measured; by default everything
+    where: Choice = field(default_factory=dict)  # what is shown, by key; by default everything
+    average: Sequence[str] = ()  # keys over which the shown numbers are means
+    samples: Literal["users", "draws"] = "users"  # units of the paired tests: users, or draws of users
+    numbers: str = "numbers"  # the table of the cells that is shown
     digits: int = 4
-    note: str = ""
+    note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
 
     @property
     def chapter(self) -> str:
         """The package it is declared in."""
-        return self.measure.name.split(":")[0].split(".")[1].replace("_", " ")
+        return self.measure.name.split(":")[0].split(".")[1]
 
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""
@@ -130,18 +99,17 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
+            takes = TAKES.get(self.chapter, ("map", "policy", "function"))
             declared = {name for group in axes["methods"] for name in group}
             chosen = [group for group in axes["methods"] if set(group) & set(asked.method)]
-            others = [each for each in asked.method if each not in declared]
-            added = [[each] for each in others if kind_of(each) in TAKES.get(self.chapter, KINDS)]
+            added = [[each] for each in asked.method if each not in declared and kind_of(each) in takes]
             axes["methods"] = [*(chosen or axes["methods"]), *added]
         return axes
 
     def known(self, axis: str) -> list[Any]:
         """The declared values of an axis at any scale."""
-        declared = self.grid[axis]
-        both = [declared] if not isinstance(declared, Mapping) else list(declared.values())
-        return list(dict.fromkeys(value for values in both for value in values))
+        scales: tuple[Scale, ...] = ("quick", "full")
+        return list(dict.fromkeys(value for scale in scales for value in values_of(self.grid[axis], scale)))
 
     def points(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Cell]]:
         """Every point of the grid with its cell."""
@@ -156,3 +124,26 @@ class Study:
 def values_of(axis: Axis, scale: Scale) -> Sequence[Any]:
     """The values of an axis at a scale."""
     return axis[scale] if isinstance(axis, Mapping) else axis
+
+
+def studies() -> list[Study]:
+    """Every study, in the order of the dissertation."""
+    return [study for name in CHAPTERS for study in import_module(f"sureness_reproduction.{name}").STUDIES]
+
+
+def find_studies(names: Sequence[str]) -> list[Study]:
+    """Studies by name, by number ("table-2.3"), by the numbers of a chapter ("table-2"), or all.
+
+    Examples
+    --------
+    >>> [each.name for each in find_studies(["table-2.3", "nll"])]
+    ['ece', 'nll']
+    """
+    every, found = studies(), dict[str, Study]()
+    for name in names:
+        named = [each for each in every if name in ("all", each.name) or f"{each.number}.".startswith(f"{name}.")]
+        if not named:
+            known = ", ".join(each.name for each in every)
+            raise DataError(f"there is no study {name!r}; there are {known}, numbers such as table-2.3, and all")
+        found |= {each.name: each for each in named}
+    return list(found.values())

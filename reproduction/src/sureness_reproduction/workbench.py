@@ -1,55 +1,79 @@
-"""What a piece of work gets: data whose test labels are sealed unless it judges, and what earlier cells found."""
+"""The only way from experiments to data: test labels are sealed for work that does not judge."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sureness.data import RECIPES, Interactions, Split, scan_table, whereabouts
-from sureness.errors import DataError
+from sureness import data as library
+from sureness.data import RECIPES, Dataset, Interactions, Split, scan_table, whereabouts
+from sureness.errors import DataError, SurenessError
 from sureness.models import Recommender
 from sureness.sources import ScoreSource
-from sureness_reproduction.cells import Cell, Work
 from sureness_reproduction.own import is_own
-from sureness_reproduction.sealing import SealedSplit, load_dataset, prepare, sealing_tests, split_own
+
+if TYPE_CHECKING:
+    from sureness_reproduction.cells import Cell
+
+_SEALED: ContextVar[bool] = ContextVar("sealed", default=False)
 
 
-class Finished:
-    """What a cell found: its tables, and the folder of what else it wrote."""
+class SealedError(SurenessError):
+    """Test labels were asked for while settings are chosen."""
 
-    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
-        self.folder = folder
-        self.about = about  # parameters, seconds, fingerprint of the data
+    code = "sealed"
 
-    def has(self, name: str) -> bool:
-        """Whether the cell found such a table."""
-        return (self.folder / f"{name}.parquet").exists()
 
-    def table(self, name: str) -> pl.DataFrame:
-        """One of the tables."""
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            raise DataError(f"the cell {self.folder.name} found no table {name!r}")
-        return scan_table(path).collect()
+class SealedSplit(Split):
+    """Train and validation; asking for the test raises."""
 
-    @cached_property
-    def source(self) -> ScoreSource:
-        """The scores of the recommender that the cell trained."""
-        from sureness.pipeline import open_run
+    def __init__(self, train: Interactions, validation: Interactions) -> None:
+        object.__setattr__(self, "train", train)
+        object.__setattr__(self, "validation", validation)
 
-        return open_run(self.folder / "model.sureness").source
+    @property
+    def test(self) -> Interactions:
+        """Raises SealedError."""
+        raise SealedError("test labels are sealed while choices are made")
 
-    @cached_property
-    def model(self) -> Recommender:
-        """The recommender that the cell trained."""
-        from sureness.artefacts import load
+    def __repr__(self) -> str:
+        return f"SealedSplit({self.train!r}, {self.validation!r})"
 
-        return load(self.folder / "model.sureness", Recommender)
+
+@contextmanager
+def sealing_tests(sealed: bool = True) -> Iterator[None]:
+    """Within the block `prepare` gives splits without a test part, and `load_dataset` refuses."""
+    token = _SEALED.set(sealed)
+    try:
+        yield
+    finally:
+        _SEALED.reset(token)
+
+
+def labels_are_sealed() -> bool:
+    """Whether test labels cannot be read now."""
+    return _SEALED.get()
+
+
+def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+    """The library's `load_dataset`; refused while labels are sealed, because a whole data set holds test labels."""
+    if labels_are_sealed():
+        raise SealedError(f"{name} as a whole holds test labels, which are sealed; use `prepare`")
+    return library.load_dataset(name, folder, **options)
+
+
+def prepare(name: str | Interactions, protocol: str | None = None, **options: Any) -> Split:
+    """The library's `prepare`; without the test part while labels are sealed."""
+    split = library.prepare(name, protocol, **options)  # type: ignore[arg-type]
+    return SealedSplit(split.train, split.validation) if labels_are_sealed() else split
 
 
 class DataShelf:
@@ -81,11 +105,16 @@ class DataShelf:
         return "" if place is None else _digest(place)
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
-        """Train, validation and test of a data set, see `prepare`."""
+        """Train, validation and test of a data set, see `prepare`.
+
+        All rows of a user's own log are positives. Where a study needs a uniformly exposed test, which a log does not
+        have, 60/20/20 of each user take its place.
+        """
         if is_own(data):
-            return split_own(data, protocol, **options)
-        place = self.place(data)
-        if place is None:
+            log, protocol = Interactions.from_table(data), "ratio" if protocol in (None, "preference") else protocol
+            known = {name: options[name] for name in ("seed", "per_user") if options.get(name) is not None}
+            return prepare(log, protocol, positive_above=None, **{"seed": 0, **known})
+        if (place := self.place(data)) is None:
             raise DataError(f"{data} is nowhere to be found; set SURENESS_DATA to a folder that holds it")
         return prepare(data, protocol, folder=place, **options)
 
@@ -100,24 +129,54 @@ def _digest(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+class Finished:
+    """What a cell found: its tables, and the folder of what else it wrote."""
+
+    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+        self.folder = folder
+        self.about = about  # parameters, seconds, fingerprint of the data
+
+    def has(self, name: str) -> bool:
+        """Whether the cell found such a table."""
+        return (self.folder / f"{name}.parquet").exists()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of the tables."""
+        if not self.has(name):
+            raise DataError(f"the cell {self.folder.name} found no table {name!r}")
+        return scan_table(self.folder / f"{name}.parquet").collect()
+
+    @cached_property
+    def source(self) -> ScoreSource:
+        """The scores of the recommender that the cell trained."""
+        from sureness.pipeline import open_run
+
+        return open_run(self.folder / "model.sureness").source
+
+    @cached_property
+    def model(self) -> Recommender:
+        """The recommender that the cell trained."""
+        from sureness.artefacts import load
+
+        return load(self.folder / "model.sureness", Recommender)
+
+
 class Workbench:
-    """Where one cell is computed.
+    """What a piece of work gets: data, what earlier cells found, and a folder for what is no table.
 
     Parameters
     ----------
-    work : Work
+    judges : bool
+        Whether the work may see test labels.
     shelf : DataShelf
     found : mapping of Cell to Finished
         What the cell needs.
     place : Path
-        A folder for whatever is not a table, such as a trained model; it becomes part of the cell.
+        Becomes part of the cell.
     """
 
-    def __init__(self, work: Work, shelf: DataShelf, found: dict[Cell, Finished], place: Path) -> None:
-        self.judges = work.judges
-        self.shelf = shelf
-        self.place = place
-        self._found = found
+    def __init__(self, judges: bool, shelf: DataShelf, found: Mapping[Cell, Finished], place: Path) -> None:
+        self.judges, self.shelf, self.place, self._found = judges, shelf, place, found
 
     def found(self, cell: Cell) -> Finished:
         """What an earlier cell found; it has to be declared as needed."""
@@ -136,8 +195,7 @@ class Workbench:
     def training_log(self, data: str) -> Interactions:
         """All ratings of the training part of a data set that came in parts, also the low ones; no test label."""
         with sealing_tests(False):
-            parts = load_dataset(data, self.shelf.place(data)).parts
-        return parts["train"]
+            return load_dataset(data, self.shelf.place(data)).parts["train"]
 
     def save(self, model: Recommender) -> None:
         """Keep a trained recommender with the cell."""

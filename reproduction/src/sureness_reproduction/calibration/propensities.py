@@ -23,10 +23,9 @@ from sureness_reproduction.calibration.errors import N_RESAMPLES, by_users, expl
 from sureness_reproduction.calibration.grid import needs_recommender, opened, test_pairs, threshold_of, with_recipe
 from sureness_reproduction.calibration.maps import PROPOSED, fit
 from sureness_reproduction.cells import Tables, work
-from sureness_reproduction.sealing import load_dataset
 from sureness_reproduction.study import QUICK_AND_FULL, Claim, Study
 from sureness_reproduction.types import FloatArray
-from sureness_reproduction.workbench import Workbench
+from sureness_reproduction.workbench import Workbench, load_dataset
 
 _SETS = (sets.AS_LOGGED, sets.CANDIDATES, sets.WITH_BASE_RATE)
 _CLIP = 0.1  # as in the dissertation, where a set takes the targets as they are

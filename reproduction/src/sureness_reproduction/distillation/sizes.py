@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from sureness_reproduction.base_models import statistics
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.distillation.comparison import judged, models_needed, models_of
 from sureness_reproduction.distillation.declared import (
@@ -20,7 +21,6 @@ from sureness_reproduction.distillation.declared import (
     settings,
 )
 from sureness_reproduction.distillation.training import ROLES, split_of, split_options
-from sureness_reproduction.statistics import statistics
 from sureness_reproduction.study import Claim, Scale, Study
 from sureness_reproduction.workbench import Workbench
 

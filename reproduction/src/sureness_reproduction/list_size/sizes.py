@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sureness_reproduction.base_models import split_options
+from sureness_reproduction.base_models import split_options, statistics
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.perk import OURS, PUBLISHED
 from sureness_reproduction.list_size.runs import DATA, MAX_SIZE, SEEDS, SMALL, split_of
 from sureness_reproduction.list_size.utility import GROUPS, settings, utilities
 from sureness_reproduction.results import Results
-from sureness_reproduction.statistics import statistics
 from sureness_reproduction.study import Claim, Scale, Study
 from sureness_reproduction.types import FloatArray, IntArray
 from sureness_reproduction.workbench import Workbench

@@ -1,0 +1,268 @@
+"""From studies to pages: run their cells, and show tables in the published layout, with our numbers beside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import polars as pl
+
+from sureness import Progress, silent
+from sureness.artefacts import replacing
+from sureness.errors import DataError
+from sureness_reproduction.cells import CellStore
+from sureness_reproduction.results import CONTRAST, SUMMARY, Results, shown_rows
+from sureness_reproduction.running import run_cells
+from sureness_reproduction.study import Asked, Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NONE = "–"
+NAMES = {
+    "yahoo-r3": "Yahoo!R3", "coat": "Coat", "citeulike-bd": "CiteULike (leave-one-out)", "foursquare-tky": "Foursquare",
+    "yelp": "Yelp", "ml-10m": "MovieLens 10M", "ml-25m": "MovieLens 25M", "amazon-books": "Amazon Books",
+    "ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "amazon-music": "Amazon Music", "citeulike-a": "CiteULike",
+    "amazon-book-kgat": "Amazon Books (KGAT)", "amazon-crossdomain": "Amazon shops", "simulator": "the simulator",
+    "bpr": "BPR", "neumf": "NeuMF", "cml": "CML", "ubpr": "UBPR", "lightgcn": "LightGCN", "cdae": "CDAE", "als": "ALS",
+    "hit@50": "H@50", "hit@100": "H@100", "ndcg@50": "N@50", "ndcg@100": "N@100", "ndcg": "NDCG", "pdcg": "PDCG",
+    "f1": "F1", "tp": "TP", "ece": "ECE", "mce": "MCE", "nll": "NLL", "bd": "BD", "cd": "CD", "rd": "RD", "svd": "SVD",
+    "bd-best": "BD, best guides", "mutual": "uniform", "left_out": "training pairs left out", "kept": "kept",
+    "to_student__weight": "weight to the student", "to_teacher__weight": "weight to the teacher",
+}  # fmt: skip
+"""What people call things."""
+
+
+@cache
+def published_tables() -> dict[str, dict[str, Any]]:
+    """All tables of the dissertation: their titles, columns and rows, in the names this package uses.
+
+    Slips that the tables themselves give away are mended or left out: the MinMax rows of MCE and NLL, which repeat
+    those of ECE; N@50 of the CDAE BD-Teacher on CiteULike (0.0558, printed 0.0588); two parameter counts of chapter 4.
+    """
+    return dict(json.loads(files("sureness_reproduction").joinpath("published.json").read_text(encoding="utf-8")))
+
+
+def published(table: str) -> pl.DataFrame:
+    """A table of the dissertation in long form: its keys, and `value`.
+
+    Examples
+    --------
+    >>> published("ece").filter(data="coat", model="bpr", method="gaussian", risk="unbiased")["value"].item()
+    0.0393
+    """
+    known = published_tables()
+    if table not in known:
+        raise DataError(f"there is no published table {table!r}; there are {', '.join(known)}")
+    found = known[table]
+    return pl.DataFrame(found["rows"], schema=found["columns"], orient="row", infer_schema_length=None)
+
+
+# --- tables as text ---------------------------------------------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    """One table: what it is about, and its cells as text."""
+
+    title: str
+    frame: pl.DataFrame
+
+
+def blocks(study: Study, summary: pl.DataFrame) -> list[Block]:
+    """The tables of a study, one for each value of the keys that are neither rows nor columns; published ones first.
+
+    `summary` has keys, metric, value, deviation, low, high and seeds, as `Results.summary` or a CSV file has it.
+    """
+    if summary.is_empty():
+        return []
+    joined = with_published(study, shown_rows(study, summary))  # a file may hold more than is shown
+    apart = [name for name in joined.columns if name not in (*study.rows, *study.columns, *SUMMARY, "published")]
+    found = []
+    for values, part in joined.group_by(apart, maintain_order=True) if apart else [((), joined)]:
+        title = ", ".join(named(value) for value in values if value != "")
+        found.append((part["published"].null_count() == part.height, Block(title, _laid_out(study, part))))
+    return [block for _, block in sorted(found, key=lambda each: each[0])]
+
+
+def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
+    """Our numbers with the published ones of the same keys; published ones that we lack follow."""
+    if not study.published:
+        return summary.with_columns(published=pl.lit(None, pl.Float64))
+    beside = {name: pl.lit(value) for name, value in study.beside.items() if name in summary.columns}
+    theirs = shown_rows(study, published(study.published)).with_columns(**beside)
+    theirs = theirs.rename({"value": "published"}).with_columns(pl.col("published").cast(pl.Float64))
+    keys = [name for name in theirs.columns if name != "published" and name in summary.columns]
+    there = summary.join(theirs, on=keys, how="left", maintain_order="left")
+    lacking = theirs.join(summary, on=keys, how="anti", maintain_order="left").select([*keys, "published"])
+    for name in {"data", "model"} & set(keys):  # published rows of data or models that we did not run are left out
+        lacking = lacking.filter(pl.col(name).is_in(summary[name].unique().to_list()))
+    rest = [name for name in summary.columns if name not in (*keys, *SUMMARY)]
+    if any(summary[name].n_unique() > 1 for name in rest):
+        return there
+    lacking = lacking.with_columns(**{name: pl.lit(summary[name][0]) for name in rest})
+    return pl.concat([there, lacking], how="diagonal_relaxed")
+
+
+def _laid_out(study: Study, part: pl.DataFrame) -> pl.DataFrame:
+    rows, columns = (part.select(keys).unique(maintain_order=True).rows() if keys else [()]
+                     for keys in (study.rows, study.columns))  # fmt: skip
+    cells = {
+        tuple(row[name] for name in (*study.rows, *study.columns)): _cell(study, row, part)
+        for row in part.iter_rows(named=True)
+    }
+    return pl.DataFrame([
+        {name: named(value) for name, value in zip(study.rows, row, strict=True)}
+        | {" ".join(map(named, column)): cells.get((*row, *column), NONE) for column in columns}
+        for row in rows
+    ])  # fmt: skip
+
+
+def _cell(study: Study, row: dict[str, Any], part: pl.DataFrame) -> str:
+    """Ours with its interval or deviation, and the published number."""
+    digits, value, text = study.digits, row["value"], NONE
+    if value is not None:
+        text, most = f"{value:.{digits}f}", max(each or 0 for each in part["seeds"])
+        if row["low"] is not None:
+            text += f" [{row['low']:.{digits - 1}f}, {row['high']:.{digits - 1}f}]"
+        elif row["deviation"] is not None:
+            text += f" ± {row['deviation']:.{digits}f}"
+        if (row["seeds"] or 0) < most:
+            text += f" ({row['seeds'] or 'some'} of {most} seeds)"
+    if part["published"].null_count() == part.height:
+        return text
+    return f"{text} / {NONE if row['published'] is None else format(row['published'], f'.{digits}f')}"
+
+
+def named(value: Any) -> str:
+    """A value of a key as people read it.
+
+    Examples
+    --------
+    >>> named("coat"), named(5), named("")
+    ('Coat', '5', '–')
+    """
+    return NONE if value == "" or value is None else NAMES.get(str(value), str(value))
+
+
+def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
+    """Tested claims as text; where nothing may be decided, the first column says so."""
+    places = [name for name in table.columns if name not in CONTRAST]
+    rows = []
+    for row in table.iter_rows(named=True):
+        relative = f" ({row['difference'] / abs(row['against']):+.1%})" if row["against"] else ""
+        rows.append({
+            "holds": row["holds"] if decided else "quick",
+            "claim": row["claim"] + ("" if row["claimed"] else " (ours)"),
+            "where": ", ".join(named(row[name]) for name in (*places, "metric")),
+            "contrast": f"{row['first'] or 'value'} against {row['second'] or format(row['against'], 'g')}",
+            "difference": f"{row['difference']:+.4f}{relative}",
+            "p": NONE if row["p"] is None else f"{row['p']:.1g}",
+            "Holm": NONE if row["p_holm"] is None else f"{row['p_holm']:.1g}",
+        })  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def markdown(frame: pl.DataFrame) -> list[str]:
+    """A table as lines of Markdown.
+
+    Examples
+    --------
+    >>> markdown(pl.DataFrame({"model": ["a|b"], "ece": ["0.25"]}))
+    ['| model | ece |', '|---|---|', '| a/b | 0.25 |']
+    """
+    rows = [" | ".join(str(value).replace("|", "/") for value in row) for row in frame.iter_rows()]
+    return ["| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width, *(f"| {row} |" for row in rows)]
+
+
+def lines_of(
+    study: Study, summary: pl.DataFrame, claims: pl.DataFrame, *, decided: bool, level: int = 1
+) -> Iterator[str]:
+    """A study as lines of Markdown: title, note, tables, tested claims."""
+    number = f" ({study.number.replace('-', ' ')})" if study.number else ""
+    yield from (f"{'#' * level} {study.title}{number}", "")
+    yield from (study.note, "") if study.note else ()
+    for title, frame in blocks(study, summary):
+        yield from (f"**{title}**", "") if title else ()
+        yield from (*markdown(frame), "")
+    if claims.height:
+        yield from ("**Contrasts**", "", *markdown(claims_shown(claims, decided=decided)), "")
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A study as it is shown."""
+
+    results: Results
+    folder: Path
+
+    @property
+    def decided(self) -> bool:
+        """Whether the claims may be decided: quick runs have other data, short trainings and few seeds."""
+        return self.results.asked.scale == "full"
+
+    @property
+    def command(self) -> str:
+        """What shows it again, and computes what is missing."""
+        asked = self.results.asked
+        words = [f"sureness reproduce {self.results.study.name} --{asked.scale}"]
+        words += [] if asked.seeds is None else [f"--seeds {asked.seeds}"]
+        words += [f"--{name} {value}" for name in ("data", "model", "method") for value in getattr(asked, name)]
+        return " ".join(words)
+
+    @property
+    def lacking(self) -> list[str]:
+        """What is not there, in sentences."""
+        results, cells = self.results, f"{self.results.missing} of {len(self.results.points)} cells"
+        missing = [f"{cells} are missing; `{self.command}` computes them."] if results.missing else []
+        return [*missing, *([f"Not in the data folder: {', '.join(results.absent)}."] if results.absent else [])]
+
+    def write(self) -> None:
+        """The page as Markdown, its numbers and contrasts as CSV, its figure as PNG."""
+        results, study = self.results, self.results.study
+        figure = [f"![{study.title}]({study.name}.png)", ""] if study.draw else []
+        lines = lines_of(study, results.summary, results.contrasts, decided=self.decided)
+        written = {
+            "md": "\n".join([*lines, *figure, f"`{self.command}`", *self.lacking, ""]),
+            "csv": results.summary.write_csv(), "claims.csv": results.contrasts.write_csv(),
+        }  # fmt: skip
+        for ending, text in written.items():
+            if ending != "claims.csv" or results.contrasts.height:
+                with replacing(self.folder / f"{study.name}.{ending}") as temporary:
+                    temporary.write_text(text, encoding="utf-8")
+        if study.draw is not None and results.finished:
+            from sureness.plots import save_figure
+
+            drawn = study.draw(results)
+            save_figure(cast("Figure", getattr(drawn, "figure", None) or drawn), self.folder / f"{study.name}.png")
+
+
+def run_studies(
+    studies: Sequence[Study], asked: Asked, store: CellStore, folder: Path, *, jobs: int = 1,
+    progress: Progress = silent,
+) -> list[Page]:  # fmt: skip
+    """Compute what is missing of some studies in the store, and write their pages into the folder.
+
+    What is finished is written also after a failure or an interruption.
+    """
+    every = [Results(study, asked, store) for study in studies]
+    there = [results for results in every if results.points]
+    if not there:
+        absent = ", ".join(dict.fromkeys(name for results in every for name in results.absent)) or "the data asked for"
+        raise DataError(f"nothing can be run: {absent} not found; set SURENESS_DATA to the folder of the data sets")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        run_cells([cell for results in there for _, cell in results.points], store, jobs=jobs, progress=progress)
+    finally:
+        pages = [Page(Results(results.study, asked, store), folder) for results in there]
+        for number, each in enumerate(pages):
+            progress(f"writing {each.results.study.name}", number, len(pages))
+            each.write()
+    return pages
