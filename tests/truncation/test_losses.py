@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.spatial.distance import jensenshannon
 
-from sureness.truncation.networks.losses import cut_loss, cut_target, relevance_loss, rerank_loss
+from sureness.truncation.networks.losses import (
+    cut_loss,
+    cut_target,
+    divergence_loss,
+    means_loss,
+    relevance_loss,
+    rerank_loss,
+)
 
 NUMBERS = st.floats(-5, 5)
 
@@ -91,3 +101,30 @@ def test_losses_have_one_value_for_each_list():
         together = loss(scores, hits, real)
         alone = [float(loss(scores[[row]], hits[[row]], real[[row]])) for row in range(4)]
         assert together.tolist() == pytest.approx(alone)
+
+
+# --- the public code of MtCut ---------------------------------------------------------------------------------------
+
+
+def test_the_divergence_is_that_of_scipy_and_ignores_sizes_that_are_not_allowed():
+    rng = np.random.default_rng(0)
+    logits, utilities = torch.tensor(rng.normal(size=(6, 5))), torch.tensor(rng.random((6, 5)))
+    allowed = torch.arange(5) < torch.tensor([5, 4, 3, 2, 1, 5])[:, None]
+    target = cut_target(utilities, allowed, 0.5)
+    chances = torch.softmax(logits.masked_fill(~allowed, -torch.inf), dim=1)
+    expected = jensenshannon(chances.numpy(), target.numpy(), axis=1) ** 2
+    assert_allclose(divergence_loss(logits, target, allowed), expected, atol=1e-12)
+    logits.requires_grad_()
+    divergence_loss(logits, target, allowed).sum().backward()
+    assert torch.isfinite(logits.grad).all()
+    assert (logits.grad[~allowed] == 0).all()
+
+
+def test_the_hinge_on_means_is_zero_once_relevant_items_lead():
+    hits = torch.tensor([[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    real = torch.tensor([[True, True, True, False], [True] * 4, [True] * 4])
+    scores = torch.tensor([[2.0, 0.0, 0.0, 9.0], [0.0, 3.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0]])
+    found = means_loss(scores, hits, real)
+    shares = torch.softmax(scores[1], dim=0)
+    expected = 5e-4 - (shares[[0, 3]].mean() - shares[[1, 2]].mean())
+    assert_allclose(found, [0.0, float(expected), 0.0], rtol=1e-5)

@@ -14,7 +14,7 @@ from sureness.list_size.lists import Lists
 from sureness.truncation.networks.attn_cut import AttnCutNetwork
 from sureness.truncation.networks.encoder import ListDropout, ScoreReader, real_mask
 from sureness.truncation.networks.inputs import Inputs, Labels, allowed_sizes
-from sureness.truncation.networks.mt_cut import CUT, TASKS, MtCutNetwork
+from sureness.truncation.networks.mt_cut import CUT, TASKS, MtCutNetwork, PublicMtCutNetwork
 from sureness.truncation.scaling import ScoreScale
 
 
@@ -177,3 +177,53 @@ def test_the_total_loss_weighs_the_other_tasks():
     expected = cut + 0.7 * (losses[1.0, 0.0] - cut) + 0.3 * (losses[0.0, 1.0] - cut)
     assert_allclose(losses[0.7, 0.3], expected, rtol=1e-5)
     assert (losses[1.0, 0.0] > cut).all()
+
+
+# --- the public code of MtCut, and features -------------------------------------------------------------------------
+
+
+def public_network():
+    torch.manual_seed(0)
+    sizes = {"size": 8, "layers": 1, "heads": 2, "dropout": 0.2, "experts": 3}
+    return PublicMtCutNetwork(**sizes, relevance_weight=0.7, rerank_weight=0.3, width=5, batch_size=4).eval()
+
+
+def test_the_public_code_compares_the_lists_of_a_batch_rank_by_rank():
+    network, inputs = public_network(), some_inputs()
+    layer = network.experts[0].layers[0]
+    states, real = torch.randn(6, 5, 8), torch.ones(6, 5, dtype=torch.bool)
+    found = layer(states, real).detach()
+    other = states.clone()
+    other[2, 3] += 1.0
+    moved = (layer(other, real).detach() != found).any(dim=2)
+    assert moved.any(dim=0).tolist() == [False, False, False, True, False]  # no other rank hears of it
+    assert moved[:, 3].all()  # every list does
+    assert (network(inputs)[:1] != network(inputs.rows(slice(0, 1)))).any()
+
+
+def test_the_public_code_reads_short_lists_without_lists_of_their_length():
+    network, lengths = public_network(), [3, 3, 2, 1, 1, 1]
+    padded = network(some_inputs(lengths=lengths)).detach()
+    assert torch.isfinite(padded).all()
+    assert_array_equal(network.sizes(some_inputs(lengths=[1] * 6)), 1)
+
+
+def test_the_public_gates_read_every_rank():
+    network, states = public_network(), torch.randn(2, 5, 8, requires_grad=True)
+    mixing = network.mixing(states, torch.ones(2, 5, dtype=torch.bool))
+    assert_allclose(mixing.sum(dim=1).detach(), 1.0, rtol=1e-6)
+    mixing[0, 0, CUT].backward()
+    assert (states.grad[0] != 0).all()
+    assert (states.grad[1] == 0).all()
+
+
+def test_features_are_read_beside_the_scores():
+    torch.manual_seed(0)
+    network = AttnCutNetwork(8, 1, 2, 0.0, n_features=3).eval()
+    inputs = some_inputs(n=2, lengths=[5, 3])
+    features = torch.randn(2, 5, 3)
+    found = network(inputs._replace(features=features)).detach()
+    features[0, 2] += 1.0
+    moved = network(inputs._replace(features=features)).detach() != found
+    assert moved[0].all()
+    assert not moved[1].any()

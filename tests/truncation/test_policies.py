@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
-from sureness.errors import DataError, DivergedError, EmptyError, NotFittedError
+from sureness.artefacts import load
+from sureness.errors import DataError, DivergedError, EmptyError, NotFittedError, SettingError
 from sureness.list_size.lists import Lists
 from sureness.metrics.utility import Utility, at_sizes, utility_at_every_size
 from sureness.truncation.attn_cut import AttnCut
+from sureness.truncation.mt_cut import MtCut
 from tests.truncation.worlds import POLICIES, QUICK, made_up
 
 every = pytest.mark.parametrize("policy_type", POLICIES, ids=lambda kind: kind.__name__)
@@ -272,7 +276,7 @@ def test_settings_are_kept_printed_and_cloned(policy_type):
 def test_both_take_the_same_settings_with_the_same_defaults():
     attn, mt = (policy_type().get_params() for policy_type in POLICIES)
     assert attn.items() <= mt.items()
-    assert mt.keys() - attn.keys() == {"experts", "relevance_weight", "rerank_weight"}
+    assert mt.keys() - attn.keys() == {"experts", "relevance_weight", "rerank_weight", "variant"}
 
 
 @every
@@ -291,3 +295,41 @@ def test_what_was_learned_goes_through_arrays_and_back(policy_type):
         if isinstance(array, np.ndarray) and array.flags.writeable:
             array[...] = 0
     assert_array_equal(restored.sizes(unseen), policy.sizes(unseen))
+
+
+# --- variants -------------------------------------------------------------------------------------------------------
+
+
+def with_features(lists, seed=0):
+    """Lists whose scores say nothing, while a feature says how many relevant items there are."""
+    told = np.repeat(np.asarray(lists.n_relevant, float)[:, None, None], lists.width, axis=1)
+    noise = np.random.default_rng(seed).normal(size=(lists.n_users, lists.width, 2))
+    return replace(lists, scores=np.zeros_like(lists.scores), features=np.concatenate([told, noise], axis=2))
+
+
+@every
+def test_features_tell_what_scores_do_not(policy_type):
+    lists, unseen = with_features(made_up(300)), with_features(made_up(200, seed=5), seed=1)
+    found = {}
+    for features in (False, True):
+        policy = quick(policy_type, features=features, epochs=12, patience=12).fit(lists)
+        values = utility_at_every_size(unseen.hits, unseen.n_relevant, "f1")
+        found[features] = at_sizes(values, policy.sizes(unseen)).mean()
+    assert found[True] > found[False] + 0.03
+    restored = clone(policy)
+    restored.restore(policy.state())
+    assert_array_equal(restored.sizes(unseen), policy.sizes(unseen))
+    with pytest.raises(DataError, match="features"):
+        policy.sizes(made_up(5))
+
+
+def test_the_public_variant_learns_and_comes_back_from_a_file(tmp_path):
+    lists, unseen = made_up(300), made_up(200, seed=5)
+    policy = quick(MtCut, variant="public", tau=0.85, epochs=15, patience=15).fit(lists)
+    values = utility_at_every_size(unseen.hits, unseen.n_relevant, "f1")
+    best_of_all = values.mean(axis=0).max()
+    assert at_sizes(values, policy.sizes(unseen)).mean() > best_of_all
+    policy.save(tmp_path / "cut.sureness")
+    assert_array_equal(load(tmp_path / "cut.sureness").sizes(unseen), policy.sizes(unseen))
+    with pytest.raises(SettingError, match="variant"):
+        MtCut(variant="private").fit(lists)

@@ -43,6 +43,27 @@ def test_the_grids_are_those_of_the_dissertation():
     assert GRID["layers"] == GRID["heads"] == (1, 2)
 
 
+def test_twelve_trials_try_every_value_of_the_grid():
+    settings = tried(search(trials=12, epochs=1))
+    assert len({json.dumps(some) for some in settings}) == 12
+    for name, values in GRID.items():
+        assert {some[name] for some in settings} == set(values)
+
+
+def test_halving_stops_the_worse_half_and_trains_the_others_as_if_alone():
+    lists = made_up(120)
+    halved = search(trials=4, lists=lists, epochs=6, patience=6, halving=1)
+    assert sorted(halved.trials["epochs"].to_list()) == [1, 1, 2, 6]
+    whole = search(trials=4, lists=lists, epochs=6, patience=6)
+    alone = {row["trial"]: row for row in whole.trials.iter_rows(named=True)}
+    first = {row["trial"]: row["utility"] for row in search(trials=4, lists=lists).trials.iter_rows(named=True)}
+    stopped = halved.trials.filter(epochs=1)["trial"].to_list()
+    went_on = set(first) - set(stopped)
+    assert max(first[trial] for trial in stopped) <= min(first[trial] for trial in went_on)
+    last = halved.trials.filter(epochs=6).row(0, named=True)
+    assert (last["utility"], last["epoch"]) == (alone[last["trial"]]["utility"], alone[last["trial"]]["epoch"])
+
+
 def test_settings_that_are_given_are_not_searched():
     found = search(trials=3, learning_rate=0.02)
     assert all("learning_rate" not in settings for settings in tried(found))
@@ -56,7 +77,7 @@ def test_the_best_trial_is_returned_fitted():
     assert found.trials["utility"].n_unique() > 1
     best = found.trials.row(0, named=True)
     assert (found.policy.best_utility_, found.policy.best_epoch_) == (best["utility"], best["epoch"])
-    again = type(found.policy)("f1", **FIXED, **json.loads(best["settings"])).fit(lists)
+    again = type(found.policy)("f1", **(FIXED | {"epochs": 2}), **json.loads(best["settings"])).fit(lists)
     assert_array_equal(again.sizes(lists), found.policy.sizes(lists))
 
 

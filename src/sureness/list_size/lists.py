@@ -41,6 +41,7 @@ class Lists:
     hits: BoolArray | None = None  # (n, width) which items turned out to be relevant
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
     promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
+    features: FloatArray | None = None  # (n, width, d) what else is known about each item, for learned policies
 
     __repr__ = fields_repr
 
@@ -150,4 +151,5 @@ _REMEDIES = {
     "probabilities": "calibrate the scores first",
     "hits": "give labels of a past period",
     "n_relevant": "give labels of a past period",
+    "features": "give numbers about each item, or leave them out of the settings",
 }

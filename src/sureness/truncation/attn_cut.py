@@ -37,6 +37,8 @@ class AttnCut(CutPolicy):
         At most.
     patience : int
         Epochs without a better utility before training stops.
+    features : bool
+        Read `lists.features` as well, such as embeddings of the items.
     selection_share : float
         Share of the users that are not learned from; the epoch is chosen by the utility of their lists.
     seed : int
@@ -65,7 +67,7 @@ class AttnCut(CutPolicy):
     array([1, 5])
     """
 
-    def new_network(self) -> AttnCutNetwork:
+    def new_network(self, width: int, n_features: int) -> AttnCutNetwork:
         from sureness.truncation.networks.attn_cut import AttnCutNetwork
 
-        return AttnCutNetwork(self.n_factors, self.layers, self.heads, self.dropout)
+        return AttnCutNetwork(self.n_factors, self.layers, self.heads, self.dropout, n_features=n_features)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sureness.truncation.networks.inputs import Inputs, Labels
     from sureness.truncation.networks.network import CutNetwork
-    from sureness.truncation.networks.training import Schedule
+    from sureness.truncation.networks.training import CutTraining, Schedule
 
 HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "utility": pl.Float64, "seconds": pl.Float64}
 """The columns of a training history; one row per epoch."""
@@ -43,6 +43,8 @@ class CutPolicy(ListSizePolicy):
 
     network_: CutNetwork
     scale_: ScoreScale
+    feature_scale_: ScoreScale | None  # None where features are not read
+    n_features_: int
     width_: int  # ranks that were learned from; sizes beyond are never chosen
     history_: pl.DataFrame  # one row per epoch, columns as in HISTORY
     best_epoch_: int
@@ -52,18 +54,18 @@ class CutPolicy(ListSizePolicy):
         self, utility: str | Utility = "f1", *, min_size: int = 1, max_size: int = 50, n_factors: int = 64,
         layers: int = 1, heads: int = 1, dropout: float = 0.2, tau: float = 0.95, learning_rate: float = 0.001,
         weight_decay: float = 0.0, batch_size: int = 64, epochs: int = 50, patience: int = 5,
-        selection_share: float = 0.2, seed: int = 0, threads: int = 1,
+        features: bool = False, selection_share: float = 0.2, seed: int = 0, threads: int = 1,
     ) -> None:  # fmt: skip
         self.utility = utility
         self.min_size, self.max_size = min_size, max_size
         self.n_factors, self.layers, self.heads, self.dropout = n_factors, layers, heads, dropout
         self.tau, self.learning_rate, self.weight_decay = tau, learning_rate, weight_decay
         self.batch_size, self.epochs, self.patience = batch_size, epochs, patience
-        self.selection_share, self.seed, self.threads = selection_share, seed, threads
+        self.features, self.selection_share, self.seed, self.threads = features, selection_share, seed, threads
 
     @abstractmethod
-    def new_network(self) -> CutNetwork:
-        """A network with random weights; imports torch."""
+    def new_network(self, width: int, n_features: int) -> CutNetwork:
+        """A network with random weights, for lists of up to `width` items with some features; imports torch."""
 
     # -- learning ---------------------------------------------------------------------------------------------------
 
@@ -78,31 +80,47 @@ class CutPolicy(ListSizePolicy):
         progress : Progress, optional
             Called after each epoch with a text, the epochs done and the epochs in total.
         """
+        return self.end(self.begin(lists).run(progress=progress))
+
+    def begin(self, lists: Lists) -> CutTraining:
+        """A training that can be run epoch by epoch; `end` takes over what it learned."""
         need_torch(f"fitting {type(self).__name__}")
-        from sureness.truncation.networks.training import train_cut
+        from sureness.truncation.networks.training import CutTraining
 
         self.check()
         learned, held_out = self._split(lists)
         width = min(self.max_size, lists.width)
-        checked_scores(lists, width, self)
-        scale = ScoreScale.of(checked_scores(learned, width, self))
-        network = self._drawn_network()
-        inputs, judged = (self._inputs(some, scale, width) for some in (learned, held_out))
+        scales = self._scales(lists, learned, width)
+        n_features = lists.needed("features", self).shape[2] if self.features else 0
+        network = self._drawn_network(width, n_features)
+        inputs, judged = (self._inputs(some, scales, width) for some in (learned, held_out))
         gained = self._utilities(held_out, width)
-        trained = train_cut(
-            network, inputs, self._labels(learned, inputs.allowed),
-            judge=lambda: float(at_sizes(gained, network.sizes(judged)).mean()),
-            schedule=self._schedule(), progress=progress,
+        return CutTraining(
+            network, inputs, self._labels(learned, inputs.allowed), scales=scales,
+            judge=lambda: float(at_sizes(gained, network.sizes(judged)).mean()), schedule=self._schedule(),
         )  # fmt: skip
-        self.network_, self.scale_, self.width_ = network, scale, width
-        self.history_, self.best_epoch_, self.best_utility_ = trained
+
+    def end(self, training: CutTraining) -> Self:
+        """Take over the best epoch of a training that `begin` returned."""
+        self.history_, self.best_epoch_, self.best_utility_ = training.best()
+        self.network_, self.width_ = training.network, training.inputs.allowed.shape[1]
+        self.scale_, self.feature_scale_ = training.scales
+        self.n_features_ = 0 if training.inputs.features is None else training.inputs.features.shape[2]
         return self
 
-    def _drawn_network(self) -> CutNetwork:
+    def _scales(self, lists: Lists, learned: Lists, width: int) -> tuple[ScoreScale, ScoreScale | None]:
+        """The scale of the scores of those who are learned from, and of their features."""
+        checked_scores(lists, width, self)
+        scale = ScoreScale.of(checked_scores(learned, width, self))
+        if not self.features:
+            return scale, None
+        return scale, ScoreScale.of(learned.needed("features", self)[:, :width][real_ranks(learned, width)])
+
+    def _drawn_network(self, width: int, n_features: int) -> CutNetwork:
         from sureness.models.networks.training import seeded
 
         with seeded(self.seed):
-            return self.new_network()
+            return self.new_network(width, n_features)
 
     def _split(self, lists: Lists) -> tuple[Lists, Lists]:
         """Users to learn from and users to choose the epoch by, drawn with the seed."""
@@ -124,10 +142,10 @@ class CutPolicy(ListSizePolicy):
             epochs=self.epochs, patience=self.patience, seed=self.seed, threads=self.threads,
         )  # fmt: skip
 
-    def _inputs(self, lists: Lists, scale: ScoreScale, width: int) -> Inputs:
+    def _inputs(self, lists: Lists, scales: tuple[ScoreScale, ScoreScale | None], width: int) -> Inputs:
         from sureness.truncation.networks.inputs import Inputs
 
-        return Inputs.of(lists, scale, width=width, min_size=self.min_size, by=self)
+        return Inputs.of(lists, scales[0], width=width, min_size=self.min_size, by=self, feature_scale=scales[1])
 
     def _labels(self, lists: Lists, allowed: Tensor) -> Labels:
         import torch
@@ -156,7 +174,7 @@ class CutPolicy(ListSizePolicy):
         width = min(self.width_, self.max_size, lists.width)
         checked_scores(lists, width, self)
         with using_threads(self.threads):
-            return network.sizes(self._inputs(lists, self.scale_, width))
+            return network.sizes(self._inputs(lists, (self.scale_, self.feature_scale_), width))
 
     @property
     def is_fitted(self) -> bool:
@@ -178,7 +196,9 @@ class CutPolicy(ListSizePolicy):
             return {}
         from sureness.models.networks.network import as_numpy
 
+        features = self.feature_scale_ or ScoreScale(0.0, 1.0)
         return {
+            "n_features": self.n_features_, "feature_mean": features.mean, "feature_deviation": features.deviation,
             "width": self.width_, "score_mean": self.scale_.mean, "score_deviation": self.scale_.deviation,
             "best_epoch": self.best_epoch_, "best_utility": self.best_utility_,
             **{f"history.{column.name}": column.to_numpy() for column in self.history_},
@@ -188,7 +208,10 @@ class CutPolicy(ListSizePolicy):
     def restore(self, state: Mapping[str, Any]) -> None:
         import torch
 
-        network = self._drawn_network()
+        self.n_features_ = int(state.get("n_features", 0))  # files of 0.1 have none
+        features = ScoreScale(float(state.get("feature_mean", 0.0)), float(state.get("feature_deviation", 1.0)))
+        self.feature_scale_ = features if self.n_features_ else None
+        network = self._drawn_network(int(state["width"]), self.n_features_)
         network.load_state_dict({name: torch.tensor(array) for name, array in _part(state, "network").items()})
         network.eval()
         self.network_, self.width_ = network, int(state["width"])
@@ -208,6 +231,8 @@ class CutPolicy(ListSizePolicy):
             self._require(name, Real, lambda value: value > 0, "a number above 0")
         for name in self._weights:
             self._require(name, Real, lambda value: value >= 0, "a number, 0 or more")
+        if not isinstance(self.features, bool):
+            raise SettingError(f"features must be True or False, got {self.features!r}")
         self._require("dropout", Real, lambda value: 0 <= value < 1, "a number from 0 to below 1")
         self._require("selection_share", Real, lambda value: 0 < value < 1, "a number strictly between 0 and 1")
         if self.n_factors % 2 or self.n_factors % self.heads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from itertools import product
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,9 @@ from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
 from sureness.truncation.base import CutPolicy
 
+if TYPE_CHECKING:
+    from sureness.truncation.networks.training import CutTraining
+
 GRID: Space = {
     "learning_rate": (1e-2, 1e-3, 1e-4),
     "weight_decay": (0.0, 1e-1, 1e-3, 1e-5, 1e-7, 1e-9),
@@ -35,7 +38,7 @@ class CutTuning(NamedTuple):
     """What was tried and what was best."""
 
     policy: CutPolicy  # the best one, fitted
-    trials: pl.DataFrame  # trial, utility, epoch, seconds, settings as JSON; the best first
+    trials: pl.DataFrame  # trial, utility, its epoch, epochs, seconds, settings as JSON; the best first
 
     def __repr__(self) -> str:
         return fields_repr(self)
@@ -49,6 +52,7 @@ def tune_cut(
     *,
     seed: int = 0,
     grid: Space | None = None,
+    halving: int = 0,
     progress: Progress = silent,
     **settings: Setting,
 ) -> CutTuning:
@@ -66,6 +70,9 @@ def tune_cut(
         Of the draw and of every trial.
     grid : mapping from setting to values, optional
         By default `GRID`.
+    halving : int
+        After this many epochs only the better half of the trials goes on, again after twice as many, and so on; with 0
+        every trial is trained to its end. Twelve trials then cost as many epochs as three or four.
     progress : Progress, optional
     **settings
         Settings that are not searched.
@@ -83,20 +90,53 @@ def tune_cut(
         raise SettingError(f"trials must be at least 1, got {trials}")
     cut, fixed = cut_type(kind), cast(dict[str, Any], settings | {"seed": seed})
     need_torch(f"tuning {cut.__name__}")
-    best, rows = None, []
-    drawn = _drawn(cut, {name: values for name, values in (grid or GRID).items() if name not in fixed}, trials, seed)
-    for number, some in enumerate(drawn, start=1):
-        policy = cut(utility, **fixed, **some)
-        report = part_of(progress, number - 1, len(drawn), f"trial {number} of {len(drawn)}")
-        row = {"trial": number, **_tried(policy, lists, report), "settings": json.dumps(some)}
-        rows.append(row)
-        if math.isfinite(row["utility"]) and (best is None or policy.best_utility_ > best.best_utility_):
-            best = policy
-    if best is None:
+    searched = {name: values for name, values in (grid or GRID).items() if name not in fixed}
+    drawn = _drawn(cut, searched, trials, seed)
+    policies = [cut(utility, **fixed, **some) for some in drawn]
+    found = _trained(policies, lists, halving, progress)
+    if not found:
         raise DivergedError(
-            f"training diverged in all {counted(len(rows), 'trial')}; give a grid with lower learning rates"
+            f"training diverged in all {counted(len(drawn), 'trial')}; give a grid with lower learning rates"
         )
-    return CutTuning(best, pl.DataFrame(rows).sort("utility", descending=True, maintain_order=True))
+    rows = [
+        {"trial": place + 1, **_row(found.get(place)), "settings": json.dumps(some)} for place, some in enumerate(drawn)
+    ]
+    best = max(sorted(found), key=lambda place: found[place].best_utility)
+    table = pl.DataFrame(rows).sort("utility", descending=True, maintain_order=True)
+    return CutTuning(policies[best].end(found[best]), table)
+
+
+def _trained(policies: list[CutPolicy], lists: Lists, halving: int, progress: Progress) -> dict[int, CutTraining]:
+    """The trainings that did not diverge by the place of their policy, each as far as it was worth while."""
+    found = {place: policy.begin(lists) for place, policy in enumerate(policies)}
+    rungs, done = _rungs(len(policies), policies[0].epochs, halving), 0
+    left = list(found)
+    for until, count in rungs:
+        left = sorted(sorted(left, key=lambda place: -found[place].best_utility)[:count])
+        for place in left:
+            name = f"trial {place + 1} of {len(policies)}"
+            try:
+                found[place].run(until, part_of(progress, done, sum(count for _, count in rungs), name))
+            except DivergedError:
+                del found[place]
+            done += 1
+        left = [place for place in left if place in found]
+    return found
+
+
+def _rungs(trials: int, epochs: int, halving: int) -> list[tuple[int, int]]:
+    """Epochs, and how many trials go on to them.
+
+    Examples
+    --------
+    >>> _rungs(12, 30, 2), _rungs(12, 30, 0)
+    ([(2, 12), (4, 6), (8, 3), (16, 2), (30, 1)], [(30, 12)])
+    """
+    found, until, left = [], halving or epochs, trials
+    while until < epochs and left > 1:
+        found.append((until, left))
+        until, left = 2 * until, math.ceil(left / 2)
+    return [*found, (epochs, left)]
 
 
 def cut_type(kind: str) -> type[CutPolicy]:
@@ -113,19 +153,22 @@ def cut_type(kind: str) -> type[CutPolicy]:
     return found
 
 
-def _tried(policy: CutPolicy, lists: Lists, progress: Progress) -> dict[str, Any]:
-    try:
-        policy.fit(lists, progress=progress)
-    except DivergedError:
-        return {"utility": -math.inf, "epoch": 0, "seconds": 0.0}  # worse than any utility; the search goes on
-    seconds = float(policy.history_["seconds"].sum())
-    return {"utility": policy.best_utility_, "epoch": policy.best_epoch_, "seconds": seconds}
+def _row(training: CutTraining | None) -> dict[str, Any]:
+    if training is None:
+        return {"utility": -math.inf, "epoch": 0, "epochs": 0, "seconds": 0.0}  # diverged: worse than any utility
+    seconds = sum(epoch["seconds"] for epoch in training.history)
+    epochs = {"epoch": training.best_epoch, "epochs": len(training.history)}
+    return {"utility": training.best_utility, **epochs, "seconds": seconds}
 
 
 def _drawn(cut: type[CutPolicy], grid: Space, trials: int, seed: int) -> list[dict[str, Any]]:
-    """The defaults, then other points of the grid in random order."""
-    defaults = cut().get_params()
-    first = {name: defaults[name] for name in grid}
-    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    others = [points[place] for place in np.random.default_rng(seed).permutation(len(points)) if points[place] != first]
-    return [first, *others][:trials]
+    """The defaults, then other points at random: every value of a setting about equally often, then what is left."""
+    rng, defaults = np.random.default_rng(seed), cut().get_params()
+    columns = [
+        [values[place] for place in rng.permutation(np.resize(np.arange(len(values)), trials))]
+        for values in grid.values()
+    ]
+    every = list(product(*grid.values()))
+    rest = (every[place] for place in rng.permutation(len(every)))
+    points = [tuple(defaults[name] for name in grid), *zip(*columns, strict=True), *rest]
+    return [dict(zip(grid, values, strict=True)) for values in list(dict.fromkeys(points))[:trials]]

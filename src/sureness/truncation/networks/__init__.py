@@ -7,8 +7,8 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "attn_cut": ["AttnCutNetwork"],
         "inputs": ["Inputs", "Labels"],
-        "mt_cut": ["MtCutNetwork"],
+        "mt_cut": ["MtCutNetwork", "PublicMtCutNetwork"],
         "network": ["CutNetwork"],
-        "training": ["Schedule", "train_cut"],
+        "training": ["CutTraining", "Schedule"],
     },
 )

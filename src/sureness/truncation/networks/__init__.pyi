@@ -3,16 +3,18 @@ from sureness.truncation.networks.attn_cut import AttnCutNetwork as AttnCutNetwo
 from sureness.truncation.networks.inputs import Inputs as Inputs
 from sureness.truncation.networks.inputs import Labels as Labels
 from sureness.truncation.networks.mt_cut import MtCutNetwork as MtCutNetwork
+from sureness.truncation.networks.mt_cut import PublicMtCutNetwork as PublicMtCutNetwork
 from sureness.truncation.networks.network import CutNetwork as CutNetwork
+from sureness.truncation.networks.training import CutTraining as CutTraining
 from sureness.truncation.networks.training import Schedule as Schedule
-from sureness.truncation.networks.training import train_cut as train_cut
 
 __all__ = [
     "AttnCutNetwork",
     "CutNetwork",
+    "CutTraining",
     "Inputs",
     "Labels",
     "MtCutNetwork",
+    "PublicMtCutNetwork",
     "Schedule",
-    "train_cut",
 ]

@@ -19,18 +19,29 @@ class Inputs(NamedTuple):
     scores: Tensor  # (n, width) scaled; 0 behind the end of a list
     lengths: Tensor  # (n,) from 1 to width
     allowed: Tensor  # (n, width) the sizes that may be chosen, column k - 1 for size k
+    features: Tensor | None = None  # (n, width, d) scaled; 0 behind the end of a list
 
     @classmethod
-    def of(cls, lists: Lists, scale: ScoreScale, *, width: int, min_size: int, by: object) -> Self:
-        """The first `width` ranks of lists."""
+    def of(
+        cls, lists: Lists, scale: ScoreScale, *, width: int, min_size: int, by: object,
+        feature_scale: ScoreScale | None = None,
+    ) -> Self:  # fmt: skip
+        """The first `width` ranks of lists; with a `feature_scale`, their features too."""
         scores = np.where(real_ranks(lists, width), lists.needed("scores", by)[:, :width], scale.mean)
         lengths = np.clip(lists.lengths, 1, width)  # a list without candidates counts as one; it is cut to 0 later
         allowed = allowed_sizes(lengths, width, min_size)
-        return cls(torch.from_numpy(scale(scores)), torch.from_numpy(lengths), torch.from_numpy(allowed))
+        features = None
+        if feature_scale is not None:
+            there = np.where(
+                real_ranks(lists, width)[:, :, None], lists.needed("features", by)[:, :width], feature_scale.mean
+            )
+            features = torch.from_numpy(feature_scale(there))
+        return cls(torch.from_numpy(scale(scores)), torch.from_numpy(lengths), torch.from_numpy(allowed), features)
 
     def rows(self, which: Tensor | slice) -> Self:
         """Some of the lists."""
-        return type(self)(*(column[which] for column in self))
+        features = None if self.features is None else self.features[which]
+        return type(self)(self.scores[which], self.lengths[which], self.allowed[which], features)
 
 
 class Labels(NamedTuple):

@@ -52,3 +52,36 @@ def rerank_loss(scores: Tensor, hits: Tensor, real: Tensor, margin: float = 1.0)
     short = functional.relu(margin - (scores[:, :, None] - scores[:, None, :]))  # (n, K, K): row against column
     pairs = hits[:, :, None] * ((1 - hits) * real)[:, None, :]
     return (short * pairs).sum(dim=(1, 2)) / pairs.sum(dim=(1, 2)).clamp(min=1)
+
+
+def divergence_loss(logits: Tensor, target: Tensor, allowed: Tensor) -> Tensor:
+    """Jensen-Shannon divergence of the softmax over the allowed sizes and the target; all (n, K), result (n,).
+
+    Examples
+    --------
+    >>> allowed = torch.tensor([[True, True]])
+    >>> round(divergence_loss(torch.tensor([[-99.0, 99.0]]), torch.tensor([[1.0, 0.0]]), allowed).item(), 4)  # log 2
+    0.6931
+    """
+    chances = torch.softmax(logits.masked_fill(~allowed, -torch.inf), dim=1)
+    middle = (chances + target) / 2
+    return (_information(chances, middle) + _information(target, middle)) / 2
+
+
+def _information(first: Tensor, second: Tensor) -> Tensor:
+    """Kullback-Leibler divergence of rows; second is 0 only where first is."""
+    there = first > 0
+    ratio = torch.where(there, first, 1.0) / torch.where(there, second, 1.0)
+    return (first * torch.log(ratio)).sum(dim=1)
+
+
+def means_loss(scores: Tensor, hits: Tensor, real: Tensor, margin: float = 5e-4) -> Tensor:
+    """Hinge on means: by how much relevant items fail to lead irrelevant ones by `margin`, in softmaxed scores.
+
+    All (n, K), result (n,); 0 where all items of a list are of one kind.
+    """
+    chances = torch.softmax(scores.masked_fill(~real, -torch.inf), dim=1)
+    relevant, others = hits * real, (1 - hits) * real
+    means = [(chances * some).sum(dim=1) / some.sum(dim=1).clamp(min=1) for some in (relevant, others)]
+    both = relevant.any(dim=1) & others.any(dim=1)
+    return functional.relu(margin - (means[0] - means[1])) * both

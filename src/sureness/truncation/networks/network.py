@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from sureness._types import IntArray
 from sureness.truncation.networks.inputs import Inputs, Labels
 
-_BLOCK = 512  # lists that are read at a time when nothing is learned
-
 
 class CutNetwork(nn.Module, ABC):
     """Reads lists and gives one logit per size."""
+
+    block: int = 512  # lists that are read at a time when nothing is learned
 
     @abstractmethod
     def forward(self, inputs: Inputs) -> Tensor:
@@ -29,6 +29,7 @@ class CutNetwork(nn.Module, ABC):
     def sizes(self, inputs: Inputs) -> IntArray:
         """The likeliest allowed size of each list, the smallest of equals; shape (n,)."""
         self.eval()
-        blocks = [inputs.rows(slice(start, start + _BLOCK)) for start in range(0, len(inputs.lengths), _BLOCK)]
+        starts = range(0, len(inputs.lengths), self.block)
+        blocks = [inputs.rows(slice(start, start + self.block)) for start in starts]
         logits = [self(block).masked_fill(~block.allowed, -torch.inf) for block in blocks]
         return np.concatenate([block.argmax(dim=1).numpy() for block in logits]) + 1

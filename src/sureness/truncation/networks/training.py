@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from sureness.models.networks.training import seeded, using_threads
 from sureness.truncation.base import HISTORY
 from sureness.truncation.networks.inputs import Inputs, Labels
 from sureness.truncation.networks.network import CutNetwork
+from sureness.truncation.scaling import ScoreScale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,40 +43,61 @@ class Trained(NamedTuple):
     best_utility: float
 
 
-def train_cut(
-    network: CutNetwork,
-    inputs: Inputs,
-    labels: Labels,
-    *,
-    judge: Callable[[], float],
-    schedule: Schedule,
-    progress: Progress = silent,
-) -> Trained:
-    """Train until `judge` has found no improvement for `patience` epochs, and leave the network at its best.
+class CutTraining:
+    """The training of a network, which can be stopped after any epoch and continued.
 
-    An epoch is a function of the network, the seed and the number of the epoch alone.
+    An epoch is a function of the network, the state of Adam, the seed and the number of the epoch alone.
+
+    Parameters
+    ----------
+    network : CutNetwork
+    inputs : Inputs
+    labels : Labels
+    scales : tuple of ScoreScale
+        Of the scores and of the features of the inputs.
+    judge : callable
+        The utility of the network for held-out users.
+    schedule : Schedule
     """
-    optimiser = torch.optim.Adam(
-        network.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
-    )
-    history: list[dict[str, float]] = []
-    best_epoch, best_utility, best_weights = 0, -math.inf, network.state_dict()
-    with using_threads(schedule.threads):
-        for epoch in range(1, schedule.epochs + 1):
-            started = time.perf_counter()
-            loss = _epoch(network, inputs, labels, optimiser, schedule, epoch)
-            utility = judge()
-            if utility > best_utility:
-                best_epoch, best_utility, best_weights = epoch, utility, deepcopy(network.state_dict())
-            seconds = time.perf_counter() - started
-            history.append({"epoch": epoch, "loss": loss, "utility": utility, "seconds": seconds})
-            text = f"epoch {epoch} loss {loss:.4f} utility {best_utility:.4f} at {best_epoch}"
-            progress(text, epoch, schedule.epochs)
-            if epoch - best_epoch >= schedule.patience:
-                break
-    network.load_state_dict(best_weights)
-    network.eval()
-    return Trained(pl.DataFrame(history, schema=HISTORY), best_epoch, best_utility)
+
+    def __init__(
+        self, network: CutNetwork, inputs: Inputs, labels: Labels, *, scales: tuple[ScoreScale, ScoreScale | None],
+        judge: Callable[[], float], schedule: Schedule,
+    ) -> None:  # fmt: skip
+        self.network, self.inputs, self.labels, self.scales = network, inputs, labels, scales
+        self.judge, self.schedule = judge, schedule
+        self.optimiser = torch.optim.Adam(
+            network.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
+        )
+        self.history: list[dict[str, float]] = []
+        self.best_epoch, self.best_utility, self.best_weights = 0, -math.inf, network.state_dict()
+
+    def run(self, until: int | None = None, progress: Progress = silent) -> Self:
+        """Train up to an epoch, the last one by default, or until `patience` epochs brought no improvement."""
+        with using_threads(self.schedule.threads):
+            for epoch in range(len(self.history) + 1, (until or self.schedule.epochs) + 1):
+                if self.history and epoch - 1 - self.best_epoch >= self.schedule.patience:
+                    break
+                self._add_epoch(epoch, progress)
+        return self
+
+    def _add_epoch(self, epoch: int, progress: Progress) -> None:
+        started = time.perf_counter()
+        loss = _epoch(self.network, self.inputs, self.labels, self.optimiser, self.schedule, epoch)
+        utility = self.judge()
+        if utility > self.best_utility:
+            self.best_epoch, self.best_utility = epoch, utility
+            self.best_weights = deepcopy(self.network.state_dict())
+        seconds = time.perf_counter() - started
+        self.history.append({"epoch": epoch, "loss": loss, "utility": utility, "seconds": seconds})
+        text = f"epoch {epoch} loss {loss:.4f} utility {self.best_utility:.4f} at {self.best_epoch}"
+        progress(text, epoch, self.schedule.epochs)
+
+    def best(self) -> Trained:
+        """Leave the network at its best epoch."""
+        self.network.load_state_dict(self.best_weights)
+        self.network.eval()
+        return Trained(pl.DataFrame(self.history, schema=HISTORY), self.best_epoch, self.best_utility)
 
 
 def _epoch(
