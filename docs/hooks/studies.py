@@ -1,15 +1,19 @@
-"""Tables of the reproduction: `<!-- study NAME -->` becomes the tables of a study, from its committed CSV files."""
+"""Results of the reproduction in pages, from its committed CSV files.
+
+`<!-- study NAME -->` becomes the tables of a study, `<!-- study NAME key=value -->` the part of them with these values,
+and `<!-- claims -->` the table of what the dissertation claims and what we found.
+"""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sureness_reproduction.pages import lines_of
-from sureness_reproduction.results import read_csv
+from sureness_reproduction.claims import RESULTS, claims_table, committed
+from sureness_reproduction.pages import lines_of, markdown
+from sureness_reproduction.results import matches, read_csv
 from sureness_reproduction.study import find_studies
 
 if TYPE_CHECKING:
@@ -17,17 +21,28 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-RESULTS = Path(__file__).parents[2] / "reproduction" / "results"
-MARK = re.compile(r"^<!-- study (\S+) -->$", flags=re.MULTILINE)
+STUDY = re.compile(r"^<!-- study (\S+)((?: \S+=[^=]+)*) -->$", flags=re.MULTILINE)
+CLAIMS = re.compile(r"^<!-- claims -->$", flags=re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    return MARK.sub(lambda found: "\n".join(shown(found[1])), markdown)
+    markdown = STUDY.sub(lambda found: "\n".join(shown(found[1], found[2])), markdown)
+    return CLAIMS.sub(lambda found: "\n".join(claims()), markdown)
 
 
-def shown(name: str) -> list[str]:
-    """The tables of a study, and its contrasts where they are kept."""
+def shown(name: str, where: str = "") -> list[str]:
+    """The tables of a study, and its contrasts where they are kept and the whole study is shown."""
     (study,) = find_studies([name])
-    claims = RESULTS / f"{name}.claims.csv"
-    contrasts = read_csv(claims) if claims.exists() else pl.DataFrame()
-    return list(lines_of(study, read_csv(RESULTS / f"{name}.csv"), contrasts, decided=True, level=4))
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return [f"Not run at full scale: `sureness reproduce {name} --full`.", ""]
+    chosen = dict(re.findall(r" (\w+)=([^=]+?)(?= \w+=|$)", where))
+    summary = read_csv(path)
+    summary = summary.filter(matches(chosen, summary.columns))
+    contrasts = committed(name) if not chosen else pl.DataFrame()
+    return list(lines_of(study, summary, contrasts, decided=True, level=4))
+
+
+def claims() -> list[str]:
+    """The table of claims."""
+    return markdown(claims_table())

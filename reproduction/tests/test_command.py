@@ -42,13 +42,6 @@ def test_a_study_is_run_by_name_and_by_number(run, capsys):
     assert told["missing"] == 0
 
 
-def test_claims_alone_can_be_asked_for(run, capsys):
-    assert run("claims", "--jobs", "1") == 0
-    shown = capsys.readouterr().out
-    assert "contrasts" in shown
-    assert "± 0.7071" not in shown
-
-
 def test_the_studies_are_listed(run, capsys):
     assert run("--list") == 0
     assert "table-9.1" in capsys.readouterr().out

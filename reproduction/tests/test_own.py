@@ -11,7 +11,7 @@ import pytest
 from reproduction.tests.small import SmallShelf, make_small
 from sureness.data import SimulatorSettings, simulate
 from sureness.errors import DataError
-from sureness_reproduction.calibration.sets import AS_LOGGED, WITH_ANCHOR
+from sureness_reproduction.calibration.maps import AS_LOGGED, WITH_ANCHOR
 from sureness_reproduction.cells import CellStore, key_of
 from sureness_reproduction.list_size.utility import GROUPS
 from sureness_reproduction.own import digest_of_own, is_own, load_own

@@ -48,7 +48,7 @@ def test_the_tilt_keeps_the_mean_of_every_block(pairs):
     assert np.abs(tilted - plain).max() < 0.1
 
 
-def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
+def bbq_by_hand(scores, labels, grid, binnings=None, prior=2.0, spread=10.0):
     """Naeini et al. 2015, written with loops: equal-frequency binnings weighted by their evidence."""
     order = np.argsort(scores, kind="stable")
     unit = ((scores - scores.min()) / np.ptp(scores))[order]
@@ -56,7 +56,7 @@ def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
     at = (np.asarray(grid) - scores.min()) / np.ptp(scores)
     fewest, most = max(1, math.floor(n ** (1 / 3) / spread)), math.ceil(n ** (1 / 3) * spread)
     weights, answers = [], []
-    for n_bins in range(fewest, most + 1):
+    for n_bins in binnings or range(fewest, most + 1):
         bins = [[] for _ in range(n_bins)]
         for rank in range(n):
             bins[int((rank + 0.5) * n_bins / n)].append(rank)
@@ -78,11 +78,19 @@ def bbq_by_hand(scores, labels, grid, prior=2.0, spread=10.0):
     return share / share.sum() @ np.array(answers)
 
 
+@pytest.mark.parametrize("binnings", [None, (10, 20, 50, 100)])
 @pytest.mark.parametrize("seed", range(3))
-def test_bbq_agrees_with_a_loop_over_binnings(seed):
+def test_bbq_agrees_with_a_loop_over_binnings(seed, binnings):
     scores, labels = draw_pairs(300, seed)
     grid = np.linspace(-4, 4, 41)
-    assert_allclose(BBQCalibrator().fit(scores, labels).probability(grid), bbq_by_hand(scores, labels, grid), atol=1e-9)
+    fitted = BBQCalibrator(binnings=binnings).fit(scores, labels)
+    assert_allclose(fitted.probability(grid), bbq_by_hand(scores, labels, grid, binnings), atol=1e-9)
+
+
+@pytest.mark.parametrize("binnings", [(), (0, 10), (2.5,)])
+def test_binnings_must_be_counts(binnings):
+    with pytest.raises(sn.errors.SettingError, match="binnings"):
+        BBQCalibrator(binnings=binnings).fit([0.0, 1.0], [0, 1])
 
 
 @pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])

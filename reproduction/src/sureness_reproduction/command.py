@@ -13,12 +13,17 @@ from sureness.cli import Json, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
 from sureness.workflows import check_outputs
 from sureness_reproduction.cells import CellStore
+from sureness_reproduction.claims import claims_table, computed
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.pages import Page, blocks, claims_shown, run_studies
 from sureness_reproduction.study import Asked, Study, find_studies, studies
 from sureness_reproduction.workbench import DataShelf
 
-_NAMES = typer.Argument(metavar="NAME...", help="Studies (see --list), numbers such as table-2.3 or table-2, or all.")
+_NAMES = typer.Argument(
+    metavar="NAME...",
+    help="Studies (see --list), numbers such as table-2.3 or table-2, or all; or claims: what full runs say about each "
+    "claim of the dissertation, from finished cells and committed results.",
+)
 _QUICK = typer.Option("--quick", help="Minutes: small real data, few seeds. The default.")
 _FULL = typer.Option("--full", help="Hours: the published setting, on the data that are here.")
 _SEEDS = typer.Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
@@ -55,20 +60,22 @@ def reproduce_command(
         raise typer.BadParameter("give the names of studies, or all; --list shows them")
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
-    only_claims = names == ["claims"]
-    wanted = [each for each in studies() if each.claims] if only_claims else find_studies(names)
+    kept = cells or output / "cells"
+    store = CellStore(kept, DataShelf(data_folder))
+    if names == ["claims"]:
+        _claims(store, json)
+        return
+    wanted = find_studies(names)
     asked = Asked("full" if full else "quick", seeds, tuple(data or ()), tuple(model or ()), tuple(method or ()))
     _check(asked, wanted)
-    kept = cells or output / "cells"
     check_outputs([(output, "folder"), (kept, "folder")], [data_folder])
-    store = CellStore(kept, DataShelf(data_folder))
     with shown_progress(json) as progress:
         pages = run_studies(wanted, asked, store, output, jobs=jobs or os.cpu_count() or 1, progress=progress)
     if json:
         print_json({"studies": [_as_dict(page) for page in pages]})
         return
     for page in pages:
-        _print(page, only_claims=only_claims)
+        _print(page)
     say(f"\nTables, CSV files and figures: {output}")
 
 
@@ -93,9 +100,18 @@ def _list(json: bool) -> None:
                 "`sureness reproduce NAME --quick` takes minutes, `--full` hours; `all` runs every one.")  # fmt: skip
 
 
-def _print(page: Page, *, only_claims: bool) -> None:
+def _claims(store: CellStore, json: bool) -> None:
+    """The claims of the dissertation, from finished cells and committed results; nothing is computed."""
+    table = claims_table(computed(store))
+    if json:
+        print_json({"claims": table.to_dicts()})
+    else:
+        _table("What the dissertation claims, what we found, why", table)
+
+
+def _print(page: Page) -> None:
     results, title = page.results, page.results.study.title
-    for about, frame in () if only_claims else blocks(results.study, results.summary):
+    for about, frame in blocks(results.study, results.summary):
         _table(f"{title}, {about}" if about else title, frame)
     if results.contrasts.height:
         _table(f"{title}: contrasts", claims_shown(results.contrasts, decided=page.decided))

@@ -93,8 +93,9 @@ def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
     """Our numbers with the published ones of the same keys; published ones that we lack follow."""
     if not study.published:
         return summary.with_columns(published=pl.lit(None, pl.Float64))
-    beside = {name: pl.lit(value) for name, value in study.beside.items() if name in summary.columns}
-    theirs = shown_rows(study, published(study.published)).with_columns(**beside)
+    theirs = shown_rows(study, published(study.published))
+    for name in set(study.beside) & set(summary.columns):
+        theirs = theirs.join(pl.DataFrame({name: study.beside[name]}), how="cross")
     theirs = theirs.rename({"value": "published"}).with_columns(pl.col("published").cast(pl.Float64))
     keys = [name for name in theirs.columns if name != "published" and name in summary.columns]
     there = summary.join(theirs, on=keys, how="left", maintain_order="left")

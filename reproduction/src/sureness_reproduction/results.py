@@ -81,8 +81,9 @@ class Results:
 
     @property
     def keys(self) -> list[str]:
-        """The columns that tell numbers apart, the seed aside."""
-        return [name for name in self.numbers.columns if name not in ("seed", "value", *self.study.average)]
+        """The columns that tell numbers apart; the seed only where the study shows every seed."""
+        apart = ("value", *self.study.average, *(() if "seed" in self.study.rows else ("seed",)))
+        return [name for name in self.numbers.columns if name not in apart]
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -177,7 +178,7 @@ def _contrasts_of(results: Results, claim: Claim) -> list[dict[str, Any]]:
         return []
     part = results.numbers.filter(metric=claim.metric).drop_nulls("value")
     per = [name for name in claim.per if name in part.columns]
-    keys = [name for name in results.keys if name not in (*per, "metric")]
+    keys = [name for name in results.keys if name not in (*per, "metric", "seed")]
     found = []
     for place, rows in part.group_by(per, maintain_order=True) if per else [((), part)]:
         where = dict(zip(per, place, strict=True))

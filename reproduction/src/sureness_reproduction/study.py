@@ -72,7 +72,7 @@ class Study:
     settings: Callable[[Scale, Mapping[str, Any]], Mapping[str, Any] | None] = lambda scale, point: {}
     # from a point of the grid to further parameters; None leaves the point out
     published: str = ""  # the published table whose rows have the same keys
-    beside: Choice = field(default_factory=dict)  # where published numbers stand beside ours, if not everywhere
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # where published numbers stand
     claims: Sequence[Claim] = ()
     rows: Sequence[str] = ("method",)  # keys that are the rows of the table,
     columns: Sequence[str] = ("metric",)  # and its columns; the others make a table each

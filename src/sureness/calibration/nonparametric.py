@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -187,6 +188,8 @@ class BBQCalibrator(_StepCalibrator):
         How many pairs the prior of a whole binning weighs (the paper's N', 2).
     spread : float
         Binnings have n**(1/3) / spread to n**(1/3) * spread bins (the paper's C, 10).
+    binnings : sequence of int, optional
+        The numbers of bins to average over, instead of those that `spread` gives.
 
     Notes
     -----
@@ -201,10 +204,18 @@ class BBQCalibrator(_StepCalibrator):
     True
     """
 
-    def __init__(self, *, risk: Risk | None = None, prior_strength: float = 2.0, spread: float = 10.0) -> None:
+    def __init__(
+        self,
+        *,
+        risk: Risk | None = None,
+        prior_strength: float = 2.0,
+        spread: float = 10.0,
+        binnings: Sequence[int] | None = None,
+    ) -> None:
         self.risk = risk
         self.prior_strength = prior_strength
         self.spread = spread
+        self.binnings = binnings
 
     def _fit_points(self, points: WeightedScores) -> None:
         scores, weight, target = _distinct(points)
@@ -212,11 +223,9 @@ class BBQCalibrator(_StepCalibrator):
         worth = min(1.0, float(points.target.sum()) / points.target_noise)
         weight, target = weight * worth, target * worth
         unit = (scores - points.minimum) / (points.maximum - points.minimum)
-        total = weight.sum()
-        most = max(1, min(len(unit), int(np.ceil(np.cbrt(total) * self.spread))))
-        fewest = min(most, max(1, int(np.floor(np.cbrt(total) / self.spread))))
         binnings = [
-            _equal_mass_binning(unit, weight, target, n_bins, self.prior_strength) for n_bins in range(fewest, most + 1)
+            _equal_mass_binning(unit, weight, target, n_bins, self.prior_strength)
+            for n_bins in self._numbers_of_bins(len(unit), float(weight.sum()))
         ]
         evidence = np.array([binning[2] for binning in binnings])
         share = np.exp(evidence - evidence.max())
@@ -230,6 +239,14 @@ class BBQCalibrator(_StepCalibrator):
             values += part * means[np.searchsorted(cuts, inside, side="right")]
         self.edges_ = points.minimum + edges * (points.maximum - points.minimum)
         self.values_ = np.clip(values, 0.0, 1.0)
+
+    def _numbers_of_bins(self, n_scores: int, total: float) -> Sequence[int]:
+        if self.binnings is None:
+            most = max(1, min(n_scores, int(np.ceil(np.cbrt(total) * self.spread))))
+            return range(min(most, max(1, int(np.floor(np.cbrt(total) / self.spread)))), most + 1)
+        if not self.binnings or any(not isinstance(each, int | np.integer) or each < 1 for each in self.binnings):
+            raise SettingError(f"binnings must be whole numbers of at least 1, got {self.binnings!r}")
+        return sorted({min(int(each), n_scores) for each in self.binnings})
 
     def _probability(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.values_[np.searchsorted(self.edges_, scores, side="right")])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from sureness_reproduction.calibration import confidence, desiderata, errors, propensities, ranking, reliability, scores
-from sureness_reproduction.study import Study
+from sureness_reproduction.calibration import errors, properties, recommenders
 
-STUDIES: tuple[Study, ...] = (
-    *desiderata.STUDIES, *ranking.STUDIES, *errors.STUDIES, *reliability.STUDIES, *scores.STUDIES,
-    *propensities.STUDIES, *confidence.STUDIES,
-)  # fmt: skip
+STUDIES = (*recommenders.STUDIES, *errors.STUDIES, *properties.STUDIES)

@@ -1,0 +1,88 @@
+"""What the dissertation claims, what full runs found, and why; claims.json holds claims and reasons, by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sureness_reproduction.cells import CellStore
+from sureness_reproduction.pages import NONE
+from sureness_reproduction.results import Results, matches, read_csv
+from sureness_reproduction.study import Asked, find_studies
+
+_PACKED = Path(str(files("sureness_reproduction"))) / "results"  # of an installed wheel
+RESULTS = _PACKED if _PACKED.is_dir() else Path(__file__).parents[2] / "results"
+"""Where the CSV files of full runs are kept."""
+
+
+def declared() -> list[dict[str, Any]]:
+    """Every claim of the dissertation: chapter, studies, texts of their contrasts, published numbers and our reason."""
+    return list(json.loads(files("sureness_reproduction").joinpath("claims.json").read_text(encoding="utf-8")))
+
+
+def committed(study: str) -> pl.DataFrame:
+    """The contrasts of a study that a full run left in the folder of results."""
+    path = RESULTS / f"{study}.claims.csv"
+    return read_csv(path) if path.exists() else pl.DataFrame()
+
+
+def computed(store: CellStore) -> Callable[[str], pl.DataFrame]:
+    """Contrasts from finished cells of full scale where there are any, otherwise the committed ones."""
+
+    def contrasts(study: str) -> pl.DataFrame:
+        found = Results(find_studies([study])[0], Asked("full"), store)
+        return found.contrasts if store.folder.is_dir() and found.finished else committed(study)
+
+    return contrasts
+
+
+def claims_table(contrasts: Callable[[str], pl.DataFrame] = committed) -> pl.DataFrame:
+    """One row for each claim: what was published, what we found with p-values after Holm, whether it holds, and why.
+
+    A claim is meant for every place it was tested in: it holds ("yes") if it does so everywhere beyond chance, and does
+    not ("no") if the opposite is beyond chance anywhere; otherwise it is open.
+    """
+    rows = []
+    for claim in declared():
+        found = [_rows_of(contrasts(study), claim) for study in claim["studies"]]
+        table = pl.concat([each for each in found if each.height] or [pl.DataFrame()], how="diagonal_relaxed")
+        held = table["holds"].to_list() if table.height else []
+        holds = "no" if "no" in held else "yes" if held and set(held) == {"yes"} else "open"
+        missing = f"not run; `sureness reproduce {' '.join(claim['studies'])} --full`"
+        rows.append({
+            "chapter": str(claim["chapter"]), "the dissertation claims": claim["claim"],
+            "published": claim["published"], "we found": _summary(table, held) if held else missing, "holds": holds,
+            "why": claim["why"],
+        })  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _rows_of(table: pl.DataFrame, claim: dict[str, Any]) -> pl.DataFrame:
+    if table.is_empty():
+        return table
+    where = {key: tuple(value) for key, value in claim.get("where", {}).items()}
+    texts = {"claim": tuple(claim["contrasts"]), "claimed": True}
+    return table.filter(matches(texts | where, table.columns)).drop_nulls("difference")
+
+
+def _summary(table: pl.DataFrame, held: list[str]) -> str:
+    """How often it holds, the range of differences, and of p-values after Holm."""
+    counts = ", ".join(f"{held.count(each)} {each}" for each in ("yes", "no", "open") if each in held)
+    if (table["second"] == "").all():
+        texts = [f"{value:.3g}" for value in (table["value"].min(), table["value"].max())]  # type: ignore[str-bytes-safe]
+        size = f"{_range(*texts)} against {table['against'][0]:g}"
+    else:
+        relative = (table["difference"] / table["against"].abs()).drop_nans()
+        size = _range(*(f"{value:+.1%}" for value in (relative.min(), relative.max())))  # type: ignore[str-bytes-safe]
+    p = table["p_holm"].drop_nulls()
+    chance = _range(*(f"{value:.1g}" for value in (p.min(), p.max()))) if len(p) else NONE  # type: ignore[str-bytes-safe]
+    return f"{size}; {counts}; p {chance}"
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
