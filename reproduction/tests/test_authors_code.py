@@ -10,7 +10,8 @@ import pytest
 from reproduction.tests.small import SmallShelf, make_small
 from sureness.distillation import distillation_method
 from sureness_reproduction.cells import CellStore
-from sureness_reproduction.distillation.authors_code import MASKED, METHODS, PUBLIC, measured, settings
+from sureness_reproduction.distillation.authors_code import METHODS, settings
+from sureness_reproduction.distillation.measures import MASKED, PUBLIC, at_ranks
 from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.pages import run_studies
 from sureness_reproduction.study import Asked, find_studies
@@ -60,7 +61,7 @@ def test_the_public_code_counts_ranks_below_fifty():
     def mean(found, metric):
         return found.filter(metric=metric)["value"].mean()
 
-    public, masked = measured(ranks + 1), measured(ranks)
+    public, masked = at_ranks(ranks + 1), at_ranks(ranks)
     assert (mean(public, "hit@50"), mean(masked, "hit@50"), mean(masked, "hit@100")) == (0.5, 0.75, 1.0)
     assert mean(public, "ndcg@50") == pytest.approx((1 / np.log2(3) + 1 / np.log2(51)) / 4)
     assert mean(masked, "ndcg@50") == pytest.approx((1 + 1 / np.log2(50) + 1 / np.log2(51)) / 4)

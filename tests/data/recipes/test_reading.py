@@ -190,6 +190,17 @@ def test_ciao_has_domains_where_asked(tmp_path):
     assert loaded(tmp_path, "ciao").interactions.ratings.tolist() == [5, 4, 3]
 
 
+def test_yelp_is_read_as_the_dissertation_has_it(tmp_path):
+    """User, item, rating and time between tabs; the last item of each user is held out."""
+    text = "0\t3\t5\t1116460800\n0\t1\t4\t1325548800\n0\t7\t2\t1204329600\n1\t3\t4\t1\n1\t7\t4\t2\n1\t8\t1\t3\n"
+    folder = unpack(tmp_path, {"yelp.rating": text.encode()})
+    log = load_dataset("yelp", folder).interactions
+    assert (log.n_users, log.n_items, len(log)) == (2, 4, 6)
+    assert sorted(log.ratings.tolist()) == [1, 2, 4, 4, 4, 5]
+    split = prepare("yelp", folder=folder, core=1)
+    assert [split.test.items.at(split.test.item_rows)[user] for user in range(2)] == [1, 8]
+
+
 def test_given_parts_without_validation_get_one_and_stay_apart(tmp_path):
     split = prepare("amazon-book-kgat", folder=unpack(tmp_path, RAW["amazon-book-kgat"]))
     assert len(split.test) == 2

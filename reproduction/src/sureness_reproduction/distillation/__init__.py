@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from sureness_reproduction.distillation import authors_code, comparison, ranks, sizes, sweeps
-from sureness_reproduction.study import Study
+from sureness_reproduction.distillation import authors_code, studies
 
-STUDIES: tuple[Study, ...] = (
-    *ranks.STUDIES, *comparison.STUDIES, *authors_code.STUDIES, *sizes.STUDIES, *sweeps.STUDIES,
-)  # fmt: skip
+STUDIES = (*studies.STUDIES, *authors_code.STUDIES)

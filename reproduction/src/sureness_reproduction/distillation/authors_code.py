@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from sureness_reproduction.cells import Tables, work
-from sureness_reproduction.distillation.comparison import models_needed, models_of
 from sureness_reproduction.distillation.declared import Settings
-from sureness_reproduction.distillation.training import split_of
+from sureness_reproduction.distillation.measures import PUBLIC, counted
 from sureness_reproduction.study import Claim, Scale, Study
-from sureness_reproduction.types import IntArray
-from sureness_reproduction.workbench import Workbench
-
-PUBLIC, MASKED = "as the public code counts", "seen items masked"
 
 _DENSE = {"adam": "dense", "summed": True, "l2": 0.0}
 _BPR = _DENSE | {"learning_rate": 0.001, "batch_size": 128, "start_scale": 1.0}
@@ -43,36 +34,6 @@ ROWS: dict[str, Settings] = {
     "weight decay kept": {"keeps_weight_decay": True},
 }
 """What differs from the public code in each row, in both directions."""
-
-
-@work(needs=models_needed, judges=True, cost=5)
-def counted(bench: Workbench, **parameters: Any) -> Tables:
-    """Hits and NDCG of every test item: counted as in the public code, and with seen items masked."""
-    from sureness.data import union
-    from sureness.evaluation import held_out_ranks
-
-    split, parts = split_of(bench, parameters["data"], parameters["start"]), []
-    seen_score = 0.0 if parameters["model"] == "bpr" else -np.inf  # CDAE's are probabilities: 0 is below all others
-    for role, model in models_of(bench, **parameters).items():
-        public = held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
-        masked = held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
-        for counting, ranks in ((PUBLIC, public + 1), (MASKED, masked)):
-            keys = {"role": pl.lit(role), "method": pl.lit(parameters["methods"][0]), "counting": pl.lit(counting)}
-            parts.append(measured(ranks).with_columns(**keys))
-    return {"samples": pl.concat(parts).select("role", "method", "counting", "metric", "unit", "value")}
-
-
-def measured(ranks: IntArray) -> pl.DataFrame:
-    """H and N at 50 and 100 of every test item; the public code counts from rank 1 and hits below 50.
-
-    Examples
-    --------
-    >>> measured(np.array([1, 49, 50, 51])).filter(metric="hit@50")["value"].to_list()
-    [1.0, 1.0, 1.0, 0.0]
-    """
-    hits = {f"hit@{k}": (ranks <= k).astype(float) for k in (50, 100)}
-    gains = {f"ndcg@{k}": (ranks <= k) / np.log2(ranks + 1) for k in (50, 100)}
-    return pl.DataFrame({"unit": np.arange(len(ranks)), **hits, **gains}).unpivot(index="unit", variable_name="metric")
 
 
 def settings(scale: Scale, point: Mapping[str, Any]) -> Settings | None:

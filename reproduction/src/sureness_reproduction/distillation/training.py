@@ -1,10 +1,11 @@
-"""The trainings behind chapter 3: models alone, settings tried on validation, and the final models."""
+"""The trainings of chapter 3: a model alone, and two together; each with the best of its settings on validation."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict, Unpack
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
 
 import polars as pl
 
@@ -12,33 +13,11 @@ from sureness.data import Interactions, Split
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.distillation.declared import Settings
 from sureness_reproduction.own import is_own, load_own
-from sureness_reproduction.workbench import Finished, Workbench
+from sureness_reproduction.workbench import Workbench
 
-METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
 ROLES = ("teacher", "student")
-_TO_STUDENT = ("rd", "cd", "one-way", "teacher-positives", "combined")
-_GENERAL = (
-    "student_start",
-    "epochs",
-    "refresh_every",
-    "warm_up",
-    "fitted_rate",
-    "guides",
-    "ranks",
-    "keeps_weight_decay",
-)
+_TOLD = ("data", "start", "model", "bases", "schedule", "method")
 _TWIN = 1_000  # what is added to the student's seed where both models would be the same one
-
-
-class Told(TypedDict):
-    """What every cell of two models is told: which models, from where, and by which method they learn together."""
-
-    data: str
-    start: str
-    model: str
-    bases: dict[str, list[Settings]]  # role -> what is tried for the model alone
-    schedule: Settings
-    method: str
 
 
 def split_options(data: str, start: str) -> dict[str, Any]:
@@ -59,114 +38,65 @@ def split_of(bench: Workbench, data: str, start: str) -> Split:
     return bench.split(data, **split_options(data, start))
 
 
-def _learned_from(split: Split, start: str) -> tuple[Interactions, Interactions | None]:
+def _learned_from(bench: Workbench, data: str, start: str) -> tuple[Interactions, Interactions | None]:
     """What models are fitted on; the public code runs all epochs and looks at no validation data."""
+    split = split_of(bench, data, start)
     return split.train, None if start == "public" else split.validation
 
 
-def make(model: str, **settings: Any) -> Any:
+def _make(model: str, settings: Settings, seed: int) -> Any:
     """A recommender by name, or of one's own class, which takes the same settings."""
     from sureness.models import make_recommender
 
-    return load_own(model)(**settings) if is_own(model) else make_recommender(model, **settings)
+    made = settings | {"seed": seed}
+    return load_own(model)(**made) if is_own(model) else make_recommender(model, **made)
 
 
-# -- models alone -----------------------------------------------------------------------------------------------------
+# -- a model alone ----------------------------------------------------------------------------------------------------
 
 
-def _tried_alone(*, settings: Sequence[Settings], seed: int = 0, **about: Any) -> list[Cell]:
+def _tried_alone(*, settings: list[Settings], seed: int, **about: Any) -> list[Cell]:
     return [alone.cell(**about, settings=[each], seed=0) for each in settings] if len(settings) > 1 else []
 
 
-@work(needs=_tried_alone, cost=0.1)
-def picked(bench: Workbench, *, settings: list[Settings], **about: Any) -> Tables:
-    """The best of the settings of a model alone, on validation with seed 0; the best comes first."""
-    cells = _tried_alone(settings=settings, **about)
-    values = [bench.found(cell).table("about")["validation"][0] for cell in cells] or [None]
-    order = sorted(range(len(settings)), key=lambda place: -(values[place] or 0.0))
-    found = {"settings": [json.dumps(settings[place]) for place in order], "value": [values[place] for place in order]}
-    return {"trials": pl.DataFrame(found, schema={"settings": pl.String, "value": pl.Float64})}
-
-
-def _picked_first(*, settings: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
-    if len(settings) > 1:
-        yield picked.cell(settings=settings, **about)
-        yield from _tried_alone(settings=settings, **about) if seed == 0 else ()
-
-
-@work(needs=_picked_first, cost=20)
-def alone(bench: Workbench, *, data: str, start: str, model: str, settings: list[Settings], seed: int) -> Tables:
-    """A model trained alone with the best of its settings; what was trained to find them is not trained again."""
-    about = {"data": data, "start": start, "model": model}
-    chosen = dict(settings[0])
-    if len(settings) > 1:
-        best = bench.found(picked.cell(settings=settings, **about))
-        chosen = json.loads(best.table("trials")["settings"][0])
-    if len(settings) > 1 and seed == 0:
-        fitted: Any = bench.found(alone.cell(**about, settings=[chosen], seed=0)).model
+@work(needs=_tried_alone, cost=20)
+def alone(bench: Workbench, *, settings: list[Settings], seed: int, data: str, start: str, model: str) -> Tables:
+    """A model with the best of its settings; what was trained with seed 0 to find them is not trained again."""
+    cells = _tried_alone(settings=settings, seed=seed, data=data, start=start, model=model)
+    found = [bench.found(cell) for cell in cells]
+    best = max(found, key=lambda each: each.table("about")["validation"][0] or 0.0, default=None)
+    chosen = settings[0] if best is None else json.loads(best.table("about")["settings"][0])
+    if best is not None and seed == 0:
+        fitted: Any = best.model
     else:
-        fitted = make(model, **(chosen | {"seed": seed})).fit(*_learned_from(split_of(bench, data, start), start))
+        fitted = _make(model, chosen, seed).fit(*_learned_from(bench, data, start))
     bench.save(fitted)
-    found = {"settings": [json.dumps(chosen)], "validation": [fitted.best_metric_]}
-    return {"about": pl.DataFrame(found, schema={"settings": pl.String, "validation": pl.Float64})}
+    told = pl.DataFrame({"settings": json.dumps(chosen), "validation": [fitted.best_metric_]})
+    return {"about": told.cast({"validation": pl.Float64})}
+
+
+def _alone_cell(role: str, seed: int, *, data: str, start: str, model: str, bases: Settings, **_: Any) -> Cell:
+    """The cell of one of the two models, alone; a student that is its teacher's twin gets another seed."""
+    twin = role == "student" and bases["teacher"] == bases["student"]
+    return alone.cell(data=data, start=start, model=model, settings=bases[role], seed=seed + _TWIN * twin)
 
 
 # -- two models together ----------------------------------------------------------------------------------------------
 
 
-def alone_cell(role: str, seed: int, *, data: str, start: str, model: str, bases: Settings, **_: Any) -> Cell:
-    """The cell of one of the two models, alone; a student that is its teacher's twin gets another seed."""
-    twins = bases["teacher"] == bases["student"]
-    own = seed + _TWIN if twins and role == "student" else seed
-    return alone.cell(data=data, start=start, model=model, settings=bases[role], seed=own)
-
-
-def _start_of(role: str, seed: int, *, method: str, **about: Any) -> Cell | None:
-    """What one of the two models needs before it is distilled: itself, its settings, or nothing."""
-    if about["start"] != "published" or is_own(method) or _is_fixed(role, method):
-        return alone_cell(role, seed, **about)
-    if len(about["bases"][role]) > 1:
-        known = {name: about[name] for name in ("data", "start", "model")}
-        return picked.cell(**known, settings=about["bases"][role])
-    return None
-
-
-def _is_fixed(role: str, method: str) -> bool:
+def _learns(method: str, role: str) -> bool:
     from sureness.distillation import distillation_method
 
-    settings = distillation_method(method)
-    return not (settings.teacher_learns if role == "teacher" else settings.student_learns)
+    return bool(getattr(distillation_method(method), f"{role}_learns"))
 
 
-def _starts(*, seed: int, **about: Any) -> Iterable[Cell]:
-    return (cell for role in ROLES if (cell := _start_of(role, seed, **about)) is not None)
-
-
-def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> tuple[dict[str, Any], pl.DataFrame]:
-    """The models that learned in a method, by role, and how they fared; a method of one's own is a function."""
-    from sureness.distillation import BidirectionalDistillation, distillation_method
-
-    method, split = about["method"], split_of(bench, about["data"], about["start"])
-    if is_own(method):
-        pair = [bench.found(alone_cell(role, seed, **about)).model for role in ROLES]
-        return dict(load_own(method)(*pair, split, seed)), pl.DataFrame()
-    settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
-    pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
-    both = BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
-    both.fit(*_learned_from(split, about["start"]))
-    learns = {"teacher": both.settings.teacher_learns, "student": both.settings.student_learns}
-    return {role: getattr(both, f"{role}_") for role in ROLES if learns[role]}, both.history_
-
-
-def _beginning(bench: Workbench, role: str, seed: int, student_start: str, **about: Any) -> Any:
-    """A model as it goes into the distillation: fitted where it starts warm or stays fixed, new otherwise."""
-    cell = _start_of(role, seed, **about)
-    if cell is not None and cell.work == alone.name:
-        fitted = bench.found(cell).model
-        from_svd = role == "student" and student_start == "svd"
-        return make(about["model"], **fitted.settings.plain()) if from_svd else fitted
-    chosen = about["bases"][role][0] if cell is None else json.loads(bench.found(cell).table("trials")["settings"][0])
-    return make(about["model"], **(dict(chosen) | {"seed": alone_cell(role, seed, **about)["seed"]}))
+def _beginning(bench: Workbench, role: str, seed: int, student_start: str = "own", **about: Any) -> Any:
+    """A model as it goes into the distillation: fitted where it starts so or stays fixed, new otherwise."""
+    cell, method = _alone_cell(role, seed, **about), about["method"]
+    found, from_svd = bench.found(cell), role == "student" and student_start == "svd"
+    if not from_svd and (about["start"] != "published" or is_own(method) or not _learns(method, role)):
+        return found.model
+    return _make(about["model"], json.loads(found.table("about")["settings"][0]), cell["seed"])
 
 
 def spread_over(method: str, changes: Settings) -> Settings:
@@ -177,83 +107,101 @@ def spread_over(method: str, changes: Settings) -> Settings:
     >>> spread_over("cd", {"items": 5}), spread_over("bd", {"to_teacher__weight": 1.0, "epochs": 3})
     ({'to_student__items': 5}, {'to_teacher__weight': 1.0, 'epochs': 3})
     """
-    sides = ("to_student",) if method in _TO_STUDENT else ("to_student", "to_teacher")
-    spread: Settings = {}
-    for name, value in changes.items():
-        plain = "__" in name or name in _GENERAL
-        spread |= {name: value} if plain else {f"{side}__{name}": value for side in sides}
-    return spread
+    from sureness.distillation import DistillationSettings
+
+    general = {field.name for field in fields(DistillationSettings)}
+    named = {name: value for name, value in changes.items() if "__" in name or name in general}
+    sides = [f"to_{role}" for role in ROLES if _learns(method, role)]
+    return {f"{side}__{name}": changes[name] for name in changes if name not in named for side in sides} | named
 
 
-def learned(found: Finished) -> dict[str, Any]:
-    """The models that learned in a distillation, by their role."""
+def _tried_together(*, tried: list[Settings], seed: int, **about: Any) -> list[Cell]:
+    return [distilled.cell(**about, tried=[each], seed=0) for each in tried] if len(tried) > 1 else []
+
+
+def _needed_together(*, tried: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
+    yield from _tried_together(tried=tried, seed=seed, **about)
+    seeds = {0, seed} if len(tried) > 1 else {seed}
+    yield from (_alone_cell(role, each, **about) for role in ROLES for each in seeds)
+
+
+@work(needs=_needed_together, cost=60)
+def distilled(bench: Workbench, *, tried: list[Settings], seed: int, **about: Any) -> Tables:
+    """The models that learned, after a method with the best of its settings.
+
+    What counts is the student's hits on validation in units of the student alone; for BD, where both learn, that of
+    both. What was trained with seed 0 to find the settings is not trained again.
+    """
+    cells = _tried_together(tried=tried, seed=seed, **about)
+    changes = tried[0]
+    if cells:
+        units = {role: bench.found(_alone_cell(role, 0, **about)).table("about")["validation"][0] for role in ROLES}
+        counted = ROLES if about["method"] == "bd" else ROLES[1:]
+        reached = [dict(bench.found(cell).table("validation").iter_rows()) for cell in cells]
+        values = [sum(each[role] / (units[role] or 1.0) for role in counted) for each in reached]
+        best = values.index(max(values))
+        changes = tried[best]
+    models = _models(bench, cells[best]) if cells and seed == 0 else _together(bench, seed, changes, **about)
+    for role, fitted in models.items():
+        fitted.save(bench.place / f"{role}.sureness")
+    found = {"about": pl.DataFrame({"changes": [json.dumps(changes)]})}
+    if seed == 0 and not cells and about["start"] != "public":
+        found["validation"] = _validated(bench, models, **about)
+    return found
+
+
+def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> dict[str, Any]:
+    """The models that learned in a method, by role; a method of one's own is a function."""
+    from sureness.distillation import BidirectionalDistillation, distillation_method
+
+    method = about["method"]
+    if is_own(method):
+        pair = [_beginning(bench, role, seed, **about) for role in ROLES]
+        return dict(load_own(method)(*pair, split_of(bench, about["data"], about["start"]), seed))
+    settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
+    pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
+    both = BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
+    both.fit(*_learned_from(bench, about["data"], about["start"]))
+    return {role: getattr(both, f"{role}_") for role in ROLES if _learns(method, role)}
+
+
+def _validated(bench: Workbench, models: dict[str, Any], *, data: str, start: str, **_: Any) -> pl.DataFrame:
+    """What the models reach on validation."""
+    from sureness.evaluation import evaluate_ranking
+
+    split = split_of(bench, data, start)
+    hits = [evaluate_ranking(each, split.validation, seen=split.train, metrics=["hit@50"])["hit@50"]
+            for each in models.values()]  # fmt: skip
+    return pl.DataFrame({"role": list(models), "value": hits})
+
+
+def _models(bench: Workbench, cell: Cell) -> dict[str, Any]:
+    """The models that a distillation kept, by their role."""
     from sureness.artefacts import load
 
-    files = {role: found.folder / f"{role}.sureness" for role in ROLES}
+    files = {role: bench.found(cell).folder / f"{role}.sureness" for role in ROLES}
     return {role: load(file) for role, file in files.items() if file.exists()}
 
 
-def _first_models(*, changes: Settings, **about: Any) -> Iterable[Cell]:
-    yield distilled.cell(**about, tried=[changes], seed=0)
-    yield from (alone_cell(role, 0, **about) for role in ROLES)
+# -- what is measured -------------------------------------------------------------------------------------------------
 
 
-@work(needs=_first_models, cost=2)
-def validated(bench: Workbench, *, changes: Settings, **about: Unpack[Told]) -> Tables:
-    """What one setting of a method reaches on validation, with seed 0; a model that does not learn stays as it is."""
-    from sureness.evaluation import evaluate_ranking
-
-    models = {role: bench.found(alone_cell(role, 0, **about)).model for role in ROLES}
-    models |= learned(bench.found(distilled.cell(**about, tried=[changes], seed=0)))
-    split = split_of(bench, about["data"], about["start"])
-    values = [
-        evaluate_ranking(models[role], split.validation, seen=split.train, metrics=METRICS)["hit@50"] for role in ROLES
-    ]
-    return {"validation": pl.DataFrame({"role": ROLES, "value": values})}
+def models_needed(*, tried: list[Settings], seed: int, **parameters: Any) -> list[Cell]:
+    """The cells that hold the models of a point; further axes of a grid do not concern them."""
+    about = {name: parameters[name] for name in _TOLD}
+    if about["method"] in ("alone", "svd"):
+        return [_alone_cell(role, seed, **about) for role in ROLES]
+    return [distilled.cell(**about, tried=tried, seed=seed)]
 
 
-def _every_try(*, tried: list[Settings], **about: Any) -> Iterable[Cell]:
-    yield from (alone_cell(role, 0, **about) for role in ROLES)
-    yield from (validated.cell(**about, changes=changes) for changes in tried)
+def models_of(bench: Workbench, **parameters: Any) -> dict[str, Any]:
+    """The models of a point, by their role; "svd" is the best student that needs no training."""
+    from sureness.distillation import truncated
 
-
-@work(needs=_every_try, cost=0.1)
-def chosen(bench: Workbench, *, tried: list[Settings], **about: Unpack[Told]) -> Tables:
-    """The settings of a method by what they reach on validation, the best first.
-
-    What counts is the student's value in units of the student alone; for BD, where both learn, that of both.
-    """
-    units = {role: bench.found(alone_cell(role, 0, **about)).table("about")["validation"][0] or 1.0 for role in ROLES}
-    rows = []
-    for changes in tried:
-        found = dict(bench.found(validated.cell(**about, changes=changes)).table("validation").iter_rows())
-        value = sum(found[role] / units[role] for role in (ROLES if about["method"] == "bd" else ROLES[1:]))
-        rows.append({"changes": json.dumps(changes), **found, "value": value})
-    return {"trials": pl.DataFrame(rows).sort("value", descending=True, maintain_order=True)}
-
-
-def _choice_and_starts(*, tried: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
-    if len(tried) > 1:
-        yield chosen.cell(**about, tried=tried)
-        if seed == 0:
-            yield from (distilled.cell(**about, tried=[changes], seed=0) for changes in tried)
-    yield from _starts(seed=seed, **about)
-
-
-@work(needs=_choice_and_starts, cost=60)
-def distilled(bench: Workbench, *, tried: list[Settings], seed: int, **about: Unpack[Told]) -> Tables:
-    """Both models after a method with the best of its settings; those that learned are kept, by their role.
-
-    What was trained to find the settings is not trained again.
-    """
-    changes = tried[0]
-    if len(tried) > 1:
-        changes = json.loads(bench.found(chosen.cell(**about, tried=tried)).table("trials")["changes"][0])
-    if len(tried) > 1 and seed == 0:
-        best = bench.found(distilled.cell(**about, tried=[changes], seed=0))
-        models, history = learned(best), best.table("history")
-    else:
-        models, history = _together(bench, seed, changes, **about)
-    for role, fitted in models.items():
-        fitted.save(bench.place / f"{role}.sureness")
-    return {"history": history, "about": pl.DataFrame({"changes": [json.dumps(changes)]})}
+    cells = models_needed(**parameters)
+    if len(cells) == 1:
+        return _models(bench, cells[0])
+    pair = {role: bench.found(cell).model for role, cell in zip(ROLES, cells, strict=True)}
+    if parameters["method"] == "alone":
+        return pair
+    return {"student": truncated(pair["teacher"].source_, parameters["bases"]["student"][0]["n_factors"])}

@@ -111,8 +111,9 @@ _ALL = (
     Recipe(
         name="yelp", title="Yelp reviews",
         licence="on request; the data licence of Yelp: academic use, no redistribution", read=readers.yelp,
-        needs=(("yelp_academic_dataset_review.json",),),
-        parsing="yelp_academic_dataset_review.json: a JSON object a line",
+        needs=(("yelp_academic_dataset_review.json",), ("yelp.rating",)),
+        parsing="yelp_academic_dataset_review.json: a JSON object a line; yelp.rating, the file of the dissertation: "
+        "user, item, rating, timestamp between tabs, 730,790 rows",
         how_to_get="sign the form at https://business.yelp.com/data/resources/open-dataset/ and unpack the reviews",
         trap="the set grows every year, so sizes differ from published ones", protocol="leave-one-out", core=10,
     ),

@@ -224,11 +224,15 @@ def foursquare_filtered(files: DataFiles) -> LogTables:
 
 
 def yelp(files: DataFiles) -> LogTables:
-    """Reviews with stars and date."""
-    columns = {"user_id": "user_id", "item_id": "business_id", "rating": "stars", "time": "date"}
-    return LogTables(
-        rows_of(files, lambda: json_lines(files.read("yelp_academic_dataset_review.json"), columns))
-    )  # fmt: skip
+    """Reviews with stars and date, or `yelp.rating`, the filtered file of the dissertation."""
+
+    def raw() -> pl.DataFrame:
+        if files.has("yelp.rating"):
+            return separated(files.read("yelp.rating"), "\t", RATED)
+        columns = {"user_id": "user_id", "item_id": "business_id", "rating": "stars", "time": "date"}
+        return json_lines(files.read("yelp_academic_dataset_review.json"), columns)
+
+    return LogTables(rows_of(files, raw))
 
 
 def ciao(files: DataFiles, domains: bool = False) -> LogTables:
