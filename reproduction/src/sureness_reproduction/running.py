@@ -6,17 +6,16 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
-from pathlib import Path
+from typing import Any
 
 from sureness import Progress, silent
 from sureness.errors import FileError, SurenessError
 from sureness_reproduction.cells import Cell, CellStore, in_order, work_of
-from sureness_reproduction.workbench import DataShelf
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -50,50 +49,48 @@ def run_cells(
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]
-    run = _Run(missing, progress)
-    if jobs == 1:
-        _run_in_order(run, store)
-    elif missing:
-        _run_parallel(run, store, jobs)
-    run.tell_failures()
+    if missing:
+        with _one_thread_each(), _workers(jobs) as pool:
+            _compute_all(missing, store, pool, jobs, progress)
     return len(missing), len(every) - len(missing)
 
 
-class _Run:
-    """Progress in expected seconds, and which cells failed or need one that did."""
+def _compute_all(missing: list[Cell], store: CellStore, pool: Executor, jobs: int, progress: Progress) -> None:
+    """Hand out every cell as soon as what it needs is there; those that need what failed fail with it."""
+    needs = {cell: set(work_of(cell).needed_by(cell)) for cell in missing}
+    waiting, running, errors = dict.fromkeys(missing), dict[Future[None], Cell](), list[CellError]()
+    unfinished, failed, done = set(missing), set[Cell](), 0.0
+    total = max(round(sum(work_of(cell).cost for cell in missing)), 1)
+    while waiting or running:
+        for cell in [cell for cell in waiting if needs[cell].isdisjoint(unfinished)]:
+            if len(running) < jobs:
+                del waiting[cell]
+                progress(cell.label, round(done), total)
+                running[pool.submit(_compute, store, cell)] = cell
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            cell = running.pop(future)
+            unfinished.discard(cell)
+            try:
+                future.result()
+            except UnkeptError:
+                raise
+            except CellError as error:
+                errors.append(error)
+                failed.add(cell)
+                for each in missing:  # what is needed comes first
+                    if not needs[each].isdisjoint(failed):
+                        failed.add(each)
+                        waiting.pop(each, None)
+            except BrokenProcessPool as error:
+                raise CellError("a process of the run died, perhaps for want of memory; finished cells are kept: run "
+                                "again, with fewer --jobs") from error  # fmt: skip
+            done += work_of(cell).cost
+            progress(cell.label, round(done), total)
+    if errors:
+        raise errors[0] if len(errors) == 1 else CellError(f"{errors[0]} (and {len(errors) - 1} more failed)")
 
-    def __init__(self, missing: list[Cell], progress: Progress) -> None:
-        self.missing, self._progress = missing, progress
-        self._costs = {cell: work_of(cell).cost for cell in missing}
-        self._done = 0.0
-        self._failed: set[Cell] = set()
-        self._errors: list[CellError] = []
 
-    def tell(self, cell: Cell, done: bool = False) -> None:
-        self._done += self._costs[cell] if done else 0.0
-        self._progress(cell.label, round(self._done), max(round(sum(self._costs.values())), 1))
-
-    def fail(self, cell: Cell, error: CellError) -> None:
-        if isinstance(error, UnkeptError):
-            raise error
-        self._failed.add(cell)
-        self._errors.append(error)
-
-    def is_held_up(self, cell: Cell) -> bool:
-        """Whether a cell needs what failed; then it counts as failed too."""
-        needs_it = not self._failed.isdisjoint(work_of(cell).needed_by(cell))
-        if needs_it:
-            self._failed.add(cell)
-        return needs_it
-
-    def tell_failures(self) -> None:
-        if len(self._errors) > 1:
-            raise CellError(f"{self._errors[0]} (and {len(self._errors) - 1} more failed)") from self._errors[0]
-        if self._errors:
-            raise self._errors[0]
-
-
-def _computed(store: CellStore, cell: Cell) -> None:
+def _compute(store: CellStore, cell: Cell) -> None:
     try:
         store.compute(cell)
     except FileError as error:
@@ -104,49 +101,28 @@ def _computed(store: CellStore, cell: Cell) -> None:
         raise CellError(f"{cell.label} failed: {type(error).__name__}: {error}") from error
 
 
-def _run_in_order(run: _Run, store: CellStore) -> None:
-    for cell in run.missing:
-        if run.is_held_up(cell):
-            continue
-        run.tell(cell)
+class _Here(Executor):
+    """Computes in this process, at once."""
+
+    def submit(self, work: Any, /, *given: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
         try:
-            _computed(store, cell)
+            future.set_result(work(*given, **options))
         except CellError as error:
-            run.fail(cell, error)
-        run.tell(cell, done=True)
+            future.set_exception(error)
+        return future
 
 
-def _run_parallel(run: _Run, store: CellStore, jobs: int) -> None:
-    """Hand out every cell as soon as what it needs is there."""
-    waiting = {cell: set(work_of(cell).needed_by(cell)) & set(run.missing) for cell in run.missing}
-    running: dict[Future[None], Cell] = {}
+@contextmanager
+def _workers(jobs: int) -> Iterator[Executor]:
+    if jobs == 1:
+        yield _Here()
+        return
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),))
-    with _one_thread_each(), pool:
-        try:
-            while waiting or running:
-                for cell in [cell for cell, needs in waiting.items() if not needs]:
-                    del waiting[cell]
-                    running[pool.submit(_compute, store.folder, store.shelf.folder, cell)] = cell
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    cell = running.pop(future)
-                    try:
-                        future.result()
-                    except CellError as error:
-                        run.fail(cell, error)
-                        waiting = {each: needs for each, needs in waiting.items() if not run.is_held_up(each)}
-                    run.tell(cell, done=True)
-                    for needs in waiting.values():
-                        needs.discard(cell)
-        except BrokenProcessPool as error:
-            raise CellError("a process of the run died, perhaps for want of memory; finished cells are kept: run "
-                            "again, with fewer --jobs") from error  # fmt: skip
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)  # cells that are under way are finished and kept
-
-
-def _compute(folder: Path, data: Path | None, cell: Cell) -> None:
-    _computed(CellStore(folder, DataShelf(data)), cell)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)  # cells that are under way are finished and kept
 
 
 @contextmanager
