@@ -68,9 +68,9 @@ def test_a_policy_and_a_map_choose_list_sizes(store, tmp_path):
     plain = {"methods": GROUPS[:1]}
     found = numbers(store, tmp_path, "list-size-bpr", plain, data=("ml-100k",), method=(mine, its_map))
     assert {"Oracle", "Top-5", mine, its_map} <= set(found["method"])
-    sizes = store.folder.glob("utilities-*/sizes.parquet")
-    three = pl.concat([pl.read_parquet(file) for file in sizes]).filter(method=mine)
-    assert set(three["size"]) == {3}
+    samples = store.folder.glob("utilities-*/samples.parquet")
+    three = pl.concat([pl.read_parquet(file) for file in samples]).filter(method=mine, metric="items, f1")
+    assert set(three["value"]) == {3.0}
 
 
 def test_a_log_of_ones_own_is_split_and_studied(store, tmp_path, log):

@@ -22,6 +22,7 @@ RECOMMENDED: dict[tuple[str, str], dict[str, Setting]] = {
     },
     ("coat", "lightgcn"): _COAT,
     ("citeulike-a", "bpr"): {"popularity": 0.5, "epochs": 600},
+    ("citeulike-a", "neumf"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.5, "epochs": 120},
     ("citeulike-a", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
     ("ml-1m", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
 }  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sureness_reproduction.list_size import ablation, pages, serving, sizes, summation, utility
+from sureness_reproduction.list_size import budgets, pages, serving, sizes, utility
 from sureness_reproduction.study import Study
 
 STUDIES: tuple[Study, ...] = (
-    *ablation.STUDIES, *serving.STUDIES, *utility.STUDIES, *sizes.STUDIES, *summation.STUDIES, *pages.STUDIES,
+    *utility.STUDIES, *sizes.STUDIES, *serving.STUDIES, *pages.STUDIES, *budgets.STUDIES,
 )  # fmt: skip

@@ -6,25 +6,27 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from sureness.data import Interactions
-from sureness.evaluation import top_blocks
 from sureness.list_size import Lists, ListSizePolicy
-from sureness.numerics import members
-from sureness.sources import ScoreSource, fitted_to
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import base, needs_base, opened, recipe_of
+from sureness_reproduction.list_size.runs import base, needs_base, opened, ranked, recipe_of
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
-CUTS = {"AttnCut": "attn-cut", "MtCut": "mt-cut"}
+PUBLIC_CODE, WITH_ITEMS = "MtCut, public code", "AttnCut, item embeddings"
+CUTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "AttnCut": ("attn-cut", {}),
+    "MtCut": ("mt-cut", {}),
+    PUBLIC_CODE: ("mt-cut", {"variant": "public", "tau": 0.85}),
+    WITH_ITEMS: ("attn-cut", {"features": True}),
+}
+"""The kind of each learned method, and settings that are not searched."""
 
 
 def cuts_of(data: str, scale: Scale) -> dict[str, Any]:
-    """How both are trained: with twelve settings per data set and utility, chosen with BPR on the first split.
+    """How they are trained: with twelve settings per data set and utility, chosen with BPR on the first split.
 
     The worse half of the settings stops after two epochs, again after four, and so on.
     """
@@ -34,21 +36,15 @@ def cuts_of(data: str, scale: Scale) -> dict[str, Any]:
     return {"trials": 12, "schedule": {"epochs": 24, "patience": 3}, "chosen_on": chosen_on}
 
 
-def ranked(source: ScoreSource, seen: Interactions | None, max_size: int, labels: Interactions | None = None) -> Lists:
-    """The best candidates of every user with their scores, and with hits where labels are given."""
-    hidden = None if seen is None else fitted_to(source, seen, "seen")
-    known = None if labels is None else fitted_to(source, labels, "labels")
-    parts = []
-    users = np.arange(source.n_users)
-    for block, items, scores in top_blocks(source, users, min(max_size, source.n_items), hidden):
-        there = items >= 0
-        found: dict[str, Any] = {}
-        if known is not None:
-            hits = members(items, block, known.row_starts, known.item_rows) & there
-            found = {"hits": hits, "n_relevant": known.user_degree[block]}
-        lengths = np.count_nonzero(there, axis=1)
-        parts.append(Lists(users=block, lengths=lengths, scores=scores.astype(np.float64), **found))
-    return Lists.joined(parts)
+def cut_cells(*, methods: list[str], cuts: dict[str, Any], utilities: Iterable[str], **run: Any) -> dict[Any, Cell]:
+    """The cells with the sizes of the learned methods among some, by utility and name."""
+    found = {}
+    for name in (name for name in methods if name in CUTS):
+        kind, fixed = CUTS[name]
+        trained = cuts | {"schedule": cuts["schedule"] | fixed}
+        for utility in utilities:
+            found[utility, name] = cut_sizes.cell(utility=utility, kind=kind, **run, **trained)
+    return found
 
 
 class GivenSizes(ListSizePolicy):
@@ -73,7 +69,7 @@ def cut_chosen(
     from sureness.truncation import tune_cut
 
     made = opened(bench, **run)
-    lists = ranked(made.source, made.train, max_size, made.validation)
+    lists = ranked(made.source, made.split.train, max_size, made.split.validation, features="features" in schedule)
     return {"trials": tune_cut(kind, lists, utility, trials, seed=0, max_size=max_size, halving=2, **schedule).trials}
 
 
@@ -96,13 +92,13 @@ def cut_sizes(
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
     from sureness.truncation import cut_type
 
-    settings = dict(schedule)
+    settings, features = dict(schedule), "features" in schedule
     if trials > 1:
         choice = _chosen(utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule,
                          chosen_on=chosen_on)  # fmt: skip
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
     made = opened(bench, **run)
     policy = cut_type(kind)(utility, max_size=max_size, seed=run["seed"], **settings)
-    policy.fit(ranked(made.source, made.train, max_size, made.validation))
-    lists = ranked(made.source, made.seen(), max_size)
+    policy.fit(ranked(made.source, made.split.train, max_size, made.split.validation, features=features))
+    lists = ranked(made.source, made.seen, max_size, features=features)
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

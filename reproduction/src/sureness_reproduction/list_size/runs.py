@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from sureness.data import Interactions, Split
+from sureness.data import Interactions, Split, union
+from sureness.evaluation import top_blocks
+from sureness.list_size import Lists
 from sureness.models import recommended
-from sureness.pipeline import Run
-from sureness.sources import MatrixSource, ScoreSource, id_maps
+from sureness.numerics import members
+from sureness.sources import FactorSource, MatrixSource, ScoreSource, fitted_to, id_maps
 from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, model_cell, split_options
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.own import is_own
 from sureness_reproduction.study import Scale
+from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
 SEEDS: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(3)}
@@ -37,9 +41,6 @@ SMALL: dict[Scale, Sequence[str]] = {
 """Where AttnCut and MtCut are run too: lists of more users would take them hours."""
 
 _TRIALS = 3
-_KNOWN: dict[tuple[str, str], dict[str, Any]] = {
-    ("citeulike-a", "neumf"): {"epochs": 60},  # the defaults were the better of two settings, and best at epoch 55
-}
 _QUICK: dict[str, dict[str, Any]] = {
     "bpr": {"n_factors": 32, "epochs": 60},
     "neumf": {"n_factors": 32, "epochs": 20},
@@ -65,15 +66,15 @@ def recipe_of(data: str, model: str, scale: Scale) -> dict[str, Any]:
         return {"trials": len(ALS_GRID) if scale == "full" else 1, "fixed": size, "start": ALS_GRID[3]}
     if scale == "quick":
         return {"trials": 1, "fixed": _QUICK[model], "start": {}}
-    known = _KNOWN.get((data, model)) or recommended(data, model)
+    known = recommended(data, model)
     return {"trials": 1 if known else _TRIALS, "fixed": {}, "start": known}
 
 
-def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
-    """How the recommender of a point is trained; ALS is left out where implicit is not installed."""
+def with_recipe(scale: Scale, point: Mapping[str, Any], **more: Any) -> dict[str, Any] | None:
+    """How the recommender of a point is trained, and more; ALS is left out where implicit is not installed."""
     if point["model"] == ALS and not als_is_here():
         return None
-    return {"recipe": recipe_of(point["data"], point["model"], scale)}
+    return {"recipe": recipe_of(point["data"], point["model"], scale), **more}
 
 
 def base(*, data: str, model: str, recipe: Mapping[str, Any], seed: int, **_: Any) -> Cell:
@@ -91,22 +92,22 @@ def split_of(bench: Workbench, data: str, seed: int) -> Split:
     return bench.split(data, "ratio", seed=seed, **split_options(data, "ratio"))
 
 
-def opened(bench: Workbench, *, data: str, model: str, seed: int, **parameters: Any) -> Run:
-    """A trained recommender with the parts of its split; the test part only for work that judges."""
+class Opened(NamedTuple):
+    """A trained recommender with its split, whose test part is sealed for work that does not judge."""
+
+    source: ScoreSource
+    split: Split
+
+    @property
+    def seen(self) -> Interactions:
+        """What is not recommended again in the test."""
+        return union([self.split.train, self.split.validation])
+
+
+def opened(bench: Workbench, *, data: str, model: str, seed: int, **parameters: Any) -> Opened:
+    """The recommender of a cell, and its split."""
     source = bench.found(base(data=data, model=model, seed=seed, **parameters)).source
-    split = split_of(bench, data, seed)
-    return Run(
-        _kept(source) if model == "neumf" else source, split.train, split.validation,
-        split.test if bench.judges else None,
-    )  # fmt: skip
-
-
-def parts_of(run: Run) -> tuple[Interactions, Interactions, Interactions]:
-    """Train, validation and test of a run that judges."""
-    assert run.train is not None
-    assert run.validation is not None
-    assert run.test is not None
-    return run.train, run.validation, run.test
+    return Opened(_kept(source) if model == "neumf" else source, split_of(bench, data, seed))
 
 
 def _kept(source: ScoreSource) -> ScoreSource:
@@ -116,3 +117,42 @@ def _kept(source: ScoreSource) -> ScoreSource:
     users, items = id_maps(source)
     blocks = np.array_split(np.arange(source.n_users), max(source.n_users // 256, 1))
     return MatrixSource(np.concatenate([source.score_block(block) for block in blocks]), users, items)
+
+
+def ranked(
+    source: ScoreSource, seen: Interactions | None, max_size: int, labels: Interactions | None = None, *,
+    features: bool = False,
+) -> Lists:  # fmt: skip
+    """The best candidates of every user with their scores, with hits where labels are given, and embeddings."""
+    hidden = None if seen is None else fitted_to(source, seen, "seen")
+    known = None if labels is None else fitted_to(source, labels, "labels")
+    parts = []
+    for block, items, scores in top_blocks(source, np.arange(source.n_users), min(max_size, source.n_items), hidden):
+        there = items >= 0
+        found: dict[str, Any] = {}
+        if known is not None:
+            hits = members(items, block, known.row_starts, known.item_rows) & there
+            found = {"hits": hits, "n_relevant": known.user_degree[block]}
+        if features:
+            factors = getattr(source, "source_", source)  # of a recommender of the package
+            assert isinstance(factors, FactorSource)
+            found["features"] = factors.item_factors[np.maximum(items, 0)]
+        lengths = np.count_nonzero(there, axis=1)
+        parts.append(Lists(users=block, lengths=lengths, scores=scores.astype(np.float64), **found))
+    return Lists.joined(parts)
+
+
+def samples(users: IntArray, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
+    """What each user got, in long form: keys, metric, unit and value.
+
+    Examples
+    --------
+    >>> samples(np.array([7]), {"method": "Top-1"}, {"f1": [0.5]}).rows()
+    [('Top-1', 'f1', 7, 0.5)]
+    """
+    return pl.concat([
+        pl.DataFrame({"unit": users, "value": np.asarray(values, dtype=float)}).select(
+            **{key: pl.lit(value) for key, value in keys.items()}, metric=pl.lit(name), unit="unit", value="value"
+        )
+        for name, values in metrics.items()
+    ])  # fmt: skip

@@ -27,9 +27,8 @@ _ROUNDS = 9
 def serving_measured(bench: Workbench, **run: Any) -> Tables:
     """Lists of up to 50 items with and without personal sizes, in turns, so that a busy machine slows both alike."""
     made = opened(bench, **run)
-    assert made.validation is not None
     recommender = ConfidentRecommender(made.source, policy=ExpectedUtility("ndcg", max_size=MAX_SIZE))
-    recommender.fit(made.train, made.validation)
+    recommender.fit(made.split.train, made.split.validation)
     recommender.source = bench.found(base(**run)).source
     rows = np.arange(min(_MOST_USERS, recommender.source.n_users))
     users = id_maps(recommender.source)[0].at(rows)

@@ -1,161 +1,170 @@
-"""The utility tables: every method that chooses list sizes, on each recommender, beside the published numbers."""
+"""What every method that chooses list sizes is worth on each recommender: the utility tables and what explains them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, compare_policies
+from sureness.list_size import Lists, ListSizePolicy, compare_policies
 from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.cutting import CUTS, GivenSizes, cut_sizes, cuts_of, ranked
-from sureness_reproduction.list_size.perk import OURS, PUBLISHED, form_of, recommender_of
-from sureness_reproduction.list_size.runs import (
-    DATA,
-    MAX_SIZE,
-    SEEDS,
-    SMALL,
-    UTILITIES,
-    base,
-    opened,
-    parts_of,
-    with_recipe,
-)
-from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.list_size import perk, runs
+from sureness_reproduction.list_size.cutting import CUTS, PUBLIC_CODE, WITH_ITEMS, GivenSizes, cut_cells, cuts_of
+from sureness_reproduction.list_size.perk import DEFAULT, NOTEBOOK, OURS, PUBLISHED
+from sureness_reproduction.list_size.runs import DATA, MAX_SIZE, SEEDS, SMALL, UTILITIES
 from sureness_reproduction.study import Claim, Scale, Study
 from sureness_reproduction.workbench import Workbench
 
 FIXED = [f"Top-{size}" for size in (1, 5, 10, 20, 50)]
 PLAIN = ["Oracle", *FIXED, "Rand", REFERENCE, "Val-k"]  # need no training
-GROUPS = [[*PLAIN, OURS], [PUBLISHED], list(CUTS)]
+GROUPS = [[*PLAIN, OURS], [DEFAULT], [PUBLISHED, NOTEBOOK], ["AttnCut", "MtCut"]]
 """What one cell judges together."""
 
 
-def _cut_cells(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> dict[tuple[str, str], Cell]:
-    return {
-        (utility, name): cut_sizes.cell(utility=utility, kind=CUTS[name], **run, **cuts)
-        for utility in UTILITIES for name in methods if name in CUTS
-    }  # fmt: skip
+def needs_cuts(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> Iterable[Cell]:
+    """The recommender, and the sizes that learned methods choose on it."""
+    yield runs.base(**run)
+    yield from cut_cells(methods=methods, cuts=cuts, utilities=UTILITIES, **run).values()
 
 
-def _needs(**parameters: Any) -> Iterable[Cell]:
-    yield base(**parameters)
-    yield from _cut_cells(**parameters).values()
-
-
-@work(needs=_needs, judges=True, cost=15)
+@work(needs=needs_cuts, judges=True, cost=15, version=2)
 def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max_size: int, **run: Any) -> Tables:
-    """The utility and size of every user's list by a group of methods."""
-    made = opened(bench, **run)
-    cells = _cut_cells(methods=methods, cuts=cuts, max_size=max_size, **run)
-    parts = []
-    if cells:
-        lists = ranked(made.source, made.seen(), max_size, made.test)
+    """The utility and the number of items of every user's list by a group of methods."""
+    made, parts = runs.opened(bench, **run), []
+    if cells := cut_cells(methods=methods, cuts=cuts, utilities=UTILITIES, max_size=max_size, **run):
+        lists = runs.ranked(made.source, made.seen, max_size, made.split.test)
         for utility in UTILITIES:
-            chosen = {name: bench.found(cells[utility, name]).table("sizes") for name in methods if name in CUTS}
-            given: dict[str, ListSizePolicy] = {name: GivenSizes(each, max_size) for name, each in chosen.items()}
-            parts.append(_long(given, lists, utility))
-    for method in (name for name in methods if name not in PLAIN and name not in CUTS):
-        parts += _by_form(made, method, [name for name in methods if name in PLAIN], max_size)
-    found = pl.concat(parts)
-    return {"samples": found.drop("size"), "sizes": found.drop("value")}
+            found = {name: bench.found(cell).table("sizes") for (by, name), cell in cells.items() if by == utility}
+            parts.append(_long({name: GivenSizes(each, max_size) for name, each in found.items()}, lists, utility))
+    plain = [name for name in methods if name in PLAIN]
+    forms = [name for name in methods if name not in PLAIN and name not in CUTS]
+    for fitted in perk.fitted_forms(made, forms, max_size):
+        own, before = perk.own_policy(fitted.method), None
+        if plain or own:
+            before = fitted.recommender.validation_lists(made.split.train, made.split.validation)
+        for utility in UTILITIES:
+            there = baselines(utility, max_size, before) if before is not None else {}
+            chosen = _own(own, utility, max_size, before) if own else fitted.form.policy(utility, max_size)
+            parts.append(_long({name: there[name] for name in plain} | {fitted.method: chosen}, fitted.lists, utility))
+    return {"samples": pl.concat(parts)}
 
 
-def _by_form(run: Any, method: str, plain: list[str], max_size: int) -> Iterator[pl.DataFrame]:
-    """One form of PerK, or a policy of one's own on the lists of the shrunk line; and the methods without training."""
-    train, validation, test = parts_of(run)
-    policy = _own_policy(method)
-    form = form_of(OURS if policy else method)
-    recommender = recommender_of(run, form, max_size)
-    lists = recommender.lists(labels=test)
-    before = recommender.validation_lists(train, validation) if plain or policy else None
-    for utility in UTILITIES:
-        there = baselines(utility, max_size, before) if before is not None else {}
-        every = {name: there[name] for name in plain}
-        if policy is not None and before is not None:
-            every[method] = _fitted(policy, utility, max_size, before)
-        else:
-            every[method] = ExpectedUtility(utility, max_size=max_size, method=form.method)
-        yield _long(every, lists, utility)
-
-
-def _own_policy(method: str) -> type[ListSizePolicy] | None:
-    found = load_own(method) if is_own(method) else None
-    return found if inspect.isclass(found) and issubclass(found, ListSizePolicy) else None
-
-
-def _fitted(policy: type[ListSizePolicy], utility: str, max_size: int, before: Lists) -> ListSizePolicy:
-    """A policy of one's own with as much as it takes of the utility, the longest list, and a fit to past lists."""
-    takes = inspect.signature(policy).parameters
-    made = policy(**{name: value for name, value in (("utility", utility), ("max_size", max_size)) if name in takes})
-    return made.fit(before) if hasattr(made, "fit") else made
+def _own(own: type[ListSizePolicy], utility: str, max_size: int, before: Lists | None) -> ListSizePolicy:
+    """A policy of one's own with as much as it takes of utility and longest list, fitted to past lists."""
+    takes = inspect.signature(own).parameters
+    made = own(**{name: value for name, value in (("utility", utility), ("max_size", max_size)) if name in takes})
+    return made if before is None else made.fit(before)
 
 
 def _long(policies: Mapping[str, ListSizePolicy], lists: Lists, utility: str) -> pl.DataFrame:
+    """Utility and number of items by method and user."""
     found = compare_policies(policies, lists, utility)
     return pl.concat([
-        pl.DataFrame({"unit": found.users, "value": found.values[name], "size": found.sizes[name]}).select(
-            method=pl.lit(name), metric=pl.lit(utility), unit="unit", value="value", size="size"
-        )
+        runs.samples(found.users, {"method": name}, {utility: found.values[name], items_by(utility): found.sizes[name]})
         for name in policies
     ])  # fmt: skip
+
+
+def items_by(utility: str) -> str:
+    """The metric that counts the items of lists made for a utility."""
+    return f"items, {utility}"
+
+
+@work(needs=runs.needs_base, judges=True, cost=20, version=2)
+def by_calibration(bench: Workbench, *, methods: list[str], max_size: int, **run: Any) -> Tables:
+    """Calibration errors over all candidates and the longest lists, and the utility of every user."""
+    made, numbers, samples = runs.opened(bench, **run), [], []
+    for fitted in perk.fitted_forms(made, methods, max_size):
+        judged = pl.concat([_long({fitted.method: fitted.form.policy(utility, max_size)}, fitted.lists, utility)
+                            for utility in UTILITIES]).rename({"method": "calibration"})  # fmt: skip
+        means = judged.group_by("calibration", "metric", maintain_order=True).agg(pl.col("value").mean())
+        errors = perk.calibration_of(fitted, made.split.test)
+        numbers += [{"calibration": fitted.method, "metric": name, "value": value} for name, value in errors.items()]
+        numbers += means.filter(pl.col("metric").is_in(UTILITIES)).to_dicts()
+        samples.append(judged.filter(pl.col("metric").is_in(UTILITIES)))
+    return {"numbers": pl.DataFrame(numbers), "samples": pl.concat(samples)}
 
 
 # --- the studies -----------------------------------------------------------------------------------------------------
 
 
-def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
+def settings(scale: Scale, point: Mapping[str, Any], *, max_size: int = MAX_SIZE) -> dict[str, Any] | None:
     """How the recommender and the learned methods are trained; these are left out on large data."""
-    recipe = with_recipe(scale, point)
-    if recipe is None or (set(point["methods"]) & set(CUTS) and point["data"] == "amazon-book-kgat"):
+    learned = bool(set(point["methods"]) & set(CUTS))
+    if learned and point["data"] == "amazon-book-kgat":
         return None
-    learned = cuts_of(point["data"], scale) if set(point["methods"]) & set(CUTS) else {}
-    return recipe | {"cuts": learned, "max_size": MAX_SIZE}
+    return runs.with_recipe(scale, point, cuts=cuts_of(point["data"], scale) if learned else {}, max_size=max_size)
 
 
 def _claims(form: str, *, claimed: bool) -> Iterator[Claim]:
     for utility in UTILITIES:
-        for text, others in (
-            ("personal sizes beat every fixed size", tuple(FIXED)),
-            ("and Val-k", "Val-k"),
-            ("and AttnCut", "AttnCut"),
-            ("and MtCut", "MtCut"),
+        for text, others, said in (
+            ("personal sizes beat every fixed size", tuple(FIXED), claimed),
+            ("and Val-k", "Val-k", claimed),
+            ("and AttnCut", "AttnCut", claimed),
+            ("and MtCut", "MtCut", claimed),
+            ("and MtCut as its public code has it", PUBLIC_CODE, claimed),
+            ("and the best size of the past", REFERENCE, False),
         ):
-            yield Claim(f"{text} ({form})", utility, {"method": form}, {"method": others}, claimed=claimed)
-        yield Claim(f"and the best size of the past ({form})", utility, {"method": form}, {"method": REFERENCE},
-                    claimed=False)  # fmt: skip
+            yield Claim(f"{text} ({form})", utility, {"method": form}, {"method": others}, claimed=said)
 
 
-CLAIMS = (*_claims(PUBLISHED, claimed=True), *_claims(OURS, claimed=False))
+CLAIMS = (*_claims(PUBLISHED, claimed=True), *_claims(OURS, claimed=False), *_claims(DEFAULT, claimed=False))
 _NOTE = (
     "Mean utility of test lists over users and splits ± deviation over splits / the published number. 60/20/20 of each "
     "user's interactions, lists of up to 50 items. PerK as published: a map for each user over all candidates and the "
-    "dissertation's approximate utility. Shrunk line: maps on the best candidates, exact utility. Best fixed k: the "
-    "one size that was best on validation."
+    "dissertation's approximate utility with M = 2,000; notebook: probabilities times (sum p + sum p of the validation "
+    "items) / sum p, and M = 3,000. Shrunk line: maps on the best candidates, exact utility; default: the same with a "
+    "learned shape. Best fixed k: the one size that was best on validation. AttnCut and MtCut: the best of twelve "
+    "settings for each utility, chosen with BPR on held-out users of the first split's validation lists."
 )
 
 
-def _study(model: str, number: str, title: str) -> Study:
+def _study(name: str, number: str, title: str, *, methods: Any, data: Any, model: str = "bpr", **more: Any) -> Study:
+    fields: dict[str, Any] = {"settings": settings, "metrics": UTILITIES} | more
     return Study(
-        name=f"list-size-{model}", number=number, title=f"List sizes with {title}", measure=utilities,
-        settings=settings, published="list-size", claims=CLAIMS, note=_NOTE,
-        grid={"data": DATA[model], "model": [model], "methods": GROUPS, "seed": SEEDS},
+        name=name, number=number, title=title, measure=utilities,
+        grid={"data": data, "model": [model], "methods": methods, "seed": SEEDS}, **fields,
     )  # fmt: skip
 
 
+_FULL: Mapping[Scale, Sequence[list[str]]] = {"quick": GROUPS, "full": [*GROUPS, [PUBLIC_CODE]]}
+_ONE = {"quick": SMALL["quick"][:1], "full": ["citeulike-a"]}
 STUDIES = (
-    _study("bpr", "table-4.4", "BPR"),
-    _study("neumf", "table-4.5", "NCF"),
-    _study("lightgcn", "table-4.6", "LightGCN"),
-    _study("als", "", "ALS"),
+    *(
+        _study(f"list-size-{model}", number, f"List sizes with {title}", methods=_FULL, data=DATA[model], model=model,
+               published="list-size", claims=CLAIMS, note=_NOTE)
+        for model, number, title in (("bpr", "table-4.4", "BPR"), ("neumf", "table-4.5", "NCF"),
+                                     ("lightgcn", "table-4.6", "LightGCN"), ("als", "", "ALS"))
+    ),
+    _study("list-size-100", "", "Lists of up to 100 items, BPR", methods=GROUPS[:3], data=_ONE,
+           settings=lambda scale, point: settings(scale, point, max_size=100),
+           note="The dissertation tried 100 and saw a similar gain, without numbers."),
+    _study("cut-features", "", "Item embeddings as input of AttnCut, BPR", methods=[["AttnCut"], [WITH_ITEMS]],
+           data=_ONE, claims=[
+               Claim("item embeddings help AttnCut", utility, {"method": WITH_ITEMS}, {"method": "AttnCut"},
+                     claimed=False) for utility in UTILITIES],
+           note="The dissertation tried item embeddings as additional input and saw no gain, without numbers."),
+    _study("summation-bound", "figure-4.5", "How far to sum: the study of M",
+           methods=[[*map(str, perk.TERMS), perk.EXACT]], metrics=("ndcg", items_by("ndcg"), "f1", items_by("f1")),
+           data={"quick": ["ml-100k"], "full": [name for name in DATA["bpr"]["full"] if name != "amazon-book-kgat"]},
+           note="Rows: M, with the dissertation's own maps; it says that M = 2,000 is enough. Items: mean size."),
     Study(
-        name="list-size-100", number="", title="Lists of up to 100 items, BPR", measure=utilities,
-        grid={"data": {"quick": SMALL["quick"][:1], "full": ["citeulike-a"]}, "model": ["bpr"], "methods": GROUPS[:2],
-              "seed": SEEDS},
-        settings=lambda scale, point: (settings(scale, point) or {}) | {"max_size": 100},
-        note="The dissertation tried 100 and saw a similar gain, without numbers.",
+        name="list-size-calibration", number="table-4.2", title="What calibration is worth for list sizes",
+        measure=by_calibration, settings=lambda scale, point: runs.with_recipe(scale, point, max_size=MAX_SIZE),
+        published="list-size-calibration", rows=("calibration",), digits=5,
+        grid={"data": {"quick": ("ml-100k",), "full": SMALL["full"]},
+              "model": {"quick": ("neumf", "bpr"), "full": ("neumf", "bpr", "lightgcn", "als")},
+              "methods": [[perk.UNCALIBRATED, perk.GLOBAL, perk.USER_WISE, OURS, DEFAULT]], "seed": SEEDS},
+        claims=[
+            Claim(f"a map for each user beats {text}", utility, {"calibration": perk.USER_WISE}, {"calibration": other})
+            for text, other in (("one map for all", perk.GLOBAL), ("none", perk.UNCALIBRATED)) for utility in UTILITIES
+        ],
+        note="ECE with 15 bins over all candidates, as in the dissertation, and over each user's first 50, of which "
+        "lists are made. Uncalibrated, global and user-wise have one form: fitted on all candidates, exact expected "
+        "utility. Uncalibrated: the sigmoid of the score. The dissertation has NCF only.",
     ),
 )  # fmt: skip
