@@ -40,7 +40,8 @@ def coat():
 
 def test_every_example_is_run_here():
     elsewhere = {"spark_als.py"}  # tests/spark
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"coat.py", "implicit_model.py"} | elsewhere
+    here = {"coat.py", "groups.py", "implicit_model.py", "language_model.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == here | elsewhere
 
 
 def test_a_model_of_implicit_is_calibrated_in_five_lines(tmp_path):
@@ -51,6 +52,22 @@ def test_a_model_of_implicit_is_calibrated_in_five_lines(tmp_path):
     text = (EXAMPLES / "implicit_model.py").read_text(encoding="utf-8")
     lines = re.search(r"# the five lines\n(.*?)\n\n", text, flags=re.DOTALL).group(1).splitlines()
     assert len(lines) == 5
+
+
+def test_maps_that_know_the_groups_put_most_of_them_right(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SURENESS_DATA", str(data_folder))
+    printed = run("groups.py", tmp_path, "ml-100k", "--figure", "groups.png")
+    before, _, after = (int(number) for number in re.findall(r": (\d+) of \d+ groups clearly off", printed))
+    assert after < before
+    assert (tmp_path / "groups.png").stat().st_size > 10_000
+
+
+def test_scores_of_a_language_model_are_calibrated(data_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("SURENESS_DATA", str(data_folder))
+    printed = run("language_model.py", tmp_path, "ml-100k", "--epochs", "2")
+    for part in printed.split("ECE of the")[1:]:
+        stretched, calibrated = (float(re.search(rf"{name} +([0-9.]+)", part).group(1)) for name in ("min-max", "all"))
+        assert calibrated < 0.03 < 0.2 < stretched
 
 
 def test_coat_prints_a_table_of_every_metric(data_folder, tmp_path):

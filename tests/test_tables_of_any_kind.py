@@ -232,6 +232,7 @@ OTHERS = {
     },
     "SqlOptions(table)": "the name of a table in a database",
     "prepare_promise(table)": "a result of promise",
+    "prepare_group_ratios(tables)": "results of promise",
     "RankComparison(ranks)": "a result",
     "RankScatter(points)": "a result",
     "RankingQuality(per_user)": "a result",

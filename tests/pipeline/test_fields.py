@@ -138,3 +138,56 @@ def test_a_kept_map_refuses_fields_without_one_of_its_own(recommender, world, fi
         sn.ConfidentRecommender(world.source, recommender.map_, segments=less).fit(
             world.train, world.validation, refit=False
         )
+
+
+def test_fields_keep_the_promise_to_groups_that_one_map_breaks():
+    """Songs of one genre are taken far more often than their scores say."""
+    rng = np.random.default_rng(3)
+    appeal, genre = rng.normal(size=(N_USERS, N_ITEMS)), np.arange(N_ITEMS) % 2
+    taken = rng.random(appeal.shape) < expit(1.5 * appeal - 2.5 + 1.5 * genre)
+    period = rng.integers(3, size=taken.shape)
+    train, validation, test = (sn.Interactions.from_matrix(taken & (period == number)) for number in range(3))
+    source, fields = sn.MatrixSource(appeal), Fields(items={"genre": genre})
+    tables = [
+        sn.ConfidentRecommender(source, calibrator, sn.FixedSize(10), segments=segments)
+        .fit(train, validation)
+        .promise(test, by=fields)
+        for calibrator, segments in ((sn.PlattCalibrator(), None), (sn.MultiSegmentCalibrator(), fields))
+    ]
+    before, after = (table.filter(field="genre") for table in tables)
+    assert before["realised"].equals(after["realised"])
+    assert before["p_value"].max() < 0.001
+    assert before["high"][0] < 1 < before["low"][1]
+    assert after["p_value"].min() > 0.05
+
+
+def test_fields_of_another_source_cannot_group_a_promise(recommender, world):
+    with pytest.raises(SettingError):
+        recommender.promise(world.test, by=Fields(users={"market": ["de"]}))
+
+
+def test_users_who_take_little_are_promised_little_by_activity():
+    """Everybody is drawn to the mean if only the few items of the validation period count."""
+    rng = np.random.default_rng(4)
+    appeal, rate = rng.normal(size=(2_000, 60)), rng.gamma(1.0, 1.0, (2_000, 1))
+    taken = rng.random(appeal.shape) < np.minimum(rate * np.exp(appeal) / 15, 1)
+    period = rng.choice(3, p=(0.6, 0.2, 0.2), size=taken.shape)
+    train, validation, test = (sn.Interactions.from_matrix(taken & (period == number)) for number in range(3))
+    source = sn.MatrixSource(appeal)
+    fields = Fields.of(source, seen=train)
+    carried, by_activity = (
+        sn.ConfidentRecommender(source, sn.PlattCalibrator(), sn.FixedSize(10), expected_relevant=target)
+        .fit(train, validation)
+        .promise(test, by=fields)
+        .filter(field="activity")
+        for target in ("carried", "by_activity")
+    )
+    assert carried["group"].equals(by_activity["group"])
+    assert carried["high"][0] < 0.7
+    assert by_activity["ratio"].is_between(0.7, 1.3).all()
+
+
+def test_activity_needs_what_was_seen(world):
+    recommender = sn.ConfidentRecommender(world.source, expected_relevant="by_activity")
+    with pytest.raises(SettingError, match="seen"):
+        recommender.fit("nothing", world.validation)

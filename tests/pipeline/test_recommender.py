@@ -297,7 +297,7 @@ class TestHowManyAreRelevant:
 
     @pytest.mark.parametrize(
         ("target", "message"),
-        [("guessed", "'fitted', 'carried' or numbers, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
+        [("guessed", "'by_activity' or numbers above 0, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
          (np.ones((60, 1)), "one for each of 60 users")],
     )  # fmt: skip
     def test_other_wishes_are_refused(self, small, target, message):

@@ -100,7 +100,7 @@ class TestRecommender:
         for name, values in saved.summaries_.arrays().items():
             assert_array_equal(getattr(opened.summaries_, name), values)
 
-    @pytest.mark.parametrize("target", ["carried", "fitted", 2.5, np.linspace(0.5, 3, 60)], ids=str)
+    @pytest.mark.parametrize("target", ["carried", "fitted", "by_activity", 2.5, np.linspace(0.5, 3, 60)], ids=str)
     def test_the_number_of_relevant_items_comes_back(self, named, target, tmp_path):
         saved = sn.ConfidentRecommender(named.source, sn.PerUserPlatt(top=10), expected_relevant=target)
         opened = reopened(saved.fit(named.train, named.validation), tmp_path)

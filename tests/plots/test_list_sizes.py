@@ -9,13 +9,16 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy.stats import pearsonr
 
+from sureness.calibration import Segments
 from sureness.errors import ColumnError, DataError, EmptyError
 from sureness.list_size import FixedSize, Lists, promise
 from sureness.plots import (
+    draw_group_ratios,
     draw_list_cut,
     draw_promise,
     draw_size_by_degree,
     draw_size_distributions,
+    prepare_group_ratios,
     prepare_list_cut,
     prepare_promise,
     prepare_size_by_degree,
@@ -73,9 +76,27 @@ def test_promises_are_hits_for_each_shown_item():
         svg_of(drawn)
 
 
+def test_groups_of_several_tables_stand_in_one_row():
+    lists = Lists.of(probabilities=[[0.6, 0.2], [0.4, 0.2], [0.5, 0.1]], hits=[[1, 0], [1, 0], [0, 1]])
+    market = Segments(["de", "fr", "fr"], of="users")
+    before, after = (promise(lists, FixedSize(size), by=market) for size in (2, 1))
+    found = prepare_group_ratios({"before": before, "after": after[:2]})
+    assert found.groups == ("all", "de", "fr")
+    assert_allclose(found.ratios["before"][:, 0], [3 / 2, 1 / 0.8, 2 / 1.2])
+    assert_allclose(found.ratios["after"][:, 0], [2 / 1.5, 1 / 0.6, np.nan])
+    drawn = draw_group_ratios(found)
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["before", "after"]
+    assert [text.get_text() for text in drawn.get_yticklabels()] == ["all", "segment: de", "segment: fr"]
+    svg_of(drawn)
+    assert draw_group_ratios(prepare_group_ratios(before)).get_legend() is None
+
+
 def test_only_tables_of_promises_are_drawn():
-    with pytest.raises(ColumnError):
-        prepare_promise(pl.DataFrame({"shown": [1]}))
+    for prepare in (prepare_promise, prepare_group_ratios):
+        with pytest.raises(ColumnError):
+            prepare(pl.DataFrame({"shown": [1]}))
+    with pytest.raises(EmptyError):
+        prepare_group_ratios({})
 
 
 def test_a_cut_shows_some_items_behind_it():

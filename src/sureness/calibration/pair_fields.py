@@ -16,9 +16,11 @@ from sureness.calibration.fields import FieldTable, columns_of
 from sureness.data.frames import Frame, as_frame
 from sureness.data.id_values import as_series, segment_series
 from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, IdError, SettingError
 from sureness.numerics.checks import same_length
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.matching import fitted_to
 
 Side = Literal["users", "items"]
 SIDES: tuple[Side, ...] = ("users", "items")
@@ -80,8 +82,22 @@ class Fields(Savable):
             raise ColumnError(f"users and items must have fields of different names, got {', '.join(self.names)}")
 
     @classmethod
-    def of(cls, source: ScoreSource, *, users: Frame | None = None, items: Frame | None = None) -> Self:
+    def of(
+        cls,
+        source: ScoreSource,
+        *,
+        users: Frame | None = None,
+        items: Frame | None = None,
+        seen: Interactions | None = None,
+    ) -> Self:
         """Fields out of tables with a row per user_id or item_id, in any order; a field without a row is missing.
+
+        Parameters
+        ----------
+        source : ScoreSource
+        users, items : table, optional
+        seen : Interactions, optional
+            Adds the fields ``activity`` and ``popularity``: the number of its pairs of each user and of each item.
 
         Examples
         --------
@@ -91,10 +107,12 @@ class Fields(Savable):
         ['rock', None, 'jazz']
         """
         of_users, of_items = id_maps(source)
-        return cls(
-            None if users is None else _in_order(as_frame(users), of_users, "user_id"),
-            None if items is None else _in_order(as_frame(items), of_items, "item_id"),
-        )
+        own = None if users is None else _in_order(as_frame(users), of_users, "user_id")
+        theirs = None if items is None else _in_order(as_frame(items), of_items, "item_id")
+        if seen is None:
+            return cls(own, theirs)
+        log = fitted_to(source, seen, "seen")
+        return cls(_counted("activity", log.user_degree, own), _counted("popularity", log.item_degree, theirs))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,6 +163,15 @@ class Fields(Savable):
     def _columns(self) -> Iterator[tuple[Side, int, pl.Series]]:
         for side, table in self.tables.items():
             yield from ((side, number, column) for number, column in enumerate(table))
+
+
+def _counted(name: str, numbers: IntArray, others: pl.DataFrame | None) -> pl.DataFrame:
+    """A column of counts beside the others."""
+    if others is not None and name in others.columns:
+        raise ColumnError(
+            f"the field {name!r} is counted in seen, and is also a column of the table; rename the column"
+        )
+    return pl.DataFrame([*([] if others is None else others), pl.Series(name, numbers)])
 
 
 def _checked(table: FieldTable) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -16,14 +16,15 @@ from sureness.data.columns import Columns
 from sureness.data.frames import place_of
 from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
+from sureness.pipeline.summaries import Target
 from sureness.report.formatting import chance, percent
 from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.workflows.inputs import is_nothing, is_saved, not_usual
 from sureness.workflows.listing import CalibrationOptions, ListOptions
 
 
-def _relevant(text: str) -> float | Literal["carried", "fitted"]:
-    return cast(Literal["carried", "fitted"], text) if text in ("carried", "fitted") else float(text)
+def _relevant(text: str) -> float | Target:
+    return cast(Target, text) if text in get_args(Target) else float(text)
 
 
 @spread

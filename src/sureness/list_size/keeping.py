@@ -1,4 +1,4 @@
-"""Did what was shown keep its promise? Realised against promised hits, in total, by rank and by probability."""
+"""Did what was shown keep its promise? Realised against promised hits, in total, by rank, probability and group."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.calibration.maps import Segments
+from sureness.calibration.pair_fields import Fields
 from sureness.errors import EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
+from sureness.list_size.groups import promise_by_group
 from sureness.list_size.lists import Lists
 from sureness.numerics.checks import check_choice
 from sureness.numerics.ratios import ratio_of_sums
@@ -30,10 +33,10 @@ def promise(
     lists: Lists,
     policy: ListSizePolicy,
     *,
-    by: By = "rank",
+    by: By | Fields | Segments = "rank",
     bands: Sequence[tuple[float, float]] | None = None,
 ) -> pl.DataFrame:
-    """Realised over promised hits of the shown items, in total and in bands of ranks or probabilities.
+    """Realised over promised hits of the shown items, in total and by ranks, probabilities or groups.
 
     The promise of a shown item is its probability, in the period that the hits are of. A ratio above 1 means that more
     came than was promised. Items of one user are not independent, so the intervals are those of users: by the spread of
@@ -45,8 +48,9 @@ def promise(
         With probabilities and hits.
     policy : ListSizePolicy
         How many items of each list are shown.
-    by : {"rank", "probability"}
-        What the items are grouped by.
+    by : {"rank", "probability"}, Fields or Segments
+        What the items are grouped by. Fields and segments are groups of users or of items; numbers with fractions or
+        with more than 12 values are cut into five groups with about equally many candidates of the lists.
     bands : sequence of (first, last), optional
         Ranks that are judged together, both included, or probabilities, the last one not included unless it is 1.
 
@@ -55,7 +59,11 @@ def promise(
     table
         ranks ("all", "1", "2-3", ...) or probabilities ("all", "0-5%", ...), shown, promised, realised, ratio, low,
         high: one row in total and one for each band; the last three are missing where nothing was promised, the
-        95% interval also where one user was shown items.
+        95% interval also where one user was shown items. By groups: one row in total and one for each group of each
+        field that was shown anything, with field, group, lists (of its users; all lists for groups of items), list_size
+        (mean number of its items in these), promised, realised, ratio, low, high, p_value (that the promise is right;
+        corrected for the number of groups after Holm, but for the total), and the ECE of the shown items with its 95%
+        interval (ece, ece_low, ece_high).
 
     Examples
     --------
@@ -65,18 +73,29 @@ def promise(
     [1.667, 2.0]
     >>> promise(lists, FixedSize(2), by="probability", bands=[(0.4, 0.5)])["realised"].to_list()
     [3, 1]
+    >>> promise(lists, FixedSize(2), by=Segments(["old", "new"], of="users")).select("group", "ratio").rows()[1:]
+    [('new', 2.2222222222222223), ('old', 1.1111111111111112)]
     """
-    check_choice(by, "by", tuple(_COLUMNS))
     sizes = np.minimum(policy.sizes(lists), lists.lengths)
-    shown = np.arange(1, lists.width + 1) <= sizes[:, None]
-    if not shown.any():
-        raise EmptyError("no item is shown in these lists, so there is no promise to judge")
+    if isinstance(by, Fields | Segments):
+        if bands is not None:
+            raise SettingError("bands are those of ranks or probabilities; leave them out where by= gives groups")
+        return promise_by_group(lists, _some(sizes), by)
+    check_choice(by, "by", tuple(_COLUMNS))
+    shown = np.arange(1, lists.width + 1) <= _some(sizes)[:, None]
     probabilities, hits = lists.promises("a promise"), lists.needed("hits", "a promise")
     chosen = bands or (_rank_bands(int(sizes.max())) if by == "rank" else PROBABILITY_BANDS)
     everywhere = {"all": shown} | {name: shown & inside for name, inside in _inside(probabilities, by, chosen).items()}
     _, users = np.unique(lists.users, return_inverse=True)
     rows = [{_COLUMNS[by]: name, **_row(where, probabilities, hits, users)} for name, where in everywhere.items()]
     return pl.DataFrame(rows)
+
+
+def _some(sizes: IntArray) -> IntArray:
+    """The same, unless they are all 0."""
+    if not sizes.any():
+        raise EmptyError("no item is shown in these lists, so there is no promise to judge")
+    return sizes
 
 
 def _rank_bands(longest: int) -> Sequence[tuple[float, float]]:

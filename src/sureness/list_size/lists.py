@@ -42,6 +42,7 @@ class Lists:
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
     promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
     features: FloatArray | None = None  # (n, width, d) what else is known about each item, for learned policies
+    items: IntArray | None = None  # (n, width) rows of the items, EMPTY behind the last
 
     __repr__ = fields_repr
 

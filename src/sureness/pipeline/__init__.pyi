@@ -12,6 +12,7 @@ from sureness.pipeline.runs import pack_source as pack_source
 from sureness.pipeline.summaries import N_POWERS as N_POWERS
 from sureness.pipeline.summaries import Summaries as Summaries
 from sureness.pipeline.summaries import Target as Target
+from sureness.pipeline.summaries import by_activity as by_activity
 from sureness.pipeline.summaries import expectations as expectations
 from sureness.pipeline.summaries import summarise as summarise
 
@@ -25,6 +26,7 @@ __all__ = [
     "SIMPLE",
     "Summaries",
     "Target",
+    "by_activity",
     "choose_list_sizes",
     "expectations",
     "open_run",

@@ -40,7 +40,7 @@ from sureness.numerics.ranking import members
 from sureness.pipeline.deciding import Decisions, LiveScores
 from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
-from sureness.pipeline.summaries import Summaries, Target, expectations, summarise
+from sureness.pipeline.summaries import Summaries, Target, by_activity, expectations, summarise
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
 
@@ -57,10 +57,12 @@ class ConfidentRecommender(Configurable, Savable):
         all pairs or per segment is fitted where lists are made, as the `base` of a `SharedCalibrator`.
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
-    expected_relevant : "carried", "fitted", float or array of shape (n_users,)
+    expected_relevant : "carried", "by_activity", "fitted", float or array of shape (n_users,)
         How many relevant items a user has when lists are made. Validation items were candidates when the map was
         fitted and are gone then. "carried": as many as in the validation period, by scaling the odds of each user;
-        "fitted": what the probabilities of the remaining candidates add up to; numbers: another horizon.
+        "by_activity": the same, but drawn towards users who had seen as many items instead of towards all users, which
+        matters where users take few items in a period; "fitted": what the probabilities of the remaining candidates
+        add up to; numbers: another horizon.
     segments : Segments, Fields or "domain", optional
         The segment of every user or item, for maps that differ between segments; "domain" takes the items' domains
         from the training log. Fields of users and items are for `MultiSegmentCalibrator`.
@@ -149,8 +151,11 @@ class ConfidentRecommender(Configurable, Savable):
         self.seen_ = validation if before is None else union([before, validation])
         self.horizon_ = self._horizon_of(validation, before)
         times = self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was fitted before
+        expected, beyond = expectations(self.mapped_, validation, before, times=times)
+        if isinstance(self.expected_relevant, str) and self.expected_relevant == "by_activity":
+            expected = by_activity(validation, before)
         self.summaries_ = summarise(
-            self.mapped_, self.seen_, expectations(self.mapped_, validation, before, times=times),
+            self.mapped_, self.seen_, (expected, beyond),
             max_size=policy.max_size, expected_relevant=self.expected_relevant, progress=progress,
         )  # fmt: skip
         self.policy_ = policy
@@ -391,17 +396,21 @@ class ConfidentRecommender(Configurable, Savable):
         lists = self.lists(labels=test)
         return compare_policies(entries, lists, chosen, reference=reference)
 
-    def promise(self, test: Interactions, *, by: By = "rank") -> pl.DataFrame:
+    def promise(self, test: Interactions, *, by: By | Fields | Segments = "rank") -> pl.DataFrame:
         """Realised over promised hits of the shown items, in total and by rank; see `sureness.list_size.promise`.
+
+        With `Fields` or `Segments` by groups of users and items: is anyone promised more than they get?
 
         Parameters
         ----------
         test : Interactions
             What came in the period after the validation items. If it is known to hold more or less than theirs, the
             promise is that of its period, see `lists`.
-        by : {"rank", "probability"}
+        by : {"rank", "probability"}, Fields or Segments
         """
         self._check_fitted()
+        if isinstance(by, Fields | Segments):
+            by.check(self.source)
         if self.map_.estimand_ == "preference" and self.expected_relevant == "fitted":
             raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
                                "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
@@ -503,7 +512,7 @@ class ConfidentRecommender(Configurable, Savable):
         for items, lists in self._lists(rows, seen):
             if labels is not None:
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
-                lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])
+                lists = replace(lists, items=items, hits=hits, n_relevant=labels.user_degree[lists.users])
             if times is not None:
                 lists = replace(lists, promised=over_periods(lists.needed("probabilities", self), times))
             parts.append(lists)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from sureness.list_size.expectation import MOST_RELEVANT, scale_odds, shift_log_
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import members, top_k
-from sureness.numerics.shrinkage import shrunk_counts
+from sureness.numerics.shrinkage import counts_by_activity, shrunk_counts
 from sureness.pipeline.mapped import MappedSource
 from sureness.sources.base import PartialSource, is_partial, user_blocks
 
@@ -29,7 +29,8 @@ N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities 
 _LIKELIEST = 0.5  # behind the list; a likelier item counts as several of this probability
 _ONE_BY_ONE = 500  # candidates of a map for all of them that count one by one, the others add up to a number
 
-Target = Literal["fitted", "carried"]
+Target = Literal["fitted", "carried", "by_activity"]
+_CHOICES = "'fitted', 'carried', 'by_activity' or numbers above 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,13 @@ def expectations(
     return expected, np.where(np.isnan(beyond), otherwise, beyond)
 
 
+def by_activity(held_out: Interactions, seen: Interactions | None) -> FloatArray:
+    """How many relevant items to expect of each user, from those who had seen about as many items."""
+    if seen is None:
+        raise SettingError("expected_relevant='by_activity' counts what each user had seen before; give that as seen")
+    return counts_by_activity(held_out.user_degree, seen.user_degree)
+
+
 def _listed(mapped: MappedSource, source: PartialSource, seen: Interactions | None) -> FloatArray:
     """How many relevant items are expected among the known candidates; shape (n_users,)."""
     total = np.zeros(source.n_users)
@@ -117,9 +125,9 @@ def summarise(
         What `expectations` found.
     max_size : int
         The longest list; what lies behind it is summarised.
-    expected_relevant : "fitted", "carried", or one number for all users or for each
+    expected_relevant : "fitted", "carried", "by_activity", or one number for all users or for each
         "fitted" takes the probabilities as they are. The others scale the odds of each user so that they add up to
-        the number of the validation period, or to the given one. Users who cannot have that number keep their
+        the expected number, or to the given one. Users who cannot have that number keep their
         probabilities; if it was given, a warning says how many, and a number that nobody can have is refused.
     """
     n_users = mapped.source.n_users
@@ -169,14 +177,12 @@ def _blocks(
 
 def _targets(expected_relevant: Target | ArrayLike, expected: FloatArray, n_users: int) -> FloatArray | None:
     if isinstance(expected_relevant, str):
-        if expected_relevant not in ("fitted", "carried"):
-            raise SettingError(f"expected_relevant must be 'fitted', 'carried' or numbers, got {expected_relevant!r}")
+        if expected_relevant not in get_args(Target):
+            raise SettingError(f"expected_relevant must be {_CHOICES}, got {expected_relevant!r}")
         return None if expected_relevant == "fitted" else expected
     given = np.asarray(expected_relevant, dtype=np.float64)
     if not np.all((given > 0) & (given <= MOST_RELEVANT)):  # NaN makes both false
-        raise SettingError(
-            f"expected_relevant must be 'fitted', 'carried' or numbers above 0, got {expected_relevant!r:.60}"
-        )
+        raise SettingError(f"expected_relevant must be {_CHOICES}, got {expected_relevant!r:.60}")
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n_users):
         raise SettingError(
             f"expected_relevant must be one number, or one for each of {counted(n_users, 'user')}, got {given.shape}"

@@ -40,7 +40,14 @@ __getattr__, __dir__, __all__ = lazy_names(
             "prepare_size_by_degree",
             "prepare_size_distributions",
         ],
-        "promises": ["PromiseBands", "draw_promise", "prepare_promise"],
+        "promises": [
+            "GroupRatios",
+            "PromiseBands",
+            "draw_group_ratios",
+            "draw_promise",
+            "prepare_group_ratios",
+            "prepare_promise",
+        ],
         "reliability": ["draw_reliability"],
         "saving": ["FONTS", "figure_svg", "save_figure"],
         "style": [

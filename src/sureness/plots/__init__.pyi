@@ -35,8 +35,11 @@ from sureness.plots.list_sizes import draw_size_by_degree as draw_size_by_degree
 from sureness.plots.list_sizes import draw_size_distributions as draw_size_distributions
 from sureness.plots.list_sizes import prepare_size_by_degree as prepare_size_by_degree
 from sureness.plots.list_sizes import prepare_size_distributions as prepare_size_distributions
+from sureness.plots.promises import GroupRatios as GroupRatios
 from sureness.plots.promises import PromiseBands as PromiseBands
+from sureness.plots.promises import draw_group_ratios as draw_group_ratios
 from sureness.plots.promises import draw_promise as draw_promise
+from sureness.plots.promises import prepare_group_ratios as prepare_group_ratios
 from sureness.plots.promises import prepare_promise as prepare_promise
 from sureness.plots.reliability import draw_reliability as draw_reliability
 from sureness.plots.saving import FONTS as FONTS
@@ -66,6 +69,7 @@ __all__ = [
     "FONTS",
     "FittedCurves",
     "GREY",
+    "GroupRatios",
     "INK",
     "LIGHT_GREY",
     "ListCut",
@@ -85,6 +89,7 @@ __all__ = [
     "draw_bands",
     "draw_confidence_by_degree",
     "draw_fitted_curves",
+    "draw_group_ratios",
     "draw_list_cut",
     "draw_metric_comparison",
     "draw_promise",
@@ -102,6 +107,7 @@ __all__ = [
     "prepare_bands",
     "prepare_confidence_by_degree",
     "prepare_fitted_curves",
+    "prepare_group_ratios",
     "prepare_list_cut",
     "prepare_metric_comparison",
     "prepare_model_comparison",

@@ -28,6 +28,7 @@ from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
+from sureness.pipeline.summaries import Target
 from sureness.sources.matching import Seen, settled
 from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.inputs import given_seen, not_usual, warned_log
@@ -65,8 +66,8 @@ class ListOptions:
     ] = None
     max_size: Annotated[int | None, "Most items.", Usually("50, or all of a table with a threshold")] = None
     expected_relevant: Annotated[
-        float | Literal["carried", "fitted"] | None,
-        "Relevant items of a user, beyond the table too; for a run also carried or fitted.",
+        float | Target | None,
+        "Relevant items of a user, beyond the table too; for a run also carried, by_activity or fitted.",
     ] = None
 
     def __post_init__(self) -> None:
