@@ -128,9 +128,9 @@ STUDIES = (
         grid={"data": SMALL, "model": ["bpr"], "seed": SEEDS},
         claims=(Claim("MtCut's sizes lie within 10 to 20 (MovieLens 25M, Amazon Books)", "share within 10 to 20",
                       {"method": "MtCut", "utility": "f1"}, 0.5),
-                *(Claim(f"{form} is closer to Oracle's sizes than MtCut", "distance to Oracle",
-                        {"method": form, "utility": "f1"}, {"method": "MtCut", "utility": "f1"}, "-",
-                        claimed=form == PUBLISHED) for form in (PUBLISHED, OURS, DEFAULT))),
+                *(Claim("PerK is closer to Oracle's sizes than MtCut" + text, "distance to Oracle",
+                        {"method": form, "utility": "f1"}, {"method": "MtCut", "utility": "f1"}, "-", claimed=not text)
+                  for form, text in ((PUBLISHED, ""), (OURS, ", shrunk line"), (DEFAULT, ", default")))),
         note="Over the users of each split. Distance to Oracle: half the sum of the differences of the shares of all "
         "sizes. The dissertation shows MovieLens 25M (figure 4.2) and Amazon Books (figure 4.3).",
     ),
