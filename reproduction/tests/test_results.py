@@ -165,6 +165,16 @@ def test_a_failing_study_leaves_the_pages_of_the_others(store, tmp_path, monkeyp
     assert "4 of 4 cells are missing" in (tmp_path / "out" / "broken.md").read_text(encoding="utf-8")
 
 
+def test_an_interrupted_run_leaves_what_is_finished(store, tmp_path):
+    def interrupting(step, done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_studies([KNOWN], Asked(), store, tmp_path / "out", progress=interrupting)
+    assert "3 of 4 cells are missing" in (tmp_path / "out" / "known.md").read_text(encoding="utf-8")
+
+
 def test_without_data_nothing_is_run(tmp_path):
     store = CellStore(tmp_path / "cells", SmallShelf(tmp_path, absent=["simulator"]))
     with pytest.raises(DataError, match="simulator not found; set SURENESS_DATA"):
