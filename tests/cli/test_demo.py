@@ -55,7 +55,8 @@ def test_data_that_was_not_fetched_is_refused_in_one_sentence(tmp_path, monkeypa
 
 def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text("who,what\n1,2\n3,4\n")
-    assert "--user-column" in run("demo", "--data", "log.csv", cwd=tmp_path).stderr  # what its own message names
+    said = run("demo", "--data", "log.csv", cwd=tmp_path).stderr  # every option that is needed
+    assert "--user-column and --item-column" in " ".join(said.split())
     read = {}
 
     def studied(dataset):

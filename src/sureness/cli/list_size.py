@@ -24,7 +24,12 @@ from sureness.workflows.listing import CalibrationOptions, ListOptions
 
 
 def _relevant(text: str) -> float | Target:
-    return cast(Target, text) if text in get_args(Target) else float(text)
+    if text in get_args(Target):
+        return cast(Target, text)
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor one of {', '.join(get_args(Target))}") from None
 
 
 @spread

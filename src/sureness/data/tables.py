@@ -136,16 +136,18 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
     if missing:
         raise ColumnError(
             f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}"
-            f"{_how_to_name(missing[0], path)}{_how_to_head(there, path)}"
+            f"{_how_to_name(missing, path)}{_how_to_head(there, path)}"
         )
 
 
-def _how_to_name(column: str, path: str | PathLike[str] | HeldTable) -> str:
-    if column not in (*_IDS, *_NUMBERS):
+def _how_to_name(missing: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
+    named = [column for column in missing if column in (*_IDS, *_NUMBERS)]
+    if not named:
         return ""
     if isinstance(path, HeldTable):
-        return f"; rename one, or name it with columns=Columns({column}=...)"
-    return f"; name it with --{column.removesuffix('_id')}-column"
+        return f"; rename columns, or name them with columns=Columns({'=..., '.join(named)}=...)"
+    options = [f"--{column.removesuffix('_id')}-column" for column in named]
+    return f"; say which it is with {' and '.join(options)}"
 
 
 def _how_to_head(names: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
