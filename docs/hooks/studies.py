@@ -7,6 +7,7 @@ and `<!-- claims -->` the table of what the dissertation claims and what we foun
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,7 +15,7 @@ import polars as pl
 from sureness_reproduction.claims import RESULTS, claims_table, committed
 from sureness_reproduction.pages import lines_of, markdown
 from sureness_reproduction.results import matches, read_csv
-from sureness_reproduction.study import find_studies
+from sureness_reproduction.study import Study, find_studies
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 STUDY = re.compile(r"^<!-- study (\S+)((?: \S+=[^=]+)*) -->$", flags=re.MULTILINE)
+LONG = 50  # lines
 CLAIMS = re.compile(r"^<!-- claims -->$", flags=re.MULTILINE)
 
 
@@ -40,7 +42,24 @@ def shown(name: str, where: str = "") -> list[str]:
     summary = read_csv(path)
     summary = summary.filter(matches(chosen, summary.columns))
     contrasts = committed(name) if not chosen else pl.DataFrame()
-    return list(lines_of(study, summary, contrasts, decided=True, level=4))
+    return [*folded(list(lines_of(study, summary, contrasts, decided=True, level=4))), *figure(study)]
+
+
+def folded(lines: list[str]) -> list[str]:
+    """Long pages of a study show their first table; the others are opened by a click."""
+    starts = [place for place, line in enumerate(lines) if line.startswith("**")]
+    if len(lines) <= LONG or len(starts) < 2:
+        return lines
+    shown, hidden = lines[: starts[1]], lines[starts[1] :]
+    return [*shown, "<details markdown>", "<summary>More tables and contrasts</summary>", "", *hidden, "</details>", ""]
+
+
+def figure(study: Study) -> list[str]:
+    """The figure of a study, if a full run left one."""
+    path = RESULTS / f"{study.name}.png"
+    if not path.exists():
+        return []
+    return [f"![{study.title}](data:image/png;base64,{b64encode(path.read_bytes()).decode()})", ""]
 
 
 def claims() -> list[str]:
