@@ -136,7 +136,10 @@ def main() -> None:
                 raw, low, high = lists.scores, values.min(), values.max()
                 print(f"\n{kind}: ECE of the {N_SHOWN} best of each user, with 95% interval")
                 print("  sigmoid of the score      ", ece(lists.hits, 1 / (1 + np.exp(-raw)), lists.users))
-                print("  min-max                   ", ece(lists.hits, (raw - low) / (high - low), lists.users))
+                print(
+                    "  min-max                   ",
+                    ece(lists.hits, np.clip((raw - low) / (high - low), 0, 1), lists.users),
+                )
             print(f"  {name:25s} ", ece(lists.hits, lists.probabilities, lists.users))
             kept = recommender.promise(split.test, by=fields)
             wrong = kept[1:].filter(pl.col("p_value") < 0.05)

@@ -67,7 +67,7 @@ def test_scores_of_a_language_model_are_calibrated(data_folder, tmp_path, monkey
     printed = run("language_model.py", tmp_path, "ml-100k", "--epochs", "2")
     for part in printed.split("ECE of the")[1:]:
         stretched, calibrated = (float(re.search(rf"{name} +([0-9.]+)", part).group(1)) for name in ("min-max", "all"))
-        assert calibrated < 0.03 < 0.2 < stretched
+        assert calibrated < stretched / 3
 
 
 def test_coat_prints_a_table_of_every_metric(data_folder, tmp_path):
