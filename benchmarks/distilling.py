@@ -13,12 +13,13 @@ import numpy as np
 from benchmarks.baselines.dense_distillation import DenseDistillation, Stopwatch
 from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
-from benchmarks.timing import Measured, growth, one_thread, per_epoch, python, ratio, take_turns, timed
+from benchmarks.timing import Measured, growth, one_thread, per_epoch, processed, python, ratio, take_turns
 from sureness.data import Interactions, SimulatorSettings, simulate
 from sureness.distillation import SCHEMES, BidirectionalDistillation, DistillationSettings, weight_table
 from sureness.evaluation import blocks_of
 from sureness.models import BPR
-from sureness.numerics import draw_by_ranks, product_ranks
+from sureness.numerics import draw_by_ranks
+from sureness.numerics.row_ranks import product_rank_parts
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code
@@ -26,69 +27,71 @@ _ALONE = 10  # epochs before, so that scores and ranks are those of models that 
 _PERIOD = 10  # epochs between two refreshes, as in the dissertation
 _ONCE = DistillationSettings(epochs=1, refresh_every=1)
 _OWN_BATCH = BPR().settings.batch_size
+_USERS = 16  # ranked at a time, as a refresh does
 
 Pair = tuple[BPR, BPR]
 
 
-def distillation(scale: Scale) -> list[Table]:
-    """Speed against the dense reference, memory above models and data, and growth on a larger log."""
-    return [*_epochs(scale), _memory(scale), _sizes(scale)]
+def memory(scale: Scale) -> list[Table]:
+    """Memory above models and data, and growth on a larger log."""
+    return [_memory(scale), _sizes(scale)]
 
 
 # --- speed ---------------------------------------------------------------------------------------------------------
 
 
-def _epochs(scale: Scale) -> list[Table]:
+def epochs(scale: Scale) -> list[Table]:
+    """An epoch with a refresh against the dense reference, and its stages."""
     title = f"An epoch of bidirectional distillation with a refresh, BPR {_FACTORS[0]}/{_FACTORS[1]} on CiteULike"
     if reason := absent("citeulike-bd"):
         return [Table.skipped(title, reason)]
     rows, sizes, every = [], [], []
     whole = split_of("citeulike-bd")
-    take_turns(_sides(_small(), *_all(_small())), 0)  # compiled, which would count as slow
+    small = _pair(_small())
+    take_turns(_sides(_small(), small, _Baseline.of(_small(), small)), 0)  # compiled, which would count as slow
     for share in scale.shares:
         train = fewer_users(whole, share).train
-        pair, baselines = _all(train)
+        pair = _pair(train)
+        dense = _Baseline.of(train, pair)
         with one_thread():
-            runs = take_turns(_sides(train, pair, baselines), scale.training_rounds)
+            runs = take_turns(_sides(train, pair, dense), scale.training_rounds)
         sizes.append(train.n_users * train.n_items)
         every.append(runs)
-        faster = [ratio(runs[baseline], runs[side]) for side in ("equal", "own") for baseline in baselines]
+        faster = [ratio(runs["dense"], runs[side]) for side in ("equal", "own")]
         times = (time_of(side.median) for side in runs.values())
         rows.append((count_of(sizes[-1]), count_of(len(train)), *times, *map(str, faster)))
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
     what = f"BD epoch with refresh of {len(train):,} pairs, times faster than dense"
-    ways = [(batches, way) for batches in ("at equal batches", f"at ours of {_OWN_BATCH:,}") for way in baselines]
+    batches = "at equal batches", f"at ours of {_OWN_BATCH:,}"
     speed = Table(
         title,
-        ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}",
-         *(f"dense, {way}" for way in baselines), *(f"times faster {batches}, {way}" for batches, way in ways)),
-        [*rows, ("growth exponent", "", *exponents, *[""] * len(ways))],
+        ("users x items", "pairs", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", "dense",
+         *(f"times faster {each}" for each in batches)),
+        [*rows, ("growth exponent", "", *exponents, "", "")],
         notes=_NOTES,
         bars=tuple(
-            Bar.at_least(f"{what} that draws {way}, {batches}", 50, each.value)
-            for (batches, way), each in zip(ways, faster, strict=True)
+            Bar.at_least(f"{what} {which}", 50, each.value) for which, each in zip(batches, faster, strict=True)
         ),
     )  # fmt: skip
     with one_thread():
-        return [speed, _stages(train, pair, baselines)]  # of the largest
+        return [speed, _stages(train, pair, dense)]  # of the largest
 
 
-def _sides(train: Interactions, pair: Pair, baselines: dict[str, _Baseline]) -> dict[str, Callable[[], Measured]]:
+def _sides(train: Interactions, pair: Pair, dense: _Baseline) -> dict[str, Callable[[], Measured]]:
     return {
-        "equal": timed(_ours(train, _with_batches(pair, _BATCH), _ONCE)),
-        "own": timed(_ours(train, pair, _ONCE)),
-        **{way: timed(baseline.run) for way, baseline in baselines.items()},
+        "equal": processed(_ours(train, _with_batches(pair, _BATCH), _ONCE)),
+        "own": processed(_ours(train, pair, _ONCE)),
+        "dense": processed(dense.run),
     }
 
 
 _NOTES = (
-    f"One thread each, a refresh for one epoch, {_ONCE.to_student.items} items for each pair and direction, sketched "
-    f"ranks. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of `fit`, networks "
-    "built and the best kept; dense: its models made before.",
+    f"Processor time, one thread each, a refresh for one epoch, {_ONCE.to_student.items} items for each pair and "
+    f"direction, sketched ranks. Both start from the same models, trained alone for {_ALONE} epochs. sureness: all of "
+    "`fit`, networks built and the best kept; dense: its models made before.",
     "dense: the way of the public code, written anew: scores, ranks (the order of the order) and weights as tables of "
     f"users x items, batches of {_BATCH}, Adam on all rows. It draws all items of a user at once, with replacement, as "
-    "sureness does for each pair; or a set of distinct items for each pair in its turn, as the dissertation's "
-    "algorithm is written. Its batches are slices of tensors; a data loader would add to its time.",
+    "sureness does for each pair. Its batches are slices of tensors; a data loader would add to its time.",
     "A side slower than 20 s is run once.",
 )
 _STAGES = {
@@ -97,23 +100,25 @@ _STAGES = {
 }  # fmt: skip
 
 
-def _stages(train: Interactions, pair: Pair, baselines: dict[str, _Baseline]) -> Table:
+def _stages(train: Interactions, pair: Pair, reference: _Baseline) -> Table:
     """Where the time of one epoch with refresh goes, and what an epoch takes where a refresh serves ten."""
     pairs, refresh = (_with_batches(pair, _BATCH), pair), _refresh_stages(train, pair)
-    dense = [_with_scores(baseline.dense.watch.seconds) for baseline in baselines.values()]
-    sides = [{**refresh, "steps": _steps(train, each)} for each in pairs] + dense
+    dense = _with_scores(reference.dense.watch.seconds)
+    whole = [processed(_ours(train, each, _ONCE))().seconds for each in pairs]
+    sides = [*({**refresh, "steps": seconds - sum(refresh.values())} for seconds in whole), dense]
     seldom = _ONCE.changed(epochs=_PERIOD, refresh_every=_PERIOD)
     epochs = [per_epoch(_ours(train, each, seldom), _PERIOD)().seconds for each in pairs]
-    epochs += [side["steps"] + side["draws"] + side["ranks"] / _PERIOD for side in dense]
+    epochs.append(dense["steps"] + dense["draws"] + dense["ranks"] / _PERIOD)
     rows = [(words, *(time_of(side[stage]) for side in sides)) for stage, words in _STAGES.items()]
     rows.append((f"an epoch, a refresh every {_PERIOD}", *map(time_of, epochs)))
     return Table(
         f"Stages of an epoch with refresh, {train.n_users:,} users and {train.n_items:,} items",
-        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", *(f"dense, {way}" for way in baselines)),
+        ("stage", f"sureness, batches of {_BATCH}", f"of {_OWN_BATCH:,}", "dense"),
         rows,
         notes=(
-            "One run of each stage; building networks and keeping the best are in none. Last row: sureness as it runs, "
-            f"draws for all {_PERIOD} epochs at the refresh; dense: steps, draws, and a tenth of scores and ranks.",
+            "Processor time, one run of each stage; steps of sureness are what is left of an epoch with refresh, with "
+            "building networks and keeping the best. Last row: sureness as it runs, draws for all "
+            f"{_PERIOD} epochs at the refresh; dense: steps, draws, and a tenth of scores and ranks.",
         ),
     )
 
@@ -124,26 +129,22 @@ def _with_scores(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
-    """Seconds of ranks and draws; what `refresh` does, one stage after the other for each block."""
+    """Seconds of ranks and draws; what `refresh` does, one stage after the other for a few users at a time."""
     watch, rng, users = Stopwatch(), np.random.default_rng(0), np.arange(train.n_users)
     directions = _ONCE.to_teacher, _ONCE.to_student
     tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
     factors = [model.source_.product() for model in pair]
     for block in blocks_of(users, train.n_items):
         seen = {"rows": block, "starts": train.row_starts, "seen": train.item_rows}
-        with watch.of("ranks"):
-            ranks = [product_ranks(left[block], right, _ONCE.quantiles, **seen) for left, right in factors]
-        with watch.of("draws"):
-            for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
-                counts, relative = train.user_degree[block] * direction.items, SCHEMES[direction.scheme].relative
-                draw_by_ranks(mine, other, table, counts, rng, relative=relative)
+        streams = [product_rank_parts(left[block], right, _ONCE.quantiles, _USERS, **seen) for left, right in factors]
+        for first in range(0, len(block), _USERS):
+            with watch.of("ranks"):
+                ranks = [next(stream) for stream in streams]
+            with watch.of("draws"):
+                for mine, other, table, direction in zip(ranks, ranks[::-1], tables, directions, strict=True):
+                    counts = train.user_degree[block[first : first + _USERS]] * direction.items
+                    draw_by_ranks(mine, other, table, counts, rng, relative=SCHEMES[direction.scheme].relative)
     return watch.seconds
-
-
-def _steps(train: Interactions, pair: Pair) -> float:
-    """Seconds of the steps of one epoch, without its refresh."""
-    history = BidirectionalDistillation.from_settings(*pair, _ONCE).fit(train).history_
-    return float(history["seconds"].max())  # type: ignore[arg-type]
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -258,14 +259,6 @@ def _pair(train: Interactions) -> Pair:
     return teacher.fit(train), student.fit(train)
 
 
-def _all(train: Interactions) -> tuple[Pair, dict[str, _Baseline]]:
-    """Both models, and the dense reference in its two ways of drawing."""
-    pair = _pair(train)
-    return pair, {
-        way: _Baseline.of(train, pair, per_pair=way == "a set a pair") for way in ("once a user", "a set a pair")
-    }
-
-
 def _with_batches(pair: Pair, size: int) -> Pair:
     """The same models, to go on in other batches."""
     teacher, student = (copy(model).set_params(batch_size=size) for model in pair)
@@ -283,15 +276,14 @@ class _Baseline:
         self.dense = dense
 
     @classmethod
-    def of(cls, train: Interactions, pair: Pair, *, per_pair: bool = False) -> _Baseline:
+    def of(cls, train: Interactions, pair: Pair) -> _Baseline:
         teacher, student = ((model.source_.user_factors, model.source_.item_factors) for model in pair)
-        return cls(DenseDistillation(train, teacher, student, _ONCE, per_pair=per_pair, batch_size=_BATCH))
+        return cls(DenseDistillation(train, teacher, student, _ONCE, batch_size=_BATCH))
 
     def run(self) -> None:
         self.dense.watch = Stopwatch()
         self.dense.refresh()
         self.dense.epoch()
-        self.dense.weights = []  # a gigabyte
 
 
 def _small() -> Interactions:

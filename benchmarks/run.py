@@ -54,7 +54,8 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "maps": deciding.maps_of_users,
     "decide": deciding.one_user,
     "allocation": allocating.allocation,
-    "distillation": distilling.distillation,
+    "distillation": distilling.epochs,
+    "distillation-memory": distilling.memory,
     "import": importing.importing,
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -18,16 +18,16 @@ STAGES = ("scores", "ranks", "draws", "steps")
 
 
 class Stopwatch:
-    """Seconds that each stage has taken."""
+    """Seconds of processor time that each stage has taken."""
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(STAGES, 0.0)
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start = time.process_time()
         yield
-        self.seconds[stage] += time.perf_counter() - start
+        self.seconds[stage] += time.process_time() - start
 
 
 class DenseFactors(nn.Module):
@@ -57,18 +57,15 @@ class DenseDistillation:
     teacher, student : the factors of users and of items
     settings : DistillationSettings
         Both directions are read: weight, scale, items and temperature; always tanh to the student, exp to the teacher.
-    per_pair : bool
-        False: items for all pairs of a user are drawn at the refresh, with replacement. True: a set of distinct items
-        is drawn for each pair when its turn comes, as the dissertation's algorithm says.
     batch_size : int
     learning_rate : float
     """
 
     def __init__(
         self, train: Interactions, teacher: Sequence[np.ndarray], student: Sequence[np.ndarray],
-        settings: DistillationSettings, *, per_pair: bool = False, batch_size: int = 128, learning_rate: float = 0.001,
+        settings: DistillationSettings, *, batch_size: int = 128, learning_rate: float = 0.001,
     ) -> None:  # fmt: skip
-        self.train, self.per_pair, self.batch_size = train, per_pair, batch_size
+        self.train, self.batch_size = train, batch_size
         self.models = DenseFactors(*teacher), DenseFactors(*student)
         self.directions = settings.to_teacher, settings.to_student
         self.optimisers = [torch.optim.Adam(model.parameters(), lr=learning_rate) for model in self.models]
@@ -76,7 +73,6 @@ class DenseDistillation:
         self.pairs = torch.tensor(train.user_rows), torch.tensor(train.item_rows)
         self.seen[self.pairs] = True
         self.drawn: list[Tensor] = []  # for the teacher and for the student, (pairs, items)
-        self.weights: list[Tensor] = []  # the same, (users, all items); kept where each pair draws
         self.watch = Stopwatch()
 
     def refresh(self) -> None:
@@ -87,17 +83,14 @@ class DenseDistillation:
             of_teacher, of_student = (dense_ranks(each) for each in scores)
         with self.watch.of("draws"):
             to_teacher, to_student = self.directions
-            self.weights = [
+            weights = [
                 exp_weights(of_teacher, of_student, to_teacher.rank_gap_scale, self.seen),
                 tanh_weights(of_student, of_teacher, to_student.rank_gap_scale, self.seen),
             ]
-            if not self.per_pair:
-                degree = self.train.user_degree
-                self.drawn = [
-                    draws(weights, degree, direction.items)
-                    for weights, direction in zip(self.weights, self.directions, strict=True)
-                ]
-                self.weights = []
+            self.drawn = [
+                draws(each, self.train.user_degree, direction.items)
+                for each, direction in zip(weights, self.directions, strict=True)
+            ]
 
     def epoch(self) -> tuple[float, float]:
         """One pass over the pairs, fresh negatives; returns the mean loss of teacher and student."""
@@ -108,17 +101,10 @@ class DenseDistillation:
         totals = [0.0, 0.0]
         for places in batches:
             for learner in (0, 1):
-                with self.watch.of("draws"):
-                    items = self.items(learner, places)
                 with self.watch.of("steps"):
+                    items = self.drawn[learner][places]
                     totals[learner] += self.step(learner, users[places], positives[places], negatives[places], items)
         return totals[0] / len(batches), totals[1] / len(batches)
-
-    def items(self, learner: int, places: Tensor) -> Tensor:
-        """The items drawn for some pairs; shape (B, items)."""
-        if not self.per_pair:
-            return self.drawn[learner][places]
-        return torch.multinomial(self.weights[learner][self.pairs[0][places]], self.directions[learner].items)
 
     def step(self, learner: int, users: Tensor, positives: Tensor, negatives: Tensor, items: Tensor) -> float:
         """One step of the teacher (0) or the student (1); returns its mean loss."""

@@ -73,7 +73,7 @@ class EpochWorker:
         self._answer()
 
     def epochs(self, n_epochs: int) -> float:
-        """Seconds that so many epochs took, without validation."""
+        """Seconds of processor time that so many epochs took, without validation."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{n_epochs}\n")
         self.process.stdin.flush()

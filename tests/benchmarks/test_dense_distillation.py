@@ -78,17 +78,6 @@ def test_the_guide_ranks_what_is_drawn_higher(train, dense, networks):
     assert to_teacher.mean() > 5
 
 
-def test_a_pair_can_have_a_set_of_its_own(train, dense):
-    dense.per_pair = True
-    dense.refresh()
-    places = torch.arange(len(train))
-    for learner in (0, 1):
-        drawn = dense.items(learner, places)
-        assert not dense.seen[dense.pairs[0][:, None], drawn].any()
-        assert all(len(set(items)) == 4 for items in drawn.tolist())
-        assert not torch.equal(drawn, dense.items(learner, places))
-
-
 def test_draws_follow_the_weights():
     torch.manual_seed(0)
     weights = torch.tensor([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
@@ -104,7 +93,7 @@ def test_a_step_is_that_of_the_package(train, dense, networks, learner):
     negatives = np.random.default_rng(1).integers(0, train.n_items, len(places))
     ours = _learner(train, networks, learner, dense.drawn[learner].numpy())
     loss = ours.step(Batch(users, positives, negatives[:, None], places))
-    items = dense.items(learner, torch.tensor(places))
+    items = dense.drawn[learner][torch.tensor(places)]
     theirs = dense.step(learner, *map(torch.tensor, (users, positives, negatives)), items)
     assert theirs == pytest.approx(loss, rel=1e-5)
     model = dense.models[learner]
@@ -112,10 +101,8 @@ def test_a_step_is_that_of_the_package(train, dense, networks, learner):
         assert_allclose(mine, table.weight.detach().numpy(), atol=2e-5)
 
 
-@pytest.mark.parametrize("per_pair", [False, True])
-def test_an_epoch_learns(dense, per_pair):
+def test_an_epoch_learns(dense):
     torch.manual_seed(0)
-    dense.per_pair = per_pair
     dense.refresh()
     first = dense.epoch()
     for _ in range(5):

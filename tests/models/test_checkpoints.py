@@ -115,6 +115,14 @@ def test_more_epochs_continue_from_the_end(checkpoint):
     same_model(resumed, everything)
 
 
+def test_a_rate_that_falls_with_the_epochs_refuses_other_epochs(tmp_path):
+    falling, path = {"end_rate": 0.0, "epochs": 4}, tmp_path / "run.ckpt"
+    whole = quick(**falling).fit(parts()[0], checkpoint=path)
+    same_model(quick(**falling).fit(parts()[0], checkpoint=path), whole)
+    with pytest.raises(CheckpointError, match=r"settings \(epochs\)"):
+        quick(**falling | {"epochs": 8}).fit(parts()[0], checkpoint=path)
+
+
 def test_more_patience_continues_after_an_early_stop(tmp_path):
     settings = {"epochs": 12, "validate_every": 1, "learning_rate": 0.2}
     path = tmp_path / "run.ckpt"

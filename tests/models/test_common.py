@@ -255,6 +255,7 @@ def test_unknown_settings_are_refused_with_those_there_are(name):
         {"learning_rate": 0.0},
         {"learning_rate": float("nan")},
         {"l2": -0.1},
+        {"end_rate": 1.5},
     ],
     ids=str,
 )

@@ -171,3 +171,12 @@ def test_products_are_those_of_a_loop():
     users, items = torch.randn(4, 3), torch.randn(4, 2, 3)
     expected = [[float(users[b] @ items[b, n]) for n in range(2)] for b in range(4)]
     assert_allclose(products(users, items), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_learning_rate_falls_evenly_to_its_end():
+    train, rates = simulated().train, []
+    made = Trainer(make_recommender("bpr", learning_rate=0.2, end_rate=0.5, epochs=4).build(train), train)
+    for number in range(1, 5):
+        made.epoch(number)
+        rates.append(made.optimiser.learning_rate)
+    assert rates == pytest.approx([0.2, 0.175, 0.15, 0.125])

@@ -13,7 +13,7 @@ from sureness.distillation.pools import Pool, Refreshed
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.numerics.ranking import top_k
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks
+from sureness.numerics.row_ranks import RowRanks, chances_of, draw_by_ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,8 @@ class Collector:
         self._make_room_for_positives(direction)
         self.by_user = direction.scheme == "top"
         self._make_room_for_draws(direction, settings)
-        self.table = None if self.by_user else weight_table(direction.scheme, direction.rank_gap_scale, train.n_items)
+        scale = direction.rank_gap_scale
+        self.table = None if self.by_user else chances_of(weight_table(direction.scheme, scale, train.n_items))
 
     def _make_room_for_positives(self, direction: Direction) -> None:
         unseen = self.train.n_items - self.train.user_degree

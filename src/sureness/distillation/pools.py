@@ -44,8 +44,8 @@ class Pool:
         """The drawn items of a batch in an epoch, counted from the last refresh."""
         rows, turn = batch.users if self.by_user else batch.places, epoch % self.items.shape[1]
         return DrawnItems(
-            self.items[rows, turn].astype(np.int64),
-            None if self.scores is None else self.scores[rows, turn],
+            self.items[:, turn].take(rows, axis=0).astype(np.int64),
+            None if self.scores is None else self.scores[:, turn].take(rows, axis=0),
             None if self.weights is None else self.weights[rows],
         )
 

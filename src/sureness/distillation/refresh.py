@@ -16,8 +16,10 @@ from sureness.distillation.collecting import Block, Collector, Side
 from sureness.distillation.pools import Refreshed
 from sureness.distillation.settings import DistillationSettings
 from sureness.evaluation.ranking import block_scores, blocks_of
-from sureness.numerics.row_ranks import RowRanks, exact_ranks, product_ranks, sketched_ranks
+from sureness.numerics.row_ranks import RowRanks, exact_ranks, product_rank_parts, sketched_ranks
 from sureness.sources.base import ScoreSource, product_of
+
+_USERS = 16  # ranked and drawn for at a time, so that their ranks are still in the cache
 
 Sources = tuple[ScoreSource, ScoreSource]  # teacher and student
 
@@ -68,12 +70,15 @@ def refresh(
     ranks = any(collector.needs_ranks for collector in collectors)
     everyone = sources if guides is None else (*sources, *guides)
     streams = (_blocks(source, train, settings, scores=scores, ranks=ranks) for source in everyone)
+    ends = {int(block[-1]) + 1 for block in blocks_of(np.arange(train.n_users), train.n_items)}
     for blocks in zip(*streams, strict=True):
         learners, labellers = blocks[:2], blocks[-2:]
         for collector in collectors:
             place = collector.side.learner
             collector.add(learner=learners[place], guide=labellers[1 - place])
-        progress("ranking for the next epochs", int(blocks[0].users[-1]) + 1, train.n_users)
+        done = int(blocks[0].users[-1]) + 1
+        if done in ends:
+            progress("ranking for the next epochs", done, train.n_users)
     return [collector.result() for collector in collectors]
 
 
@@ -85,12 +90,19 @@ def _blocks(
     factors = product_of(source) if settings.ranks == "sketch" and not scores else None
     if factors is None:
         for block, known in block_scores(source, users):
-            yield Block(block, known, _ranks(known, block, train, settings) if ranks else None)
+            for part in _parts(block):
+                found = _ranks(known[part], block[part], train, settings) if ranks else None
+                yield Block(block[part], known[part], found)
         return
     for block in blocks_of(users, train.n_items):
         of_users, of_items = factors[0][block], factors[1]
-        found = product_ranks(of_users, of_items, settings.quantiles, **_seen(block, train)) if ranks else None
-        yield Block(block, None, found)
+        every = product_rank_parts(of_users, of_items, settings.quantiles, _USERS, **_seen(block, train))
+        for part in _parts(block):
+            yield Block(block[part], None, next(every) if ranks else None)
+
+
+def _parts(block: IntArray) -> Iterator[slice]:
+    return (slice(start, start + _USERS) for start in range(0, len(block), _USERS))
 
 
 def _ranks(scores: FloatArray, users: IntArray, train: Interactions, settings: DistillationSettings) -> RowRanks:

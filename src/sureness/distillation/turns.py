@@ -32,11 +32,17 @@ def joint_epoch(trainers: Sequence[Trainer], number: int, seed: int, progress: P
     threads = max((trainer.settings.threads for trainer in trainers), default=1)
     with seeded(seed, number), using_threads(threads):
         epochs = [trainer.steps(number) for trainer in trainers]
-        states = [_random_state(trainer.settings.seed, number) for trainer in trainers]
+        states = {
+            who: _random_state(trainer.settings.seed, number)
+            for who, trainer in enumerate(trainers)
+            if trainer.network.draws_dropout
+        }
         for done, who in enumerate(interleaved(counts), start=1):
-            torch.set_rng_state(states[who])
+            if who in states:
+                torch.set_rng_state(states[who])
             totals[who] += next(epochs[who])
-            states[who] = torch.get_rng_state()
+            if who in states:
+                states[who] = torch.get_rng_state()
             progress("steps", done, sum(counts))
         for epoch in epochs:
             next(epoch, None)  # runs what follows the last step

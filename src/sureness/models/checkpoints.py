@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sureness.models.networks.optimiser import RowAdam
 
 KIND = "checkpoint"
-MAY_DIFFER = ("epochs", "patience", "device", "threads")
-"""Settings that may change when training resumes: they do not change what an epoch computes."""
+MAY_DIFFER = ("epochs", "end_rate", "patience", "device", "threads")
+"""Settings that may change when training resumes: they do not change what an epoch computes, if rates are constant."""
 
 
 class CheckpointFile:
@@ -157,9 +157,10 @@ def run_identity(
     given : mapping from name to array, optional
         What the model was given besides, such as propensities.
     """
+    may_differ = set(MAY_DIFFER) - ({"epochs", "end_rate"} if settings.end_rate < 1 else set())
     identity: dict[str, JSON] = {
         "model": name,
-        "settings": {key: value for key, value in settings.plain().items() if key not in MAY_DIFFER},
+        "settings": {key: value for key, value in settings.plain().items() if key not in may_differ},
         "train": fingerprint(train),
         "validation": None if validation is None else fingerprint(validation),
     }

@@ -37,6 +37,7 @@ class Settings:
 
     n_factors: int = 64  # length of the embeddings
     learning_rate: float = 0.002  # of Adam
+    end_rate: float = 1.0  # share of it after the last epoch, to which it falls evenly; constant in distillation
     l2: float = 0.01  # pull towards zero on each embedding that a pair uses, per pair
     adam: Adam = "rows"  # what a step moves: the rows of its batch, or every parameter
     weight_decay: float = 0.0  # of dense Adam: pull towards zero on every parameter in every step
@@ -62,6 +63,7 @@ class Settings:
         self.require_whole(0, "seed")
         self.require_number("above 0", "learning_rate", "start_scale")
         self.require_number("0 or more", "l2", "weight_decay")
+        self.require_number("0 or more", "end_rate", most=1.0)
         self.require_number("0 or more", "popularity", most=_STEEPEST)
         self.require_one_of(get_args(Adam), "adam")
         self.require_flag("summed")
@@ -96,6 +98,17 @@ class Settings:
         """Refuse a setting that is neither True nor False."""
         if not isinstance(getattr(self, name), bool):
             raise SettingError(f"{name} must be True or False, got {getattr(self, name)!r}")
+
+    def rate_of(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 1.
+
+        Examples
+        --------
+        >>> settings = Settings(learning_rate=0.1, end_rate=0.0, epochs=4)
+        >>> [round(settings.rate_of(epoch), 3) for epoch in (1, 2, 3, 4)]
+        [0.1, 0.075, 0.05, 0.025]
+        """
+        return self.learning_rate * (1.0 - (1.0 - self.end_rate) * (epoch - 1) / self.epochs)
 
     def plain(self) -> dict[str, Setting]:
         """The settings as JSON knows them."""

@@ -11,11 +11,11 @@ from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import row_loop
 
 _LOWEST = np.float32(-np.inf)
-_GROUP = 16  # entries whose weights are summed together
+_GROUP = 16  # entries that are proposed, or whose weights are summed, together
 _SMALLEST = 1e-30  # weights that far apart can still be multiplied in single precision
 _FAST = {"reassoc", "contract", "nsz"}  # sums in any order
 _GLANCE = 64  # proposals from which the number still needed is estimated
-_DEAR, _CHEAP = 4, 16  # beyond one try per this many entries, summing weights is faster than proposing
+_DEAR, _CHEAP, _PER_DRAW = 2, 4, 10  # beyond one try per 2 or 4 entries and 10 per draw, summing weights is faster
 
 
 # -- ranks ------------------------------------------------------------------------------------------------------------
@@ -35,19 +35,6 @@ def code_rows(scores, high, scale, n_bins, start, codes):
             code[i] = np.int32(place if some[i] > _LOWEST else nowhere)
 
 
-@kernel(error_model="numpy")
-def _count(codes, even, odd):
-    """How many entries have each code; two counters, because equal neighbours would stall one."""
-    even[:] = 0
-    odd[:] = 0
-    last = codes.shape[0] - 1
-    for i in range(0, last, 2):
-        even[np.uint32(codes[i])] += 1  # unsigned, so no check for negative indices
-        odd[np.uint32(codes[i + 1])] += 1
-    if last % 2 == 0:
-        even[codes[last]] += 1
-
-
 @row_loop(error_model="numpy")
 def place_rows(start, stop, codes, rows, starts, seen, allowed, places, done):
     """The middle rank of each code; a row is not done if a code has more than `allowed` entries."""
@@ -56,12 +43,13 @@ def place_rows(start, stop, codes, rows, starts, seen, allowed, places, done):
         code, place = codes[row], places[row]
         for k in range(starts[rows[row]], starts[rows[row] + 1]):
             code[seen[k]] = 0
-        even, odd = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        _count(code, even, odd)
+        place[:] = 0
+        for i in range(code.shape[0]):
+            place[np.uint32(code[i])] += 1  # unsigned, so no check for negative indices
         before, most = 0, 0
         place[0] = 0
         for b in range(1, size):
-            count = even[b] + odd[b]
+            count = place[b]
             most = max(most, count)
             place[b] = before + (count + 1) // 2
             before += count
@@ -86,22 +74,32 @@ def _weight(i, mine, my_places, other, their_places, table, compared):
     """The weight of one entry: the table at my rank minus theirs; 0 if either is left out."""
     my_rank, their_rank = my_places[np.uint32(mine[i])], their_places[np.uint32(other[i])]
     if my_rank == 0 or their_rank == 0:
-        return 0.0
+        return np.float32(0.0)
     return table[np.uint32((my_rank if compared else 0) - their_rank + table.shape[0] // 2)]
 
 
 @kernel(error_model="numpy")
 def _propose(mine, my_places, other, their_places, table, compared, state, most, drawn):
-    """Draw by rejection; returns how many entries were accepted in `most` tries."""
+    """Draw by rejection; returns how many entries were accepted in `most` tries.
+
+    Tries go in groups, each step for all of a group, so that the processor waits for many entries at once.
+    """
     n_columns = np.uint64(mine.shape[0])
+    columns, weights = np.empty(_GROUP, dtype=np.uint32), np.empty(_GROUP, dtype=np.float32)
+    chances = np.empty(_GROUP, dtype=np.float32)
     made, tries = 0, 0
     while tries < most:
-        tries += 1
-        state, bits = _next(state)
-        i = np.int64(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
-        chance = np.float64(np.int64(bits & np.uint64(0xFFFFFFFF))) * (1.0 / 4294967296.0)
-        drawn[made] = i  # kept only if accepted; avoids an unpredictable branch
-        made += np.int64(chance < _weight(np.uint64(i), mine, my_places, other, their_places, table, compared))
+        tries += _GROUP
+        for k in range(_GROUP):
+            state, bits = _next(state)
+            columns[k] = np.uint32(((bits >> np.uint64(32)) * n_columns) >> np.uint64(32))
+            chances[k] = np.float32(np.int32(bits & np.uint64(0x7FFFFFFF))) * np.float32(1.0 / 2147483648.0)
+        for k in range(_GROUP):
+            weights[k] = _weight(columns[k], mine, my_places, other, their_places, table, compared)
+        for k in range(_GROUP):
+            if made < drawn.shape[0]:
+                drawn[made] = columns[k]  # kept only if accepted; avoids an unpredictable branch
+                made += np.int64(chances[k] < weights[k])
         if made == drawn.shape[0] or (tries == _GLANCE and made * most < drawn.shape[0] * _GLANCE):
             break
     return made, state
@@ -246,12 +244,13 @@ def draw_rows(start, stop, mine, my_places, other, their_places, table, compared
     The largest weight of the table is 1, or 0.
     """
     products = relative and table[0] > _SMALLEST
-    most = mine.shape[1] // (_CHEAP if products else _DEAR)
+    tries = mine.shape[1] // (_CHEAP if products else _DEAR)
     for row in range(start, stop):
         part = drawn[starts[row] : starts[row + 1]]
         if part.shape[0] > 0:
             my_ranks, their_ranks = my_places[row % my_places.shape[0]], their_places[row % their_places.shape[0]]
             ranks = (mine[row], my_ranks, other[row], their_ranks)
+            most = tries + _PER_DRAW * part.shape[0]
             made, state = _propose(*ranks, table, compared, seeds[row], most, part)
             if made == part.shape[0]:
                 continue

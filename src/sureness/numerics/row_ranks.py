@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -94,7 +95,7 @@ def sketched_ranks(
         return exact_ranks(scores, rows=rows, starts=starts, seen=seen)
     sketch.spread(scores[:, :: sketch.stride])
     sketch.code(scores, 0)
-    return sketch.ranks(lambda some: scores[some], rows, starts, seen)
+    return sketch.ranks(scores.__getitem__, rows, starts, seen)
 
 
 def product_ranks(
@@ -119,15 +120,32 @@ def product_ranks(
     >>> int(np.abs(product_ranks(left, right, 100).dense() - exact_ranks(left @ right).dense()).max()) <= 100
     True
     """
+    return next(product_rank_parts(left, right, n_quantiles, len(left), rows=rows, starts=starts, seen=seen))
+
+
+def product_rank_parts(
+    left: FloatArray, right: FloatArray, n_quantiles: int, size: int, *, rows: IntArray | None = None,
+    starts: IntArray | None = None, seen: IntArray = NOTHING,
+) -> Iterator[RowRanks]:  # fmt: skip
+    """The ranks of `product_ranks` for `size` rows after the other; those of a few rows are used from the cache."""
     sketch = _Sketch.of((len(left), right.shape[1]), n_quantiles)
-    if sketch is None:
-        return exact_ranks(left @ right, rows=rows, starts=starts, seen=seen)
-    sketch.spread(left @ np.ascontiguousarray(right[:, :: sketch.stride]))
-    tile = np.empty((len(left), _TILE), dtype=np.float32)
-    for first in range(0, right.shape[1], _TILE):
-        columns = right[:, first : first + _TILE]
-        sketch.code(np.matmul(left, columns, out=tile if columns.shape[1] == _TILE else None), first)
-    return sketch.ranks(lambda some: left[some] @ right, rows, starts, seen)
+    if sketch is not None:
+        sketch.spread(left @ np.ascontiguousarray(right[:, :: sketch.stride]))
+        tile = np.empty((len(left), _TILE), dtype=np.float32)
+        for first in range(0, right.shape[1], _TILE):
+            columns = right[:, first : first + _TILE]
+            sketch.code(np.matmul(left, columns, out=tile if columns.shape[1] == _TILE else None), first)
+    for first in range(0, len(left) or 1, max(1, size)):
+        part = slice(first, first + size)
+        some, given = left[part], None if rows is None else rows[part]
+        if sketch is None:
+            yield exact_ranks(some @ right, rows=given, starts=starts, seen=seen)
+        else:
+            yield sketch.ranks(partial(_product_of, some, right), given, starts, seen, part)
+
+
+def _product_of(left: FloatArray, right: FloatArray, rows: BoolArray) -> FloatArray:
+    return np.asarray(left[rows] @ right)
 
 
 class _Sketch:
@@ -164,13 +182,14 @@ class _Sketch:
 
     def ranks(
         self, scores_of: Callable[[BoolArray], FloatArray], rows: IntArray | None, starts: IntArray | None,
-        seen: IntArray,
+        seen: IntArray, part: slice = slice(None),
     ) -> RowRanks:  # fmt: skip
-        """The ranks of the binned scores; rows with a bin that is too full are sorted."""
+        """The ranks of the binned scores, or of part of the rows; rows with a bin that is too full are sorted."""
         from sureness.numerics import _rank_kernels  # loads the compiler
 
-        n, n_columns = self.codes.shape
-        codes, done, places = self.codes, np.zeros(n, dtype=bool), np.empty((n, self.n_bins + 1), dtype=np.int32)
+        codes = self.codes[part]
+        n, n_columns = codes.shape
+        done, places = np.zeros(n, dtype=bool), np.empty((n, self.n_bins + 1), dtype=np.int32)
         given_rows, given_starts = _or_nothing(n, rows, starts)
         _rank_kernels.place_rows(codes, given_rows, given_starts, seen, self.allowed, places, done)
         if done.all():
@@ -228,12 +247,23 @@ def draw_by_ranks(
                         f"difference, got {shape}, {other.codes.shape}, {len(counts)} and {table.shape}")  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(counts)])
     drawn = np.empty(starts[-1], dtype=np.int32)
-    weights = np.asarray(table, dtype=np.float64)
-    weights = weights / (weights.max() or 1.0)
+    weights = chances_of(table)
     seeds = rng.integers(0, 2**64, size=shape[0], dtype=np.uint64)
     ranks = mine.codes, mine.places, other.codes, other.places
     _rank_kernels.draw_rows(*ranks, weights, compared, relative and compared, starts, seeds, drawn)
     return drawn
+
+
+def chances_of(weights: FloatArray) -> FloatArray:
+    """Weights in single precision, the largest 1.
+
+    Examples
+    --------
+    >>> chances_of(np.array([0.0, 2.0, 4.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    largest = weights.max(initial=0.0)
+    return np.asarray(weights if largest in (0.0, 1.0) else weights / largest, dtype=np.float32)
 
 
 def ranks_of(scores: FloatArray, rows: IntArray, columns: IntArray) -> IntArray:

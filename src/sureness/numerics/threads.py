@@ -70,8 +70,9 @@ def row_loop(**options: Any) -> Callable[[Callable[..., None]], RowLoop]:
 
 def each_stretch(work: Callable[[int, int], object], n_rows: int, n_entries: int) -> None:
     """Call ``work(start, stop)`` for stretches of rows that threads share; for all rows at once if entries are few."""
-    n_blocks = 1 if n_entries < _FEW else min(n_rows, n_threads() * _BLOCKS_PER_THREAD)
-    if n_blocks == 1:
+    threads = 1 if n_entries < _FEW else n_threads()
+    n_blocks = min(n_rows, threads * _BLOCKS_PER_THREAD)
+    if threads == 1 or n_blocks == 1:
         work(0, n_rows)
         return
     bounds = block_bounds(n_rows, n_blocks)

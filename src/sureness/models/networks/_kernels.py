@@ -141,18 +141,22 @@ def sum_rows(rows, values, stamp, gradient, stamps, touched):
 
 
 @kernel(fastmath=FAST, error_model="numpy")
-def adam_rows(
-    table, first, second, gradient, touched, scale, learning_rate, of_first, of_second, keep_first, keep_second, small
-):
-    """One step of Adam on the touched rows, their summed gradients multiplied by `scale`."""
+def adam_rows(table, first, second, gradient, touched, scale, numbers):
+    """One step of Adam on the touched rows, their summed gradients multiplied by `scale`.
+
+    Numbers: the learning rate, the two corrections, the decay of the two moments, and what keeps the division finite.
+    """
     one = np.float32(1.0)
+    learning_rate, of_first, of_second, keep_first, keep_second, small = numbers
+    of_slope, of_square = (one - keep_first) * scale, (one - keep_second) * scale * scale
+    rate, root = learning_rate / of_first, one / np.sqrt(of_second)
     for place in range(touched.shape[0]):
         row = touched[place]
         if place + _ROWS_AHEAD < touched.shape[0]:
             _ask_for_row(touched[place + _ROWS_AHEAD], table, first, second, gradient)
         values, mean, square, slope = table[row], first[row], second[row], gradient[row]
         for f in range(values.shape[0]):
-            g = slope[f] * scale
-            mean[f] = keep_first * mean[f] + (one - keep_first) * g
-            square[f] = keep_second * square[f] + (one - keep_second) * g * g
-            values[f] -= learning_rate * (mean[f] / of_first) / (np.sqrt(square[f] / of_second) + small)
+            moved = keep_first * mean[f] + of_slope * slope[f]
+            spread = keep_second * square[f] + of_square * slope[f] * slope[f]
+            mean[f], square[f] = moved, spread
+            values[f] -= rate * moved / (np.sqrt(spread) * root + small)

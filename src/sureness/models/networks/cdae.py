@@ -24,6 +24,7 @@ class CDAENetwork(Network):
     Both outer layers are tables of items, of which a batch touches only its own rows.
     """
 
+    draws_dropout = True
     settings: CDAESettings
 
     def __init__(self, train: Interactions, settings: CDAESettings) -> None:

@@ -31,6 +31,7 @@ class Network(nn.Module, ABC):
 
     settings: Settings
     has_fused_step: bool = False  # whether `fused_step` does a whole step in compiled code
+    draws_dropout: ClassVar[bool] = False  # whether its steps take random numbers of torch
     weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
     asks_for_rows: ClassVar[bool] = False  # whether it asks the optimiser for every row that it reads while training
     starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors
@@ -118,7 +119,7 @@ class FactorNetwork(Network):
         return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
     def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
-        if self.device.type != "cpu":
+        if self.user_factors.device.type != "cpu":
             return super().pair_scores(users, items, dropout=dropout)
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 

@@ -64,6 +64,7 @@ class RowAdam:
         self.times = 1.0  # what gradients are multiplied by; only weight decay tells the difference
         self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.parameters.items()}
         self.buffers: dict[str, RowBuffer] = {}
+        self._numbers_of: tuple[int, float] | None = None
 
     @property
     def corrections(self) -> tuple[float, float]:
@@ -122,8 +123,15 @@ class RowAdam:
         """One step of Adam on rows of a table, its two moments and its gradient, which stand in this order."""
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
-        numbers = (scale, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
-        _kernels.adam_rows(*arrays, rows, *(np.float32(number) for number in numbers))
+        _kernels.adam_rows(*arrays, rows, np.float32(scale), self._numbers())
+
+    def _numbers(self) -> tuple[np.float32, ...]:
+        """What a step of Adam computes with, the same for all tables; a step moves several."""
+        if self._numbers_of != (self.steps, self.learning_rate):
+            self._numbers_of = self.steps, self.learning_rate
+            numbers = (self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
+            self._last_numbers = tuple(map(np.float32, numbers))
+        return self._last_numbers
 
     def _move_compiled(self, name: str, gradient: Tensor) -> None:
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need

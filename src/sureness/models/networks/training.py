@@ -45,7 +45,7 @@ class Trainer:
 
     def epoch(self, number: int, on_batch: Callable[[int], None] | None = None) -> float:
         """One pass over the log; returns the mean loss."""
-        total = 0.0
+        total, self.optimiser.learning_rate = 0.0, self.settings.rate_of(number)
         with seeded(self.settings.seed, number), using_threads(self.settings.threads):
             for done, loss in enumerate(self.steps(number), start=1):
                 total += loss
