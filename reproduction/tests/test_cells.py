@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import gzip
 import os
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import sureness_reproduction
 from reproduction.tests import works
 from sureness.errors import DataError, SurenessWarning
 from sureness_reproduction.base_models import tuned
@@ -251,3 +253,36 @@ def test_a_full_disk_is_told_and_loses_nothing(store, monkeypatch):
     monkeypatch.undo()
     assert store.has(works.number.cell(value=1))
     assert [file.name for file in store.folder.iterdir()] == [store.key(works.number.cell(value=1))]
+
+
+def test_what_only_a_finished_cell_needs_is_left_out():
+    wanted, other = works.total.cell(first=1, second=2), works.total.cell(first=2, second=3)
+    assert [cell.label for cell in in_order([wanted, other], lambda cell: cell == wanted)] == [
+        "total 1 2", "number 2", "number 3", "total 2 3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_finished_cell_stands_without_its_needs(store, jobs):
+    wanted = works.total.cell(first=1, second=2)
+    run_cells([wanted], store)
+    for value in (1, 2):
+        shutil.rmtree(store.find(works.number.cell(value=value)).folder)
+    assert run_cells([wanted], store, jobs=jobs) == (0, 1)
+    assert store.find(wanted).table("found")["value"][0] == 3
+    assert run_cells([works.total.cell(first=2, second=3)], store, jobs=jobs) == (3, 0)
+
+
+SOURCE = Path(sureness_reproduction.__file__).parent
+READING = {"load_dataset", "prepare", "fetch_dataset"}
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.rglob("*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
+def test_only_the_workbench_reads_data_sets(file):
+    if file.name == "workbench.py":
+        return
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    from_library = [node for node in imports if (node.module or "").split(".")[0] == "sureness"]
+    assert not {alias.name for node in from_library for alias in node.names} & READING
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in READING]

@@ -79,6 +79,11 @@ def test_names_and_numbers_lead_to_studies():
         find_studies(["table-9"])
 
 
+def test_single_cases_stay_single():
+    (cases,) = find_studies(["calibration-case-study"])
+    assert list(cases.axes(Asked(seeds=3))["seed"]) == [0]
+
+
 def test_every_published_table_belongs_to_a_study():
     assert set(published_tables()) == {each.published for each in studies()} - {""}
 

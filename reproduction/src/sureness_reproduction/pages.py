@@ -159,7 +159,7 @@ def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
         rows.append({
             "holds": row["holds"] if decided else "quick",
             "claim": row["claim"] + ("" if row["claimed"] else " (ours)"),
-            "where": ", ".join(named(row[name]) for name in (*places, "metric")),
+            "where": ", ".join(named(row[name]) for name in (*places, "metric") if row[name] is not None),
             "contrast": f"{row['first'] or 'value'} against {row['second'] or format(row['against'], 'g')}",
             "difference": f"{row['difference']:+.4f}{relative}",
             "p": NONE if row["p"] is None else f"{row['p']:.1g}",

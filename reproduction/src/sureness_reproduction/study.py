@@ -93,7 +93,7 @@ class Study:
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""
         axes = {name: values_of(axis, asked.scale) for name, axis in self.grid.items()}
-        if asked.seeds is not None:
+        if asked.seeds is not None and len(axes["seed"]) > 1:  # what is declared for one seed shows single cases
             axes["seed"] = range(asked.seeds)
         for name, wanted in (("data", asked.data), ("model", asked.model)):
             if wanted and name in axes:
