@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.baselines import recbole_process as recbole
 from benchmarks.baselines.implicit_bpr import fit_bpr
 from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import growth, one_thread, processed, ratio, take_turns
+from benchmarks.training import Sides, with_recbole
 from sureness.data import Interactions, Split
 from sureness.evaluation import evaluate_ranking
 from sureness.models import Trainer, make_recommender
@@ -21,6 +23,12 @@ from sureness.models import Trainer, make_recommender
 _DATA = "citeulike-bd"
 _N_FACTORS = 50
 _METRIC = "ndcg@50"
+# RecBole's models in the sizes of ours; its CDAE reads and writes all items of a user, so it draws no negatives.
+_RECBOLE: dict[str, tuple[str, dict[str, Any]]] = {
+    "neumf": ("NeuMF", {"mf_embedding_size": _N_FACTORS, "mlp_embedding_size": _N_FACTORS,
+                        "mlp_hidden_size": [_N_FACTORS, _N_FACTORS // 2], "train_batch_size": 1024}),
+    "cdae": ("CDAE", {"embedding_size": _N_FACTORS, "train_neg_sample_args": None}),
+}  # fmt: skip
 _JUDGED_EVERY = 2  # epochs
 _CACHED_VALUES = 262_144  # hidden values of one user at a time in the torch form of scoring
 # The best settings that `python -m benchmarks.quality` found for each.
@@ -36,35 +44,50 @@ _OURS: dict[str, dict[str, Any]] = {
 
 
 def epochs(scale: Scale) -> list[Table]:
-    """An epoch of each model, compiled and by autograd."""
-    return [_epochs(name, scale) for name in ("neumf", "cdae")]
+    """An epoch of each model: compiled, by autograd, and RecBole's."""
+    return [_epochs(name, scale) for name in _RECBOLE]
 
 
 def _epochs(name: str, scale: Scale) -> Table:
-    title = f"An epoch of {name} on CiteULike, {_N_FACTORS} factors: compiled against autograd"
+    title = f"An epoch of {name} on CiteULike, {_N_FACTORS} factors: compiled against autograd and RecBole"
     if reason := absent(_DATA):
         return Table.skipped(title, reason)
+    model, settings = _RECBOLE[name]
     rows, sizes, every = [], [], []
     for share in scale.shares:
-        train = fewer_users(split_of(_DATA), share).train
-        sides = {"compiled": processed(_epoch(name, train)), "torch": processed(_epoch(name, train, fused=False))}
-        with one_thread():
+        split = fewer_users(split_of(_DATA), share)
+        train = split.train
+        sides: Sides = {
+            "compiled": processed(_epoch(name, train)), "autograd": processed(_epoch(name, train, fused=False)),
+        }  # fmt: skip
+        with one_thread(), with_recbole(sides, model, split, **settings):
             runs = take_turns(sides, scale.training_rounds)
         sizes.append(len(train))
         every.append(runs)
-        faster = ratio(runs["torch"], runs["compiled"])
-        rows.append((count_of(len(train)), *(time_of(side.median) for side in runs.values()), str(faster)))
+        faster = {side: ratio(runs[side], runs["compiled"]) for side in runs if side != "compiled"}
+        rows.append(
+            (count_of(len(train)), *(time_of(side.median) for side in runs.values()), *map(str, faster.values()))
+        )
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
+    bars = {"autograd": 3, "RecBole": 1}
     return Table(
         title,
-        ("pairs", "compiled", "autograd", "times faster"),
-        [*rows, ("growth exponent", *exponents, "")],
+        ("pairs", *every[0], *(f"times faster than {side}" for side in faster)),
+        [*rows, ("growth exponent", *exponents, *[""] * len(faster))],
         notes=(
-            "Processor time, one thread, default settings; both forms take the same steps. Only touched rows move in "
-            "either.",
+            "Processor time, one thread; ours with default settings, both forms take the same steps, and only touched "
+            f"rows move in either. RecBole: {_written(settings)}.",
+            *([] if "RecBole" in faster else [f"{recbole.ABSENT}."]),
         ),
-        bars=(Bar.at_least(f"{name}, epoch of {sizes[-1]:,} pairs, times faster than autograd", 3, faster.value),),
+        bars=tuple(
+            Bar.at_least(f"{name}, epoch of {sizes[-1]:,} pairs, times faster than {side}", bars[side], each.value)
+            for side, each in faster.items()
+        ),
     )
+
+
+def _written(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
 def _epoch(name: str, train: Interactions, *, fused: bool = True) -> Callable[[], object]:
@@ -144,8 +167,8 @@ def _bpr_to_quality(data: str, scale: Scale) -> Table:
             "Processor time of training, without validations; one thread, one run of each. implicit's time ends with "
             f"its best iteration, ours with the first epoch that is at least as good; ours is judged every "
             f"{_JUDGED_EVERY} epochs, implicit 25 times.",
-            f"implicit: {_shown(_IMPLICIT[data])}. sureness: {_shown(_OURS[data]) or 'the defaults'}. Other settings "
-            "of implicit: `python -m benchmarks.quality`.",
+            f"implicit: {_written(_IMPLICIT[data])}. sureness: {_written(_OURS[data]) or 'the defaults'}. Other "
+            "settings of implicit: `python -m benchmarks.quality`.",
         ),
         bars=(Bar.at_least(f"BPR on {data}, times faster to implicit's best quality", 2, faster),),
     )
@@ -165,7 +188,3 @@ def _ours_to(split: Split, data: str, target: float) -> tuple[float, int, float]
             source = network.source(split.train.users, split.train.items)
             value = evaluate_ranking(source, split.validation, seen=split.train, metrics=[_METRIC])[_METRIC]
     return value, number, seconds
-
-
-def _shown(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in settings.items())

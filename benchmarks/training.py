@@ -43,7 +43,10 @@ def bpr_epochs(scale: Scale) -> Table:
             "sureness": per_epoch(_our_epochs("bpr", split.train), _N_EPOCHS),
             "implicit": per_epoch(_implicit_epochs(split.train), _N_EPOCHS),
         }
-        with one_thread(), _with_recbole(sides, "BPR", split):
+        with (
+            one_thread(),
+            with_recbole(sides, "BPR", split, embedding_size=_N_FACTORS, train_batch_size=_RECBOLE_BATCH),
+        ):
             runs = take_turns(sides, scale.training_rounds)
         sizes.append(len(split.train))
         every.append(runs)
@@ -82,7 +85,10 @@ def lightgcn_epochs(scale: Scale) -> Table:
             equal: processed(_our_epochs("lightgcn", split.train, n_epochs=1, batch_size=_RECBOLE_BATCH)),
             own: processed(_our_epochs("lightgcn", split.train, n_epochs=1)),
         }
-        with one_thread(), _with_recbole(sides, "LightGCN", split):
+        with (
+            one_thread(),
+            with_recbole(sides, "LightGCN", split, embedding_size=_N_FACTORS, train_batch_size=_RECBOLE_BATCH),
+        ):
             runs = take_turns(sides, scale.training_rounds)
         sizes.append(len(split.train))
         every.append(runs)
@@ -209,15 +215,14 @@ def _implicit_epochs(train: Interactions) -> Callable[[], None]:
 
 
 @contextmanager
-def _with_recbole(sides: Sides, model: str, split: Split) -> Iterator[None]:
-    """RecBole joins the sides, if it is installed."""
+def with_recbole(sides: Sides, model: str, split: Split, **settings: Any) -> Iterator[None]:
+    """RecBole joins the sides with these settings, if it is installed."""
     if not recbole.is_installed():
         yield
         return
     with tempfile.TemporaryDirectory() as folder:
         data = recbole.write_atomic_files(split, Path(folder, "data"))
-        settings = {"embedding_size": _N_FACTORS, "train_batch_size": _RECBOLE_BATCH, "seed": 0}
-        with recbole.epoch_worker(model, data, **settings) as worker:
+        with recbole.epoch_worker(model, data, seed=0, **settings) as worker:
             sides["RecBole"] = lambda: Measured(worker.epochs(1))
             yield
 
