@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from sureness.evaluation import top_blocks
-from sureness.list_size import Lists, allocate_budget, equal_budget
+from sureness.list_size import allocate_budget, equal_budget
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
-from sureness_reproduction.list_size.runs import SEEDS, needs_base, opened, samples, with_recipe
+from sureness_reproduction.list_size.runs import SEEDS, judged, needs_base, opened, with_recipe
 from sureness_reproduction.study import Claim, Study
-from sureness_reproduction.types import AnyArray, BoolArray, FloatArray
+from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Workbench
 
 EQUAL, PERSONAL, ANYWHERE = "equal k", "personal k", "best items per byte"
@@ -22,12 +22,6 @@ EACH = (1, 2, 5, 10, 20)  # items per user that the budget pays for
 MAX_SIZE = 50
 BYTES = {"equal": 0.0, "log-normal": 1.0}  # deviation of the logarithm of an item's bytes
 _UTILITIES = ("ndcg", "f1", "tp")
-
-
-def _judged(lists: Lists, keys: dict[str, Any], metrics: dict[str, AnyArray]) -> pl.DataFrame:
-    """What the users with a relevant item got."""
-    judged = np.asarray(lists.n_relevant) > 0
-    return samples(lists.users[judged], keys, {name: values[judged] for name, values in metrics.items()})
 
 
 @work(needs=needs_base, judges=True, cost=10)
@@ -44,7 +38,7 @@ def slots_sold(bench: Workbench, *, each: list[int], **run: Any) -> Tables:
             personal = allocate_budget(expected, budget, lengths=lists.lengths).sizes
             for name, sizes in ((EQUAL, equal), (PERSONAL, personal)):
                 got = {utility: at_sizes(worth, sizes), f"items, {utility}": sizes}
-                parts.append(_judged(lists, {"slots per user": slots, "sizes": name}, got))
+                parts.append(judged(lists, {"slots per user": slots, "sizes": name}, got))
     return {"samples": pl.concat(parts)}
 
 
@@ -71,7 +65,7 @@ def items_cached(bench: Workbench, *, each: list[int], bytes_of_items: str, **ru
             hits = (chosen & np.asarray(lists.hits)).sum(axis=1)
             share = hits / np.maximum(np.asarray(lists.n_relevant), 1)
             got = {"hits": hits, "hit share": share, "bytes": (chosen * costs).sum(axis=1)}
-            parts.append(_judged(lists, {"items per user": slots, "sizes": name}, got))
+            parts.append(judged(lists, {"items per user": slots, "sizes": name}, got))
     return {"samples": pl.concat(parts)}
 
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from sureness.list_size import Lists, ListSizePolicy
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import base, needs_base, opened, ranked, recipe_of
 from sureness_reproduction.study import Scale
-from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
 PUBLIC_CODE, WITH_ITEMS = "MtCut, public code", "AttnCut, item embeddings"
@@ -45,20 +43,6 @@ def cut_cells(*, methods: list[str], cuts: dict[str, Any], utilities: Iterable[s
         for utility in utilities:
             found[utility, name] = cut_sizes.cell(utility=utility, kind=kind, **run, **trained)
     return found
-
-
-class GivenSizes(ListSizePolicy):
-    """Sizes that were chosen elsewhere, found by user."""
-
-    kind = "given"
-
-    def __init__(self, chosen: pl.DataFrame, max_size: int = 50) -> None:
-        self.chosen = chosen
-        self.max_size = max_size
-
-    def _sizes(self, lists: Lists) -> IntArray:
-        wanted = pl.DataFrame({"user": lists.users}).join(self.chosen, on="user", how="left", maintain_order="left")
-        return wanted["size"].to_numpy()
 
 
 @work(needs=needs_base, cost=120)

@@ -18,7 +18,7 @@ from sureness.sources import ScoreSource, fitted_to, svd_source
 from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
-from sureness_reproduction.list_size.runs import SEEDS, SMALL, needs_base, opened, samples, with_recipe
+from sureness_reproduction.list_size.runs import SEEDS, SMALL, judged, needs_base, opened, samples, with_recipe
 from sureness_reproduction.study import Claim, Scale, Study
 from sureness_reproduction.types import AnyArray, FloatArray
 from sureness_reproduction.workbench import Workbench, load_dataset, prepare
@@ -60,10 +60,7 @@ def pages_filled(bench: Workbench, *, slots: int, **run: Any) -> Tables:
         CUT: {"items": sizes}, PERSONAL: {"hits": full.sum(axis=1)},
         FILLED: {"hits": found.sum(axis=1), "trending hits": (found & ~pages.personal).sum(axis=1)},
     }  # fmt: skip
-    parts = [
-        samples(users, {"page": page}, {name: each[users] for name, each in ({"f1": f1[page]} | more).items()})
-        for page, more in got.items()
-    ]
+    parts = [judged(lists, {"page": page}, {"f1": f1[page]} | more) for page, more in got.items()]
     cases = []
     for user in _at(np.lexsort((users, sizes[users])), np.asarray((full | found).any(axis=1))[users], (0.1, 0.9)):
         each = users[user]
@@ -94,11 +91,10 @@ def pages_shared(
     bench: Workbench, *, data: str, domains: str, world: dict[str, int], slots: int, seed: int, source: str
 ) -> Tables:
     """Total F1 over the domains of pages made of the same lists: equal shares, shared, and shared to the last slot."""
-    made = (
-        _simulated(world, seed) if data == SIMULATED
-        else _categories(bench, seed) if data == CIAO
-        else _shops(bench, data, domains, seed, source)
-    )  # fmt: skip
+    if data == SIMULATED:
+        made = _simulated(world, seed)
+    else:
+        made = _categories(bench, seed) if data == CIAO else _shops(bench, data, domains, seed, source)
     lists = domain_lists(*made, slots=slots)
     sizes = {EQUAL: lists.equal(), FREE: lists.shared(), FULL: lists.shared(fill=True)}
     worth = {page: lists.realised(each) for page, each in sizes.items()}

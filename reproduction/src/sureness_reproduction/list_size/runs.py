@@ -156,3 +156,9 @@ def samples(users: IntArray, keys: Mapping[str, Any], metrics: Mapping[str, Any]
         )
         for name, values in metrics.items()
     ])  # fmt: skip
+
+
+def judged(lists: Lists, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
+    """What the users with a relevant item got, see `samples`."""
+    rows = np.asarray(lists.n_relevant) > 0
+    return samples(lists.users[rows], keys, {name: np.asarray(values)[rows] for name, values in metrics.items()})

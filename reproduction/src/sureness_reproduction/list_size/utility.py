@@ -6,16 +6,19 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from sureness.list_size import Lists, ListSizePolicy, compare_policies
+from sureness.list_size import Lists, ListSizePolicy
+from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size import perk, runs
-from sureness_reproduction.list_size.cutting import CUTS, PUBLIC_CODE, WITH_ITEMS, GivenSizes, cut_cells, cuts_of
+from sureness_reproduction.list_size.cutting import CUTS, PUBLIC_CODE, WITH_ITEMS, cut_cells, cuts_of
 from sureness_reproduction.list_size.perk import DEFAULT, NOTEBOOK, OURS, PUBLISHED
 from sureness_reproduction.list_size.runs import DATA, MAX_SIZE, SEEDS, SMALL, UTILITIES
 from sureness_reproduction.study import Claim, Scale, Study
+from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
 FIXED = [f"Top-{size}" for size in (1, 5, 10, 20, 50)]
@@ -38,7 +41,7 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
         lists = runs.ranked(made.source, made.seen, max_size, made.split.test)
         for utility in UTILITIES:
             found = {name: bench.found(cell).table("sizes") for (by, name), cell in cells.items() if by == utility}
-            parts.append(_long({name: GivenSizes(each, max_size) for name, each in found.items()}, lists, utility))
+            parts.append(_long({name: each["size"].to_numpy() for name, each in found.items()}, lists, utility))
     plain = [name for name in methods if name in PLAIN]
     forms = [name for name in methods if name not in PLAIN and name not in CUTS]
     for fitted in perk.fitted_forms(made, forms, max_size):
@@ -48,7 +51,9 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
         for utility in UTILITIES:
             there = baselines(utility, max_size, before) if before is not None else {}
             chosen = _own(own, utility, max_size, before) if own else fitted.form.policy(utility, max_size)
-            parts.append(_long({name: there[name] for name in plain} | {fitted.method: chosen}, fitted.lists, utility))
+            policies = {name: there[name] for name in plain} | {fitted.method: chosen}
+            sizes = {name: policy.sizes(fitted.lists) for name, policy in policies.items()}
+            parts.append(_long(sizes, fitted.lists, utility))
     return {"samples": pl.concat(parts)}
 
 
@@ -59,12 +64,12 @@ def _own(own: type[ListSizePolicy], utility: str, max_size: int, before: Lists |
     return made if before is None else made.fit(before)
 
 
-def _long(policies: Mapping[str, ListSizePolicy], lists: Lists, utility: str) -> pl.DataFrame:
+def _long(sizes: Mapping[str, IntArray], lists: Lists, utility: str) -> pl.DataFrame:
     """Utility and number of items by method and user."""
-    found = compare_policies(policies, lists, utility)
+    worth = utility_at_every_size(np.asarray(lists.hits), np.asarray(lists.n_relevant), utility)
     return pl.concat([
-        runs.samples(found.users, {"method": name}, {utility: found.values[name], items_by(utility): found.sizes[name]})
-        for name in policies
+        runs.judged(lists, {"method": name}, {utility: at_sizes(worth, some), items_by(utility): some})
+        for name, some in sizes.items()
     ])  # fmt: skip
 
 
@@ -78,13 +83,14 @@ def by_calibration(bench: Workbench, *, methods: list[str], max_size: int, **run
     """Calibration errors over all candidates and the longest lists, and the utility of every user."""
     made, numbers, samples = runs.opened(bench, **run), [], []
     for fitted in perk.fitted_forms(made, methods, max_size):
-        judged = pl.concat([_long({fitted.method: fitted.form.policy(utility, max_size)}, fitted.lists, utility)
-                            for utility in UTILITIES]).rename({"method": "calibration"})  # fmt: skip
+        sizes = {utility: fitted.form.policy(utility, max_size).sizes(fitted.lists) for utility in UTILITIES}
+        judged = pl.concat([_long({fitted.method: some}, fitted.lists, utility) for utility, some in sizes.items()])
+        judged = judged.rename({"method": "calibration"}).filter(pl.col("metric").is_in(UTILITIES))
         means = judged.group_by("calibration", "metric", maintain_order=True).agg(pl.col("value").mean())
         errors = perk.calibration_of(fitted, made.split.test)
         numbers += [{"calibration": fitted.method, "metric": name, "value": value} for name, value in errors.items()]
-        numbers += means.filter(pl.col("metric").is_in(UTILITIES)).to_dicts()
-        samples.append(judged.filter(pl.col("metric").is_in(UTILITIES)))
+        numbers += means.to_dicts()
+        samples.append(judged)
     return {"numbers": pl.DataFrame(numbers), "samples": pl.concat(samples)}
 
 
