@@ -83,6 +83,7 @@ _TABLE: dict[Family, dict[str, object]] = {
         "recbole": "sureness.sources.adapters.recbole:from_recbole",
         "lightfm": "sureness.sources.adapters.lightfm:from_lightfm",
         "surprise": "sureness.sources.adapters.surprise:from_surprise",
+        "pyspark": "sureness.spark.als:als_source",
     },
     "saved": {  # what else can be saved and opened
         "ids": "sureness.data.ids:IdMap",

@@ -145,3 +145,29 @@ def test_masked_scores_are_found_however_the_pairs_are_cut(value, sizes):
     assert found.n_positive == np.count_nonzero(np.concatenate([part[1] for part in parts])[real])
     assert (found.minimum, found.maximum) == (whole[real].min(), whole[real].max())
     assert histogram.exponent < -5  # the bins are as fine as without the masks
+
+
+@given(some_scores, st.integers(0, 1_000))
+def test_sums_that_another_engine_made_are_the_same_histogram(scores, seed):
+    targets = np.random.default_rng(seed).choice([0.0, 1.0, 4.5], len(scores))
+    expected = ScoreHistogram.of(scores, targets)
+    singles = np.stack(
+        [np.ones_like(scores), np.ones_like(scores), scores, scores**2, targets, targets * scores, targets * scores**2,
+         targets > 0, targets**2, targets**2],
+        axis=1,
+    )  # fmt: skip
+    constant = scores.min() == scores.max()
+    low, high = (scores[0], scores[0]) if constant else (expected.minimum, expected.maximum)
+    near = (scores >= low) & (scores <= high)
+    found = ScoreHistogram.of_cells(
+        np.floor(scores * 2.0**-expected.exponent),
+        singles,
+        ~near,
+        exponent=expected.exponent,
+        minimum=low,
+        maximum=high,
+    )
+    assert_array_equal(found.keys, expected.keys)
+    assert_array_equal(found.far_keys, expected.far_keys)
+    assert_allclose(found.moments, expected.moments, rtol=1e-9, atol=1e-9)
+    assert (found.n_pairs, found.n_positive) == (expected.n_pairs, expected.n_positive)

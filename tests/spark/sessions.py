@@ -39,14 +39,18 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-@contextmanager
-def started(mode: str, master: str = "local[2,3]", **settings: str) -> Iterator[Any]:
-    """A session with two cores, in which a task is tried up to three times."""
+def environment() -> None:
+    """Where processes of Spark find Java, Python, sureness and the tests."""
     os.environ["JAVA_HOME"] = str(java())
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # short jobs: compiling well takes longer than running
-    # workers import the tests, too
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+
+
+@contextmanager
+def started(mode: str, master: str = "local[2,3]", **settings: str) -> Iterator[Any]:
+    """A session with two cores, in which a task is tried up to three times."""
+    environment()
     from pyspark.sql import SparkSession
 
     SparkSession.builder._options.clear()

@@ -43,7 +43,7 @@ def test_factors_have_the_ids_of_users_and_items(model):
 
 def test_names_stand_for_numbers(model):
     named = als_source(model, users=[f"u{n:04}" for n in range(300)], items=[f"i{n}" for n in range(20)])
-    plain = source_of(model)
+    plain = sn.source_of(model)
     rows = named.users.rows([f"u{n:04}" for n in plain.users.ids.to_list()])
     columns = named.items.rows([f"i{n}" for n in plain.items.ids.to_list()])
     found, expected = named.score_block(rows)[:, columns], plain.score_block(np.arange(plain.n_users))

@@ -1,58 +1,53 @@
-"""Tasks that fail once, or run twice, change nothing."""
+"""Tasks that fail or are killed in the middle, or run twice, change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+import subprocess
+import sys
 
 import polars as pl
+import pytest
 
 import sureness as sn
-from sureness.spark import fit, fit_per_user, lists
+from sureness.spark import allocate, apply, fit, fit_per_user, fit_segments, lists
+from tests.spark.faults import faulty
 from tests.spark.tables import candidates, frame_of, same_tables, scored, table_of
 
 
-@dataclass(frozen=True)
-class FailsOnce:
-    """Rows as they are; the first attempt of every partition fails when half of them have gone through."""
-
-    folder: str
-
-    def __call__(self, batches: Iterator) -> Iterator:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        first = context is not None and context.attemptNumber() == 0
-        for number, batch in enumerate(batches):
-            if first and number == 1:
-                (Path(self.folder) / str(context.taskAttemptId())).touch()
-                raise RuntimeError("the first attempt fails")
-            yield batch
-
-
-def failing(frame, folder: Path):
-    return frame.mapInArrow(FailsOnce(str(folder)), frame.schema)
-
-
-def test_a_fit_whose_tasks_fail_in_the_middle_counts_every_pair_once(spark, tmp_path):
-    table = scored(30_000, seed=0)
-    frame = frame_of(spark, table, partitions=2)
-    found = fit(failing(frame, tmp_path))
-    assert list(tmp_path.iterdir()), "no task has failed"
+@pytest.mark.parametrize("fault", ["raise", "kill"])
+def test_a_fit_whose_tasks_fail_in_the_middle_counts_every_pair_once(spark, tmp_path, fault):
+    table = scored(30_000, seed=0).with_columns(segment=pl.col("item_id") % 2)
+    frame = faulty(frame_of(spark, table), tmp_path, fault)
+    found = fit(frame)
+    assert {path.name for path in tmp_path.iterdir()} >= {"0-0", "1-0", "whole-0-1", "whole-1-1"}, "no task has failed"
     expected = sn.PlattCalibrator().fit(table["score"], table["label"])
     assert found.n_pairs_ == 30_000
     assert abs(found.probability([0.5]) - expected.probability([0.5])) < 1e-9
+    assert fit_segments(frame, sn.SegmentCalibrator(strength=5.0)).n_pairs_ == 30_000
 
 
-def test_lists_whose_tasks_fail_hold_nothing_twice(spark, tmp_path):
+@pytest.mark.parametrize("fault", ["raise", "kill"])
+def test_what_is_made_by_tasks_that_fail_holds_nothing_twice(spark, tmp_path, fault):
     table, held_out = candidates(seed=1, n_users=120)
-    frame = frame_of(spark, table)
-    maps = fit_per_user(failing(frame, tmp_path), sn.PerUserPlatt(top=30), held_out=frame_of(spark, held_out))
-    whole = fit_per_user(frame, sn.PerUserPlatt(top=30), held_out=frame_of(spark, held_out))
-    assert list(tmp_path.iterdir()), "no task has failed"
-    same_tables(table_of(maps.table), table_of(whole.table), ["user_id"])
-    made = lists(failing(frame, tmp_path), maps)
+    whole, later = frame_of(spark, table), frame_of(spark, held_out)
+    calibrator = sn.PerUserPlatt(top=30)
+    bad = faulty(whole, tmp_path, fault)
+    expected, maps = (fit_per_user(each, calibrator, held_out=later) for each in (whole, bad))
+    assert {path.name for path in tmp_path.iterdir()} >= {"0-0", "whole-0-1"}, "no task has failed"
+    same_tables(table_of(maps.table), table_of(expected.table), ["user_id"])
     path = str(tmp_path / "lists")
-    made.write.parquet(path)
-    same_tables(pl.read_parquet(f"{path}/*.parquet"), table_of(lists(frame, whole)), ["user_id", "rank"])
+    lists(bad, maps).write.parquet(path)
+    same_tables(pl.read_parquet(f"{path}/*.parquet"), table_of(lists(whole, expected)), ["user_id", "rank"])
+    shared = (table_of(allocate(apply(each, expected), budget=200).table) for each in (bad, whole))
+    same_tables(*shared, ["user_id"])
+
+
+def test_a_speculative_copy_changes_nothing(spark, tmp_path):
+    """On a cluster of two workers, because Spark starts no copy on the host where a task runs already."""
+    if "connect" in type(spark).__module__:
+        pytest.skip("the cluster has its own session, once is enough")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.speculation", str(tmp_path)],
+        capture_output=True, text=True, timeout=400, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3_000:]

@@ -11,7 +11,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import all_calibrators, make_calibrator
 from sureness.calibration.parametric import BetaCalibrator, ParametricCalibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import ColumnError, DataError, EmptyError, SettingError, SurenessWarning
+from sureness.errors import ColumnError, DataError, EmptyError, SurenessWarning
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.spark import fit, histogram
 from tests.spark.tables import frame_of, scored
@@ -162,25 +162,3 @@ def test_values_that_are_refused_locally_are_refused_by_the_same_class(spark, ch
     with pytest.raises(error) as found:
         fit(frame_of(spark, table))
     assert type(found.value) is type(local.value)
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda frame: fit(frame, score="skore"), ColumnError),
-        (lambda frame: fit(frame, weight="w"), ColumnError),
-        (lambda frame: fit(frame, score="item_id"), ColumnError),
-        (lambda frame: fit(frame, label="score"), SettingError),
-        (lambda frame: fit(frame, "plat"), SettingError),
-        (lambda frame: fit(frame, 7), SettingError),
-        (lambda frame: fit("scores.parquet"), SettingError),
-        (lambda frame: histogram(frame, segment="market"), ColumnError),
-    ],
-)
-def test_refusals_come_before_a_job_starts(spark, call, error):
-    from pyspark.sql import functions as sf
-
-    frame = frame_of(spark, scored(10, seed=0)).withColumn("item_id", sf.lit("x"))
-    poisoned = frame.withColumn("words", sf.raise_error(sf.lit("a job has started")).cast("string"))
-    with pytest.raises(error):
-        call(poisoned)

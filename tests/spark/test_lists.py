@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.errors import ColumnError, IdError, MissingExtraError, SettingError
+from sureness.errors import ColumnError, IdError, SettingError
 from sureness.list_size.policies import ExpectedUtility
 from sureness.spark import lists
 from sureness.workflows import ListOptions, cut_table
@@ -91,19 +91,19 @@ def test_refusals(spark, promised, recommender):
             call()
 
 
-def test_a_recommender_that_needs_torch_is_refused_where_executors_have_none(spark, recommender, monkeypatch):
-    import copy
+def test_one_user_with_a_million_candidates(spark, promised):
+    from pyspark.sql import functions as sf
 
-    from sureness.spark import shipping
-
-    class OfTorch:
-        needs = ("models",)
-
-        def __getattr__(self, name):
-            return getattr(recommender.source, name)
-
-    neural = copy.copy(recommender)
-    neural.source = OfTorch()
-    monkeypatch.setattr(shipping, "_have_torch", lambda _: False)
-    with pytest.raises(MissingExtraError, match="torch"):
-        lists(frame_of(spark, pl.DataFrame({"user_id": [1]})), neural)
+    many = spark.range(1_000_000).select(
+        sf.lit(-1).cast("bigint").alias("user_id"), sf.col("id").alias("item_id"),
+        ((sf.col("id") * 7_919 % 1_000_003) / 1_000_003.0).alias("probability"),
+    )  # fmt: skip
+    others = frame_of(spark, promised)
+    found = table_of(lists(others.unionByName(many.select(*promised.columns)), top=500, expected_relevant=2_000.0))
+    best = pl.DataFrame({"item_id": np.arange(1_000_000)}).with_columns(
+        user_id=pl.lit(-1), probability=(pl.col("item_id") * 7_919 % 1_000_003) / 1_000_003.0
+    )
+    both = pl.concat([promised, best.top_k(500, by="probability").select(promised.columns)])
+    ordered = both.sort("user_id", "probability", "item_id", descending=[False, True, False])
+    expected = cut(ordered.group_by("user_id", maintain_order=True).head(500), expected_relevant=2_000.0)
+    same_tables(found, expected, ["user_id", "rank"])

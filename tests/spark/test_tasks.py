@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.errors import ColumnError, SurenessError
 from sureness.list_size.policies import ExpectedUtility
 from sureness.spark.listing import Cut
-from sureness.spark.tasks import error_with, partial, problem, tables, unpacked, user_tables
+from sureness.spark.tasks import tables, user_tables
 
 pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
 
@@ -58,15 +57,3 @@ def test_a_copy_of_a_task_gives_the_same_lists_in_the_same_order(table):
     )
     assert first.num_rows > 30
     assert first.equals(copy)
-
-
-def test_problems_are_raised_where_they_are_unpacked():
-    found = pa.Table.from_batches([partial(0, {"a": 1}), problem(ColumnError("column score has 3 empty values"))])
-    with pytest.raises(ColumnError, match="3 empty"):
-        unpacked(found)
-    assert unpacked(found.slice(0, 1)) == [{"a": 1}]
-
-
-def test_every_code_finds_its_class():
-    assert error_with("no-minimum").__name__ == "NoMinimumError"
-    assert error_with("from a later version") is SurenessError

@@ -20,8 +20,9 @@ from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import OF_PAIRS, pairs_of_table, read_table
 from sureness.errors import EmptyError, SettingError, warn
-from sureness.numerics.checks import check_choice, check_rate, check_scores, check_share
+from sureness.numerics.checks import check_choice, check_probabilities, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
+from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
 from sureness.sources.base import ScoreSource
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from sureness.sources.matching import Log
+
+CERTAIN = 1e-15
+"""Probabilities closer to 0 and 1 are taken for this, whose log-odds are finite."""
 
 ESTIMANDS: tuple[Estimand, ...] = ("interaction", "preference")
 RISKS: tuple[Risk, ...] = ("naive", "unbiased", "weighted")
@@ -456,6 +460,10 @@ class CalibrationSet:
         """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
         return replace(self, chunks=HeldChunks((pairs,)), sampling_rate=1.0)
 
+    def as_log_odds(self) -> Self:
+        """The same pairs, whose scores are probabilities, with their log-odds as scores."""
+        return self.map_scores(log_odds_of)
+
     def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """The same pairs with other scores."""
         anchor = None if self.anchor is None else replace(self.anchor, scores=function(self.anchor.scores))
@@ -469,17 +477,9 @@ class CalibrationSet:
 
     def negative_factor(self, risk: Risk) -> float:
         """How much each negative of unknown sampling rate must weigh for the mean target to be the base rate."""
-        base_rate = self.base_rate
-        if self.sampling_rate is not None or base_rate is None:
+        if self.sampling_rate is not None or self.base_rate is None:
             return 1.0
-        positive_weight, positive_target, negative_weight = self.sums_by_label(risk).tolist()
-        needed = positive_target / base_rate - positive_weight
-        if needed <= 0 or negative_weight == 0:
-            raise SettingError(
-                f"base_rate={base_rate} cannot be met: the targets of the positives alone have the mean "
-                f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
-            )
-        return float(needed / negative_weight)
+        return factor_for(self.sums_by_label(risk), self.base_rate)
 
     def sums_by_label(self, risk: Risk) -> FloatArray:
         """Weights and targets of the positives and weights of the negatives; masked pairs do not count."""
@@ -494,6 +494,23 @@ class CalibrationSet:
         low, high = bounds_of(replace(self, sampling_rate=1.0).points(risk, exact_pairs=0).masked)
         real = (pairs.take((pairs.scores > low) & (pairs.scores < high)) for pairs in self.chunks())
         return sum((_sums(pairs, *self.targets(pairs, risk)) for pairs in real), np.zeros(3))
+
+
+def log_odds_of(probabilities: ArrayLike) -> FloatArray:
+    """Finite log-odds of probabilities."""
+    return logit(np.clip(check_probabilities(probabilities, "scores"), CERTAIN, 1 - CERTAIN))
+
+
+def factor_for(sums: FloatArray, base_rate: float) -> float:
+    """How much each negative must weigh for a base rate, from the sums of `sums_by_label`."""
+    positive_weight, positive_target, negative_weight = sums.tolist()
+    needed = positive_target / base_rate - positive_weight
+    if needed <= 0 or negative_weight == 0:
+        raise SettingError(
+            f"base_rate={base_rate} cannot be met: the targets of the positives alone have the mean "
+            f"{positive_target / max(positive_weight, 1e-300):.3g}; give a smaller base rate or add negatives"
+        )
+    return float(needed / negative_weight)
 
 
 def _know_horizon(settings: SourceSettings, held_out: object) -> None:

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, Risk
 from sureness._wording import counted
 from sureness.calibration import families
 from sureness.calibration.anchoring import Combination, combine
 from sureness.calibration.base import Calibrator
-from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, log_odds_of
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange
 from sureness.calibration.level import Level
 from sureness.calibration.reach import Reach
@@ -22,11 +21,9 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference
 from sureness.numerics.blocks import in_blocks
-from sureness.numerics.checks import check_choice, check_probabilities
+from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import WeightedScores
-from sureness.numerics.logistic import fit_logistic, logit, sigmoid
-
-_CERTAIN = 1e-15  # probabilities closer to 0 and 1 are taken for this, whose log-odds are finite
+from sureness.numerics.logistic import fit_logistic, sigmoid
 
 
 class ParametricCalibrator(Calibrator):
@@ -228,21 +225,21 @@ class BetaCalibrator(ParametricCalibrator):
         """`fit` for a calibration set; probabilities are turned into log-odds first."""
         check_choice(self.scores_are, "scores_are", ("unbounded", "probabilities"))
         if self.scores_are == "probabilities":
-            data = data.map_scores(_logits_of)
+            data = data.as_log_odds()
         return super().fit_set(data, level=level)
 
     def reach(self) -> Reach | None:
         return super().reach() if self.scores_are == "unbounded" else None  # probabilities have no outside
 
     def _as_fitted(self, scores: FloatArray) -> FloatArray:
-        return _logits_of(scores) if self.scores_are == "probabilities" else scores
+        return log_odds_of(scores) if self.scores_are == "probabilities" else scores
 
     def _log_odds_formula(self) -> Formula | None:
         if self.scores_are == "unbounded":
             return super()._log_odds_formula()
 
         def of_probabilities(scores: Any, operations: Operations) -> Any:
-            inside = operations.clip(scores, _CERTAIN, 1 - _CERTAIN)
+            inside = operations.clip(scores, CERTAIN, 1 - CERTAIN)
             log_odds = operations.log(inside) - operations.log(1.0 - inside)
             return self._logit_of(log_odds, operations)
 
@@ -366,10 +363,6 @@ class KanoulasCalibrator(GammaCalibrator):
     """
 
     family = families.KANOULAS
-
-
-def _logits_of(probabilities: ArrayLike) -> FloatArray:
-    return logit(np.clip(check_probabilities(probabilities, "scores"), _CERTAIN, 1 - _CERTAIN))
 
 
 def explain_no_minimum(points: WeightedScores) -> str:

@@ -29,6 +29,7 @@ from sureness.expressions.nodes import Case, Compare, Id, Is, Node, Number, clip
 from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
+from sureness.numerics.hashing import folds_of_ids
 from sureness.sources.base import ScoreSource, id_maps
 
 _MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
@@ -292,9 +293,9 @@ class SegmentCalibrator(ProbabilityMap):
 
     def _best_strength(self, data: CalibrationSet, pairs: ScoredPairs, codes: IntArray, risk: Risk) -> float:
         """The strength with the smallest out-of-fold loss."""
-        folds = fold_of_groups(pairs.users, len(pairs), self.n_folds, np.random.default_rng(self.seed))
+        folds = self._folds(pairs)
         predicted = np.zeros((len(STRENGTHS), len(pairs)))
-        for fold in range(self.n_folds):
+        for fold in np.unique(folds):
             inside, outside = folds == fold, folds != fold
             kept = data.with_pairs(pairs.take(outside))
             overall = self._base().fit_set(kept)
@@ -308,6 +309,14 @@ class SegmentCalibrator(ProbabilityMap):
         metric = METRICS["nll"]
         losses = [metric.finish(cell_sums(metric.cells(Judged(targets, row, weight), 1), weight)) for row in predicted]
         return float(STRENGTHS[int(np.argmin(losses))])
+
+    def _folds(self, pairs: ScoredPairs) -> IntArray:
+        """The fold of each pair: by a checksum of its user, so that Spark finds the same; without users, at random."""
+        if pairs.users is None:
+            return fold_of_groups(None, len(pairs), self.n_folds, np.random.default_rng(self.seed))
+        folds = folds_of_ids(pairs.users, self.n_folds, self.seed)
+        refuse_one_fold(len(np.unique(folds)))
+        return folds
 
     def pack(self) -> Packed:
         kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
@@ -366,6 +375,14 @@ def rows_of(segments: Segments, source: ScoreSource, pairs: ScoredPairs) -> IntA
     ids = pairs.users if segments.of == "users" else pairs.items
     assert ids is not None  # pairs of a source have users and items
     return (users if segments.of == "users" else items).rows(ids)
+
+
+def refuse_one_fold(n_found: int) -> None:
+    """Refuse to choose a strength where all users are in one fold."""
+    if n_found < 2:
+        raise SettingError(
+            "strength='auto' is chosen by folds of users, and there are too few users for two folds; give a strength"
+        )
 
 
 def own_share(positives: float, strength: float) -> float:

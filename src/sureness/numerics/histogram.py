@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
-from sureness._types import AnyArray, Estimand, FloatArray, IntArray
+from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError
 from sureness.numerics.checks import check_scores, check_targets, check_weight
@@ -204,6 +204,37 @@ class ScoreHistogram:
             max_bins=max_bins,
         )  # fmt: skip
 
+    @classmethod
+    def of_cells(
+        cls, keys: FloatArray, sums: FloatArray, apart: BoolArray, *, exponent: int, minimum: float, maximum: float
+    ) -> ScoreHistogram:
+        """Out of sums that another engine made over cells of pairs, each cell within one bin.
+
+        Parameters
+        ----------
+        keys : array of shape (n_cells,)
+            The bin of each cell.
+        sums : array of shape (n_cells, 10)
+            The columns of `moments`, then pairs with a positive target, target_square and target_noise.
+        apart : array of shape (n_cells,)
+            Which cells are far outside the others.
+        exponent : int
+        minimum, maximum : float
+            Of the scores that are not apart. Where all scores are equal, exponent and keys do not matter.
+        """
+        if minimum == maximum and not apart.any():
+            exponent, apart = _FINEST, np.ones_like(apart)
+            keys = np.full(len(keys), np.floor(minimum * 2.0**-exponent))
+            minimum, maximum = np.inf, -np.inf
+        bins, moments = _sum_by_key(keys[~apart].astype(np.int64), sums[~apart])
+        far_keys, far = _sum_by_key(keys[apart], sums[apart])
+        totals = moments[:, _TOTALS].sum(axis=0)
+        return cls(
+            exponent=exponent, keys=bins, moments=moments[:, :7], minimum=minimum, maximum=maximum,
+            n_positive=int(totals[0]), target_square=float(totals[1]), target_noise=float(totals[2]),
+            far_keys=far_keys, far_moments=far,
+        )._with_near_ones()._within_limit()  # fmt: skip
+
     @property
     def n_pairs(self) -> int:
         return int(self.moments[:, _COUNT].sum() + self.far_moments[:, _COUNT].sum())
@@ -317,14 +348,24 @@ def _window(sample: FloatArray, low: float, high: float, max_bins: int) -> tuple
     """Exponent of the width, first bin and number of bins of a dense window around all but the tails."""
     core_low, core_high = np.quantile(sample, [0.005, 0.995])
     core = core_high - core_low or high - low
-    magnitude = max(abs(low), abs(high), 1e-300)
-    # half of the bins for the core, the rest for the tails; never finer than the scores' own precision
-    exponent = int(np.ceil(np.log2(core / (max_bins / 2)))) if core > 0 else int(np.ceil(np.log2(magnitude))) - 40
-    exponent = max(exponent, int(np.ceil(np.log2(magnitude))) - 52, _FINEST)
+    exponent = exponent_for(core, low, high, max_bins)
     width = 2.0**exponent
     first = np.floor(max(low, core_low - core) / width)
     last = np.floor(min(high, core_high + core) / width)
     return exponent, int(first), int(min(last - first, 4.0 * max_bins)) + 1
+
+
+def exponent_for(core: float, low: float, high: float, max_bins: int = MAX_BINS) -> int:
+    """Exponent of the width of bins: half of them for the core of the scores, the rest for the tails.
+
+    Examples
+    --------
+    >>> exponent_for(4.0, -3.0, 3.0)
+    -11
+    """
+    magnitude = int(np.ceil(np.log2(max(abs(low), abs(high), 1e-300))))
+    exponent = int(np.ceil(np.log2(core / (max_bins / 2)))) if core > 0 else magnitude - 40
+    return max(exponent, magnitude - 52, _FINEST)  # never finer than the scores' own precision
 
 
 def _single_pairs(

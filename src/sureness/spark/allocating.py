@@ -13,9 +13,9 @@ from sureness._progress import silent
 from sureness.errors import SettingError
 from sureness.metrics.utility import named_utility
 from sureness.spark.budgets import spend
-from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, renamed
+from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, fetched, renamed
 from sureness.spark.listing import by_user
-from sureness.spark.tasks import batches_of, table_of, user_tables
+from sureness.spark.tasks import batches_of, user_tables
 from sureness.workflows.allocating import AllocateOptions
 from sureness.workflows.ranked import held_ranked
 from sureness.workflows.sharing import Sharing, Totals, share_pages, worth_of_all
@@ -94,10 +94,9 @@ def allocate(
 
 def _pages(rows: DataFrame, options: AllocateOptions) -> DataFrame:
     """The pages of all users, each by itself."""
-    found = rows.select("domain").dropna().distinct().toArrow()
-    if not found.num_rows:
+    domains = fetched(rows.select("domain").dropna().distinct().sort("domain"))
+    if not domains.height:
         raise SettingError("there is no domain to share slots between; check the column of domains")
-    domains = table_of(found.to_batches()).sort("domain")
     kinds = {"list_size": "bigint", "expected_utility": "double"}
     schema, arrow = _with_items(rows) if options.items else arrow_types(rows.select("user_id", "domain"), kinds)
     return by_user(rows, "user_id").mapInArrow(_SharePages(options, domains, arrow), schema)

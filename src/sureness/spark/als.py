@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sureness.data.ids import IdMap
-from sureness.errors import SettingError, missing_extra
-from sureness.sources.adapters import source_of as local_source_of
-from sureness.sources.base import FactorSource, ScoreSource
+from sureness.errors import SettingError
+from sureness.sources.adapters import source_of as source_of
+from sureness.sources.base import FactorSource
 from sureness.spark.frames import check_frame
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def als_source(
     model: ALSModel, *, users: Sequence[str] | None = None, items: Sequence[str] | None = None
 ) -> FactorSource:
     """The factors of a fitted ALS model, on the driver: a source for maps, recommenders and lists on any machine.
+
+    `sureness.source_of` calls it for models of pyspark.
 
     Parameters
     ----------
@@ -36,15 +38,6 @@ def als_source(
     user_ids, user_factors = _factors(model.userFactors, users, "users")
     item_ids, item_factors = _factors(model.itemFactors, items, "items")
     return FactorSource(user_factors, item_factors, users=user_ids, items=item_ids)
-
-
-def source_of(model: Any, **names: Sequence[str] | None) -> ScoreSource:
-    """A source out of a model: of Spark's ALS (see `als_source`), or of any library that `sureness.source_of` knows."""
-    try:
-        from pyspark.ml.recommendation import ALSModel
-    except ImportError as error:
-        raise missing_extra("sureness.spark", "pyspark", "spark") from error
-    return als_source(model, **names) if isinstance(model, ALSModel) else local_source_of(model, **names)
 
 
 def _factors(frame: Any, labels: Sequence[str] | None, side: str) -> tuple[IdMap, np.ndarray]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from sureness._types import BoolArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import EmptyError
 from sureness.list_size.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
 from sureness.list_size.ragged import Ragged, row_starts
 from sureness.numerics.ranking import NOTHING
-from sureness.spark.frames import arrow_types
-from sureness.spark.merging import summed
-from sureness.spark.tasks import batches_of, table_of, tables
+from sureness.spark.frames import arrow_types, fetched
+from sureness.spark.tasks import batches_of, tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,20 +54,20 @@ class Problem(NamedTuple):
 
 def spend(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:
     """Sizes of all lists within a budget, and what was spent; `worth` has user_id, worth and cost."""
-    known = summed(worth, _Survey(min_size))
-    if not known:
+    n_cells, minimum = summed(worth, _Survey(min_size), 2)
+    if not n_cells:
         raise EmptyError("there are no candidates to share a budget between; check the filter or the DataFrame")
     limit = most_spent(budget, whole=whole)
-    if known["cells"] <= FEW_CELLS or known["minimum"] > limit:  # which is refused
+    if n_cells <= FEW_CELLS or minimum > limit:  # which is refused
         return _locally(worth, budget, min_size, whole=whole)
-    search = PriceSearch(limit - known["minimum"])
+    search = PriceSearch(limit - minimum)
     while not search.found:
-        search = search.narrowed(summed(worth, _Bins(search, min_size))[None])
+        search = search.narrowed(summed(worth, _Bins(search, min_size), 2**16))
     return _at_price(worth, search.price, limit, budget, min_size)
 
 
 def _locally(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:
-    table = table_of(worth.toArrow().to_batches()).sort("user_id")
+    table = fetched(worth).sort("user_id")
     problem = Problem.of(table, min_size)
     costs = problem.costs
     if whole:
@@ -88,13 +87,13 @@ def _at_price(
     schema, arrow = arrow_types(worth, {"list_size": "bigint", "expected_utility": "double", "tied": "boolean",
                                         "rate": "double"})  # fmt: skip
     taken = worth.mapInArrow(_Take(price, min_size, arrow), schema)
-    spent = summed(worth, _Paid(price, min_size))[None]
+    spent = float(summed(worth, _Paid(price, min_size), 1)[0])
     sizes, shared = taken.select("user_id", "list_size", "expected_utility"), {"budget": budget, "price": price}
     if price == 0 or spent >= limit:
         return sizes, shared | {"spent": spent, "bound": 0.0}
     tied = taken.filter("tied").orderBy("user_id").limit(MOST_OPEN)
     others = taken.filter("not tied and rate > 0").orderBy(sf.desc("rate"), "user_id").limit(MOST_OPEN)
-    table = table_of(tied.unionByName(others).toArrow().to_batches()).sort("user_id")
+    table = fetched(tied.unionByName(others)).sort("user_id")
     problem, before = Problem.of(table, min_size), table["list_size"].to_numpy()
     after, bound = spend_rest(*problem, price, limit - spent, before, table["tied"].to_numpy())
     changed = table.select("user_id").with_columns(later=after, worth=problem.worth.at(after))
@@ -106,15 +105,40 @@ def _at_price(
     return joined, shared | {"spent": spent + problem.paid(after) - problem.paid(before), "bound": bound}
 
 
+def summed(frame: DataFrame, part_of: Callable[[pl.DataFrame], FloatArray], length: int) -> FloatArray:
+    """The sum of what `part_of` finds in blocks of rows, arrays of one length; what is not 0 is added up by Spark."""
+    from pyspark.sql import functions as sf
+
+    parts = frame.mapInArrow(_Sum(part_of), "place bigint, value double")
+    found = fetched(parts.groupBy("place").agg(sf.sum("value").alias("value")))
+    total = np.zeros(length)
+    total[found["place"].to_numpy()] = found["value"].to_numpy()
+    return total
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """The sum over one partition."""
+
+    part_of: Callable[[pl.DataFrame], FloatArray]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        total = sum((self.part_of(table) for table in tables(batches)), np.zeros(1))
+        places = np.flatnonzero(total)
+        yield pa.RecordBatch.from_arrays([pa.array(places), pa.array(total[places])], names=["place", "value"])
+
+
 @dataclass(frozen=True)
 class _Survey:
     """Counts the numbers of all lists, and what lists of the smallest size cost."""
 
     min_size: int
 
-    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+    def __call__(self, table: pl.DataFrame) -> FloatArray:
         problem = Problem.of(table, self.min_size)
-        return {"cells": len(problem.worth.values), "minimum": problem.paid(problem.lows)}
+        return np.array([len(problem.worth.values), problem.paid(problem.lows)], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -124,9 +148,9 @@ class _Bins:
     search: PriceSearch
     min_size: int
 
-    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+    def __call__(self, table: pl.DataFrame) -> FloatArray:
         problem = Problem.of(table, self.min_size)
-        return {None: self.search.bins(*problem, np.ones(table.height, dtype=bool))}
+        return self.search.bins(*problem, np.ones(table.height, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -136,9 +160,9 @@ class _Paid:
     price: float
     min_size: int
 
-    def __call__(self, table: pl.DataFrame) -> dict[Hashable, Any]:
+    def __call__(self, table: pl.DataFrame) -> FloatArray:
         problem = Problem.of(table, self.min_size)
-        return {None: problem.paid(sizes_above(*problem, self.price)[0])}
+        return np.array([problem.paid(sizes_above(*problem, self.price)[0])])
 
 
 @dataclass(frozen=True, eq=False)

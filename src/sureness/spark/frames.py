@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import polars as pl
+
 from sureness.errors import ColumnError, SettingError, missing_extra
 
 if TYPE_CHECKING:
@@ -84,6 +86,13 @@ def refuse_taken(frame: DataFrame, names: Sequence[str], what: str = "df") -> No
             f"{what} has a column {taken[0]!r} already, which would be lost; rename it, or give the new one another "
             "name"
         )
+
+
+def fetched(frame: DataFrame) -> pl.DataFrame:
+    """A DataFrame in the memory of the driver."""
+    found = pl.from_arrow(frame.toArrow())
+    assert isinstance(found, pl.DataFrame)
+    return found
 
 
 def is_text(frame: DataFrame, name: str) -> bool:

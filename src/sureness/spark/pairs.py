@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
-import polars as pl
 
-from sureness._types import Estimand, FloatArray, Risk
-from sureness.calibration.calibration_set import CalibrationSet, SetSettings, with_weight
+from sureness._types import Estimand, Risk
+from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, SetSettings, factor_for, log_odds_of
 from sureness.calibration.chunks import HeldChunks
 from sureness.data.columns import Columns
-from sureness.data.id_values import segment_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import pairs_of_table
-from sureness.errors import EmptyError, IdError, SettingError
-from sureness.numerics.hashing import hash_ids
+from sureness.errors import DataError, EmptyError, IdError, SettingError
+from sureness.numerics.checks import LARGEST
+from sureness.numerics.conversion import LABEL_WORDS
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of
-from sureness.spark.frames import Kind, check_columns, check_frame, renamed
-from sureness.spark.merging import summed
-from sureness.spark.tasks import table_of
+from sureness.spark.cells import BAD, Cells, Summed, Survey, count_cells, survey
+from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 MOST_COLLECTED = 5_000_000
 """Pairs that the driver takes for calibrators that must see all of them at once."""
+
+_SAID = 1_000  # pairs that are looked at to say what is wrong
 
 _KINDS: dict[str, Kind] = {
     "score": "number", "label": "label", "weight": "number", "propensity": "number", "user_id": "id", "segment": "id",
@@ -43,26 +43,25 @@ class FrameChunks:
     frame: DataFrame
 
     def __call__(self) -> Iterator[ScoredPairs]:
-        found = self.frame.limit(MOST_COLLECTED + 1).toArrow()
-        if found.num_rows > MOST_COLLECTED:
+        found = fetched(self.frame.drop("segment").limit(MOST_COLLECTED + 1))
+        if found.height > MOST_COLLECTED:
             raise SettingError(
                 f"this calibrator must see all pairs at once, and there are more than {MOST_COLLECTED:,}; take a "
                 "sample of users, or another calibrator"
             )
-        if found.num_rows:
-            yield pairs_of_table(table_of(found.to_batches()).drop("segment", strict=False), part=True)
+        if found.height:
+            yield pairs_of_table(found, part=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SparkPairs(CalibrationSet):
     """A calibration set of pairs in Spark; calibrators are fitted to it as to any other. Build it with `of`.
 
-    A fit makes one pass, in which tasks count pairs into histograms. Where there are so few pairs that the same fit
-    would look at each of them, they are fetched and looked at here.
+    A fit is two passes of Spark's own sums (`cells`). Where there are so few pairs that the same fit would look at each
+    of them, they are fetched and looked at here.
     """
 
     frame: DataFrame  # score, label and, where they are known, weight, propensity, user_id and segment
-    rescaled: tuple[Callable[[FloatArray], FloatArray], ...] = ()  # what became of the scores
 
     @classmethod
     def of(
@@ -91,22 +90,60 @@ class SparkPairs(CalibrationSet):
         return cls(chunks=FrameChunks(frame), estimand=estimand, frame=frame, **settings)
 
     def histograms(
-        self, risk: Risk, *, by: str | None = None, negative: float | None = None, folds: int | None = None
+        self, risk: Risk, *, by: str | None = None, folds: Callable[[Column], Column] | None = None
     ) -> dict[Hashable, Any]:
-        """The pairs as histograms in one pass, by the values of a column; without one, by None.
+        """The pairs as histograms, by the values of a column; without one, by None.
 
-        With folds, keys are the values and the fold of the user.
+        With folds of users, keys are the values and the fold.
         """
         self.say_relative(risk)
-        factor = self.negative_factor(risk) if negative is None else negative
-        wanted = ("score", "label", "weight", "propensity", by, None if folds is None else "user_id")
-        needed = [name for name in self.frame.columns if name in wanted]
-        rules = replace(self, frame=None, chunks=HeldChunks(()))
-        found = summed(self.frame.select(*needed), _Count(rules, risk, factor, by, folds))
-        if not found:
-            raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
+        return self._histograms(risk, self._survey(risk, by), by, folds)
+
+    def _survey(self, risk: Risk, by: str | None = None) -> dict[Hashable, Survey]:
+        """Where the scores lie; values that no fit can use are refused here, with the words of one machine."""
+        pairs = self.summed(risk)
+        found = survey(pairs, by)
+        if not found or BAD in found:
+            self._refuse(pairs, found)
+        if None in found and by is not None:
+            raise IdError("segments must not be missing; drop the pairs without one, or give them one")
+        return found
+
+    def _refuse(self, pairs: Summed, found: dict[Hashable, Survey]) -> NoReturn:
+        """Say what is wrong with the pairs: with some of them, or that there are none."""
+        from pyspark.sql import functions as sf
+
+        some = pairs.rows
+        if found:
+            finite = (sf.abs(pairs.score) <= LARGEST) & sf.col("label").isNotNull()
+            usable = finite if pairs.usable is None else finite & pairs.usable
+            some = some.filter(~sf.coalesce(usable, sf.lit(False)))
+        table = fetched(some.limit(_SAID))
+        if table.height:
+            pairs_of_table(table.drop("segment", "user_id", strict=False))
+            raise DataError(f"{table.height:,} pairs cannot be used; the first is {table.row(0, named=True)}")
+        raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
+
+    def _histograms(
+        self, risk: Risk, found: dict[Hashable, Survey], by: str | None = None,
+        folds: Callable[[Column], Column] | None = None,
+    ) -> dict[Hashable, Any]:  # fmt: skip
+        fold = None if folds is None else folds(column("user_id"))
+        cells = count_cells(self.summed(risk), found, by, fold)
+        negative = self._weight_of_negatives(list(cells.values()))
         estimand: Estimand = "interaction" if risk == "naive" else self.estimand
-        return {key: replace(each, estimand=estimand) for key, each in found.items()}
+        return {key: replace(each.histogram(negative), estimand=estimand) for key, each in cells.items()}
+
+    def _weight_of_negatives(self, cells: list[Cells]) -> float:
+        """How much each negative weighs: known of the sampling rate, or implied by the base rate."""
+        if self.sampling_rate is not None:
+            return 1.0 / self.sampling_rate
+        if self.base_rate is None:
+            return 1.0
+        whole, *others = (each.histogram(1.0) for each in cells)
+        low, high = bounds_of(sum(others, whole).points().masked)
+        sums = sum((each.sums_by_label(low, high) for each in cells), np.zeros(3))
+        return factor_for(sums, self.base_rate)
 
     def histogram(self, risk: Risk) -> ScoreHistogram:
         """All pairs as one histogram."""
@@ -114,69 +151,81 @@ class SparkPairs(CalibrationSet):
         return found
 
     def points(self, risk: Risk, *, exact_pairs: int) -> WeightedScores:
-        found = self.histogram(risk)
-        return found.points() if found.n_pairs > exact_pairs else self.fetched().points(risk, exact_pairs=exact_pairs)
+        self.say_relative(risk)
+        found = self._survey(risk)
+        if found[None].n_pairs <= exact_pairs:
+            return self.fetched().points(risk, exact_pairs=exact_pairs)
+        points: WeightedScores = self._histograms(risk, found)[None].points()
+        return points
 
     def fetched(self) -> CalibrationSet:
-        """The same set with its pairs on the driver."""
-        given = CalibrationSet.from_chunks(list(self.chunks()), estimand=self.estimand)
+        """The same set with its pairs, but not their users, on the driver."""
+        chunks = FrameChunks(self.frame.drop("user_id"))
+        given = CalibrationSet.from_chunks(list(chunks()), estimand=self.estimand)
         kept = {name: getattr(self, name) for name in _SETTINGS}
         return replace(given, **kept)
 
-    def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
-        return replace(super().map_scores(function), rescaled=(*self.rescaled, function))
+    def as_log_odds(self) -> Self:
+        from pyspark.sql import functions as sf
 
-    def sums_by_label(self, risk: Risk) -> FloatArray:
-        by_label = replace(self, sampling_rate=1.0).histograms(risk, by="label", negative=1.0)
-        positive, negative = (by_label.get(label) for label in (True, False))
-        if positive is None or negative is None:
-            return np.array([_mass(positive)[0], _mass(positive)[1], _mass(negative)[0]])
-        low, high = bounds_of((positive + negative).points().masked)
-        return np.array([*_mass(positive, low, high), _mass(negative, low, high)[0]])
+        score = sf.col("score").cast("double")
+        inside = sf.least(sf.greatest(score, sf.lit(CERTAIN)), sf.lit(1 - CERTAIN))
+        refused = score * sf.lit(np.nan)  # as everywhere where scores must be finite; missing ones stay missing
+        log_odds = sf.when(score.between(0.0, 1.0), sf.log(inside) - sf.log1p(-inside)).otherwise(refused)
+        frame = self.frame.withColumn("score", log_odds)
+        anchor = None if self.anchor is None else replace(self.anchor, scores=log_odds_of(self.anchor.scores))
+        return replace(self, frame=frame, chunks=FrameChunks(frame), anchor=anchor)
+
+    def summed(self, risk: Risk) -> Summed:
+        """The columns as Spark sums them: `targets`, for columns."""
+        from pyspark.sql import functions as sf
+
+        types = dict(self.frame.dtypes)
+        label, usable = _label(types["label"])
+        weight = target = None
+        if "weight" in types:
+            weight = sf.col("weight").cast("double")
+            usable &= weight.between(0.0, LARGEST)
+        if "propensity" in types:
+            usable &= sf.col("propensity").cast("double").between(1 / LARGEST, 1.0)
+        if risk != "naive":
+            inverse = 1.0 / self._observed("propensity" in types)
+            if risk == "unbiased":
+                target = inverse
+            else:
+                raised = sf.when(label, inverse).otherwise(1.0)
+                weight = raised if weight is None else weight * raised
+        plain = types["label"] == "boolean" and not {"weight", "propensity"} & types.keys()
+        return Summed(self.frame, sf.col("score").cast("double"), label, weight, target, None if plain else usable)
+
+    def _observed(self, with_propensity: bool) -> Column:
+        """`observation_chance`, for columns."""
+        from pyspark.sql import functions as sf
+
+        omega = sf.col("propensity").cast("double") if with_propensity else sf.lit(1.0)
+        share = self.held_out_share
+        if self.relative_propensity:
+            return omega if self.level_is_known else share * omega
+        return share * omega if self.training_pairs == "kept" else share * omega / (1.0 - (1.0 - share) * omega)
+
+
+def _label(kind: str) -> tuple[Column, Column]:
+    """A label as a boolean, and whether it is one."""
+    from pyspark.sql import functions as sf
+
+    label = sf.col("label")
+    if kind == "boolean":
+        return label, label.isNotNull()
+    if kind != "string":
+        return label == 1, label.isin(0, 1)
+    word = sf.lower(sf.btrim(label, sf.lit(" \t\n\r\f\v")))
+    return word.isin([each for each, meaning in LABEL_WORDS.items() if meaning]), word.isin(list(LABEL_WORDS))
 
 
 _SETTINGS = (
     "held_out_share", "training_pairs", "sampling_rate", "base_rate", "anchor", "relative_propensity", "period",
     "log_share", "population",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Count:
-    """Counts blocks of pairs into histograms."""
-
-    rules: SparkPairs  # without its pairs
-    risk: Risk
-    negative: float
-    by: str | None
-    folds: int | None = None
-
-    def __call__(self, table: pl.DataFrame) -> dict[Hashable, ScoreHistogram]:
-        pairs = pairs_of_table(table.drop("segment", strict=False), part=True)
-        for function in self.rules.rescaled:
-            pairs = replace(pairs, scores=function(pairs.scores))
-        groups = self._groups(table, pairs)
-        return {key: each for key, rows in groups.items() for each in self._of(pairs.take(rows))}
-
-    def _groups(self, table: pl.DataFrame, pairs: ScoredPairs) -> dict[Hashable, Any]:
-        """The rows of each value of the column."""
-        if self.by is None:
-            return {None: slice(None)}
-        if self.by == "label":
-            return {label: pairs.labels == label for label in (False, True)}
-        names = segment_series(table["segment"])
-        if names.null_count():
-            raise IdError("segments must not be missing; drop the pairs without one, or give them one")
-        keys = {"name": names} | ({} if self.folds is None else {"fold": hash_ids(table["user_id"]) % self.folds})
-        found = pl.DataFrame(keys).with_row_index("row").group_by(*keys).agg("row").rows()
-        return {key[0] if self.folds is None else tuple(key): np.asarray(rows) for *key, rows in found}
-
-    def _of(self, pairs: ScoredPairs) -> list[ScoreHistogram]:
-        """One histogram, or none where no pair has a weight."""
-        held = with_weight(pairs)
-        if not len(held):
-            return []
-        return [ScoreHistogram.of_checked(held.scores, *self.rules.weigh(held, self.risk, self.negative))]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,12 +242,3 @@ class CountedPairs(CalibrationSet):
 
     def points(self, risk: Risk, *, exact_pairs: int) -> WeightedScores:
         return self.counted.points()
-
-
-def _mass(histogram: ScoreHistogram | None, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
-    """Weight and target of the pairs between two scores."""
-    if histogram is None:
-        return 0.0, 0.0
-    points = histogram.points()
-    inside = (points.scores > low) & (points.scores < high)
-    return float(points.weight[inside].sum()), float(points.target[inside].sum())

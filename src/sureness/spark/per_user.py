@@ -21,9 +21,9 @@ from sureness.numerics.hashing import hash_ids
 from sureness.numerics.row_logistic import bin_scores
 from sureness.numerics.shrinkage import CountPrior
 from sureness.sources.base import SENTINEL
-from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, renamed
+from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, fetched, is_text, renamed
 from sureness.spark.listing import by_user
-from sureness.spark.tasks import batches_of, table_of, tables, user_tables
+from sureness.spark.tasks import batches_of, tables, user_tables
 from sureness.spark.user_maps import UserMaps, mean_user
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def _counts(rows: DataFrame) -> pl.DataFrame:
     from pyspark.sql import functions as sf
 
     per_user = _per_user(rows)
-    found = per_user.groupBy("n_held_out").agg(sf.count(sf.lit(1)).alias("n_users")).toArrow()
-    return table_of(found.to_batches()) if found.num_rows else pl.DataFrame({"n_held_out": [0], "n_users": [1]})
+    found = fetched(per_user.groupBy("n_held_out").agg(sf.count(sf.lit(1)).alias("n_users")))
+    return found if found.height else pl.DataFrame({"n_held_out": [0], "n_users": [1]})
 
 
 def _per_user(rows: DataFrame) -> DataFrame:
@@ -146,8 +146,8 @@ def _learn(rows: DataFrame, calibrator: PerUserCalibrator, prior: CountPrior) ->
     learners = _per_user(rows).filter("n_held_out > 0").select("user_id")
     hashed = learners.mapInArrow(_Hash(calibrator.seed), arrow_types(learners, {"hash": "bigint"})[0])
     chosen = hashed.orderBy("hash", "user_id").limit(calibrator.prior_users).select("user_id")
-    found = rows.join(sf.broadcast(chosen), "user_id", "left_semi").toArrow()
-    users = _users_in(table_of(found.to_batches()).sort("user_id", maintain_order=True), calibrator)
+    found = fetched(rows.join(sf.broadcast(chosen), "user_id", "left_semi"))
+    users = _users_in(found.sort("user_id", maintain_order=True), calibrator)
     if not len(users.block.positive_scores):
         raise EmptyError(
             f"no held-out item is among the top {calibrator.top} candidates of any user, so there is nothing to fit; "

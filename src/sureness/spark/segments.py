@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
@@ -12,15 +13,16 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import SetSettings
 from sureness.calibration.maps import Who
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_segment import STRENGTHS, SegmentCalibrator, own_share
+from sureness.calibration.per_segment import STRENGTHS, SegmentCalibrator, own_share, refuse_one_fold
 from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, DataError, SettingError
+from sureness.numerics.hashing import salted
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.spark.pairs import CountedPairs, SparkPairs
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 Name: TypeAlias = str | int
 _CERTAIN = 1e-12  # probabilities closer to 0 and 1 are judged as this
@@ -39,11 +41,10 @@ def fit_segments(
     estimand: Estimand | None = None,
     **settings: Unpack[SetSettings],
 ) -> SegmentCalibrator:
-    """Fit a map for each segment, mixed with that of all pairs, in one pass over the pairs.
+    """Fit a map for each segment, mixed with that of all pairs, in two passes over the pairs.
 
-    With a given strength the maps are those of the same fit on one machine; maps that are steps, as isotonic ones are,
-    may have their steps a bin further. ``strength="auto"`` is chosen by folds of users as there, but the folds come
-    from a hash of their ids.
+    The maps, and the strength that ``strength="auto"`` chooses by folds of users, are those of the same fit on one
+    machine; maps that are steps, as isotonic ones are, may have their steps a bin further.
 
     Parameters
     ----------
@@ -66,14 +67,27 @@ def fit_segments(
         raise ColumnError(f"strength='auto' is chosen by folds of users, but there is no column {user}; give one")
     base = PlattCalibrator() if unfitted.base is None else unfitted.base
     risk = pairs.resolve_risk(base.risk)
-    found = pairs.histograms(risk, by="segment", folds=unfitted.n_folds if automatic else None)
+    found = pairs.histograms(risk, by="segment", folds=_Folds(unfitted.n_folds, unfitted.seed) if automatic else None)
     fits = _Fits(pairs, base, risk)
-    strength = fits.best_strength(found, unfitted.n_folds) if automatic else float(unfitted.strength)
+    strength = fits.best_strength(found) if automatic else float(unfitted.strength)
     by_segment = _summed(found, automatic)
     overall = fits.overall(by_segment)
     maps, positives = fits.own(by_segment, overall)
     known = IdMap.of(list(by_segment))
     return SegmentCalibrator.of_fits(unfitted, overall, maps, positives, strength, known)
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """The fold of each user, for columns: `folds_of_ids`."""
+
+    n_folds: int
+    seed: int
+
+    def __call__(self, user: Column) -> Column:
+        from pyspark.sql import functions as sf
+
+        return sf.crc32(sf.concat(sf.lit(salted("", self.seed)), user.cast("string")).cast("binary")) % self.n_folds
 
 
 def _checked(given: SegmentCalibrator | None) -> SegmentCalibrator:
@@ -123,10 +137,11 @@ class _Fits:
             positives[name] = part.points(self.risk, exact_pairs=0).effective_positives
         return maps, positives
 
-    def best_strength(self, found: dict[Any, Any], n_folds: int) -> float:
+    def best_strength(self, found: dict[Any, Any]) -> float:
         """The strength with the smallest loss on users that maps were not fitted on."""
-        losses = np.zeros(len(STRENGTHS))
-        for fold in {key[1] for key in found}:
+        losses, folds = np.zeros(len(STRENGTHS)), {key[1] for key in found}
+        refuse_one_fold(len(folds))
+        for fold in folds:
             others = _summed(found, True, without=fold)
             overall = self.overall(others)
             maps, positives = self.own(others, overall)

@@ -14,6 +14,7 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_user import PerUserCalibrator
 from sureness.calibration.user_model import UserModel
 from sureness.data.ids import IdMap
+from sureness.spark.frames import fetched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +36,7 @@ class UserMaps:
 
     def local(self) -> PerUserCalibrator:
         """All maps on the driver, as a calibrator for one machine: some 80 bytes per user."""
-        learned = _in_memory(self.table).sort("user_id")
+        learned = fetched(self.table).sort("user_id")
         users = IdMap.of(learned["user_id"])
         return PerUserCalibrator.of_model(self.shared, self.model, self.horizon, users, learned)
 
@@ -58,9 +59,3 @@ def mean_user(
     """A calibrator that knows no user and answers for everybody with the means of all."""
     learned = pl.DataFrame({name: [value] for name, value in means.items()})
     return PerUserCalibrator.of_model(calibrator, model, horizon, IdMap.of(pl.Series([], dtype=ids)), learned)
-
-
-def _in_memory(frame: DataFrame) -> pl.DataFrame:
-    found = pl.from_arrow(frame.toArrow())
-    assert isinstance(found, pl.DataFrame)
-    return found

@@ -13,7 +13,18 @@ from sureness._registry import names, register
 from sureness.errors import DataError, IdError
 from sureness.sources.adapters.rows import rows_of
 
-LIBRARIES = ["implicit", "lenskit", "cornac", "rectools", "recbole", "lightfm", "surprise", "torch", "pandas"]
+LIBRARIES = [
+    "implicit",
+    "lenskit",
+    "cornac",
+    "rectools",
+    "recbole",
+    "lightfm",
+    "surprise",
+    "torch",
+    "pandas",
+    "pyspark",
+]
 
 
 def test_importing_the_adapters_and_sources_loads_no_other_library():
@@ -29,9 +40,8 @@ def test_importing_the_adapters_and_sources_loads_no_other_library():
 def test_models_and_their_subclasses_go_to_the_adapter_of_their_library(library, monkeypatch):
     kind = type("Model", (), {"__module__": f"{library}.some.where"})
     mine = type("Mine", (kind,), {"__module__": "my.project"})
-    monkeypatch.setattr(
-        f"sureness.sources.adapters.{library}.from_{library}", lambda model, *details, **more: (model, details, more)
-    )
+    adapter = f"sources.adapters.{library}.from_{library}" if library != "pyspark" else "spark.als.als_source"
+    monkeypatch.setattr(f"sureness.{adapter}", lambda model, *details, **more: (model, details, more))
     for model in (kind(), mine()):
         assert sn.source_of(model, 1, users=2) == (model, (1,), {"users": 2})
 

@@ -11,7 +11,7 @@ from sureness.sources.base import ScoreSource
 
 
 def source_of(model: Any, *details: Any, **more: Any) -> ScoreSource:
-    """The scores of a fitted model of implicit, LensKit, Cornac, RecTools, RecBole, LightFM or Surprise.
+    """The scores of a fitted model of implicit, LensKit, Cornac, RecTools, RecBole, LightFM, Surprise or Spark's ALS.
 
     The class of the model, or the first of its base classes that has an adapter, decides which adapter is called;
     further arguments are passed on to it (see `from_implicit` and the others). A `ScoreSource` is returned as it is.
