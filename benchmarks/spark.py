@@ -159,7 +159,6 @@ class Application:
         for name, value in settings.items():
             builder = builder.config(name, value)
         self.session = builder.getOrCreate()
-        self.java = int(self.session.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
         self.peak, self._done = 0, threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -194,8 +193,8 @@ class Application:
 
     def _processor(self) -> float:
         """Processor seconds of the driver, of Java and of all Python workers, those that have ended included."""
-        ticks = sum(sum(map(int, fields[11:15])) for fields in _family(self.java).values())
-        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+        ticks = sum(sum(map(int, fields[11:15])) for fields in _family(os.getpid()).values())
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def shuffled(self) -> int:
         """Bytes that all stages wrote for others, as Spark counts them."""
@@ -207,7 +206,7 @@ class Application:
 
     def _watch(self) -> None:
         while not self._done.wait(0.2):
-            resident = [int(fields[21]) for pid, fields in _family(self.java).items() if pid != self.java]
+            resident = [int(fields[21]) for pid, fields in _family(os.getpid()).items() if _is_worker(pid)]
             self.peak = max([self.peak, *(pages * os.sysconf("SC_PAGE_SIZE") for pages in resident)])
 
 
@@ -224,6 +223,13 @@ def _family(root: int) -> dict[int, list[str]]:
         size = len(family)
         family |= {pid for pid, fields in found.items() if int(fields[1]) in family}
     return {pid: found[pid] for pid in family if pid in found}
+
+
+def _is_worker(pid: int) -> bool:
+    try:
+        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return False
 
 
 def line(row: Row) -> str:
@@ -270,9 +276,9 @@ def page(rows: list[Row], peak: int) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--millions", type=float, nargs="+", default=[2, 20, 100], help="millions of rows")
+    parser.add_argument("--millions", type=float, nargs="*", default=[2, 20, 100], help="millions of rows")
     parser.add_argument(
-        "--users", type=int, nargs="+", default=[5_000, 20_000, 60_000], help="with 200 candidates each"
+        "--users", type=int, nargs="*", default=[5_000, 20_000, 60_000], help="with 200 candidates each"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", default=None, help="for data of the benchmark; by default that of temporary files")

@@ -7,6 +7,7 @@ Needs pip install 'sureness[spark]' and Java 17:
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pyspark.ml.recommendation import ALS
@@ -26,6 +27,7 @@ def simulated_log(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
 
 
 def main(output: str) -> None:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # tasks run in this Python, which has sureness
     spark = SparkSession.builder.appName("sureness").getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", 4)  # for a small log; clusters have hundreds
     log, later = simulated_log(spark)

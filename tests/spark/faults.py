@@ -38,7 +38,7 @@ class Faulty:
             raise RuntimeError("the first attempt fails")
         if self.fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(60)  # a copy is started meanwhile
+        time.sleep(600)  # a copy is started meanwhile
 
 
 def faulty(frame: Any, folder: Path, fault: Fault, only: int | None = None) -> Any:

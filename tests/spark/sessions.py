@@ -60,7 +60,9 @@ def started(mode: str, master: str = "local[2,3]", **settings: str) -> Iterator[
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Connect, that the server's settings cannot be changed any more
         session = builder.getOrCreate()
-    yield session
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        session.stop()
+    try:
+        yield session
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session.stop()

@@ -66,7 +66,7 @@ def main(folder: Path) -> None:
         slow = faulty(frame, folder, "sleep", only=0)
         start = time.monotonic()
         found = fit(slow)
-        assert time.monotonic() - start < 60, "the slow attempt was waited for"
+        assert time.monotonic() - start < 300, "the slow attempt was waited for"
         assert {"0-0", "whole-0-1"} <= {path.name for path in folder.iterdir()}, "no copy was started"
         expected = sn.PlattCalibrator().fit(table["score"], table["label"])
         assert found.n_pairs_ == 40_000

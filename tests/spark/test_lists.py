@@ -101,7 +101,7 @@ def test_one_user_with_a_million_candidates(spark, promised):
     others = frame_of(spark, promised)
     found = table_of(lists(others.unionByName(many.select(*promised.columns)), top=500, expected_relevant=2_000.0))
     best = pl.DataFrame({"item_id": np.arange(1_000_000)}).with_columns(
-        user_id=pl.lit(-1), probability=(pl.col("item_id") * 7_919 % 1_000_003) / 1_000_003.0
+        user_id=pl.lit(-1, dtype=pl.Int64), probability=(pl.col("item_id") * 7_919 % 1_000_003) / 1_000_003.0
     )
     both = pl.concat([promised, best.top_k(500, by="probability").select(promised.columns)])
     ordered = both.sort("user_id", "probability", "item_id", descending=[False, True, False])

@@ -97,7 +97,7 @@ def test_maps_of_segments(spark, table, partitions):
     assert found.strength_ == expected.strength_
     asked = {"segments": table["segment"]}
     np.testing.assert_allclose(
-        found.probability(table["score"], **asked), expected.probability(table["score"], **asked), rtol=0, atol=1e-8
+        found.probability(table["score"], **asked), expected.probability(table["score"], **asked), rtol=0, atol=1e-9
     )
 
 

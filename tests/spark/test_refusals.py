@@ -102,6 +102,18 @@ def test_a_recommender_that_needs_torch_where_executors_have_none(spark, monkeyp
     refused(lambda: lists(frame, neural), MissingExtraError)
 
 
+def test_executors_without_sureness(spark, monkeypatch):
+    from sureness.spark import shipping
+
+    def absent(_):
+        raise RuntimeError("ModuleNotFoundError: No module named 'sureness'\n  and a hundred lines more")
+
+    monkeypatch.setattr(shipping, "_asked", set())
+    monkeypatch.setattr(shipping, "_have_torch", absent)
+    frame = frame_of(spark, scored(10, seed=0).rename({"score": "probability"}))
+    refused(lambda: lists(frame), MissingExtraError)
+
+
 class _OfTorch:
     """A source that says that it needs torch."""
 

@@ -18,6 +18,7 @@ from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, SettingError
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
+from sureness.spark.shipping import check_executors
 from sureness.spark.tasks import tables
 from sureness.spark.user_maps import UserMaps, joined_maps
 
@@ -173,5 +174,6 @@ class _AddColumn:
 def _in_python(frame: DataFrame, asked: _Asked, probability: str) -> DataFrame:
     from pyspark.sql.types import DoubleType, StructType
 
+    check_executors(frame)
     schema = StructType([*frame.schema.fields]).add(probability, DoubleType())
     return frame.mapInArrow(_AddColumn(asked, probability), schema)

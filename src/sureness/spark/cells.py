@@ -128,6 +128,11 @@ class Window(NamedTuple):
         """How far the narrow cells reach from the centre."""
         return float(_REACH * 2.0**self.exponent)
 
+    @property
+    def inverse(self) -> float:
+        """Narrow cells per unit of the score."""
+        return float(2.0**-self.exponent)
+
     def holds(self, found: Survey) -> bool:
         """Whether all scores are in narrow cells."""
         return max(found.high - self.centre, self.centre - found.low) < self.reach
@@ -246,7 +251,7 @@ def _one_pass(
     rows, groups = pairs.held(), {} if by is None else {"name": column(by)}
     if by is None:
         window = windows[None]
-        centre, reach, inverse = sf.lit(window.centre), sf.lit(window.reach), sf.lit(2.0**-window.exponent)
+        centre, reach, inverse = (sf.lit(each) for each in (window.centre, window.reach, window.inverse))
     else:
         rows = rows.join(sf.broadcast(_as_frame(rows, windows, by)), by)
         centre, reach, inverse = (sf.col(name) for name in _WINDOW)
@@ -266,12 +271,8 @@ def _one_pass(
 
 def _as_frame(rows: DataFrame, windows: dict[Hashable, Window], by: str) -> DataFrame:
     """The windows as a DataFrame, to be joined."""
-    names = pl.Series(by, list(windows))
-    columns = {
-        "centre": [each.centre for each in windows.values()], "reach": [each.reach for each in windows.values()],
-        "inverse": [2.0**-each.exponent for each in windows.values()],
-    }  # fmt: skip
-    table = pl.DataFrame([names, *(pl.Series(name, columns[name.split("_")[1]]) for name in _WINDOW)])
+    numbers = zip(*((each.centre, each.reach, each.inverse) for each in windows.values()), strict=True)
+    table = pl.DataFrame({by: list(windows)} | {name: list(each) for name, each in zip(_WINDOW, numbers, strict=True)})
     created: DataFrame = rows.sparkSession.createDataFrame(table.to_arrow())
     return created
 

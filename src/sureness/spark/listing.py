@@ -18,7 +18,7 @@ from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.spark.applying import apply
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, refuse_taken, renamed
 from sureness.spark.live import live_lists
-from sureness.spark.shipping import Shipped
+from sureness.spark.shipping import Shipped, check_executors
 from sureness.spark.tasks import batches_of, tables, user_tables
 from sureness.spark.user_maps import UserMaps
 from sureness.workflows.deciding import Tally, decide_block
@@ -92,7 +92,8 @@ def lists(
 
 
 def by_user(frame: DataFrame, user: str) -> DataFrame:
-    """All rows of a user in one partition, one after the other."""
+    """All rows of a user in one partition, one after the other, for tasks in Python."""
+    check_executors(frame)
     return frame.repartition(column(user)).sortWithinPartitions(column(user))
 
 
@@ -134,6 +135,7 @@ def _recommended(frame: DataFrame, shipped: Shipped, user: str, item: str, score
     live = score in frame.columns or item in frame.columns
     kinds: dict[str, Kind] = {user: "id"}
     check_columns(frame, kinds | ({item: "id", score: "number"} if live else {}))
+    check_executors(frame)
     shipped.refuse_without(frame)
     names = {"user_id": user} | ({"item_id": item, "score": score} if live else {})
     asked = renamed(frame, names, numbers=["score"])

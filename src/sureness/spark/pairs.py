@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 import numpy as np
 
 from sureness._types import Estimand, Risk
+from sureness._wording import counted
 from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, SetSettings, factor_for, log_odds_of
 from sureness.calibration.chunks import HeldChunks
 from sureness.data.columns import Columns
@@ -121,7 +122,7 @@ class SparkPairs(CalibrationSet):
         table = fetched(some.limit(_SAID))
         if table.height:
             pairs_of_table(table.drop("segment", "user_id", strict=False))
-            raise DataError(f"{table.height:,} pairs cannot be used; the first is {table.row(0, named=True)}")
+            raise DataError(f"{counted(table.height, 'pair')} cannot be used; the first is {table.row(0, named=True)}")
         raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
 
     def _histograms(

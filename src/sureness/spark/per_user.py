@@ -23,6 +23,7 @@ from sureness.numerics.shrinkage import CountPrior
 from sureness.sources.base import SENTINEL
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, fetched, is_text, renamed
 from sureness.spark.listing import by_user
+from sureness.spark.shipping import check_executors
 from sureness.spark.tasks import batches_of, tables, user_tables
 from sureness.spark.user_maps import UserMaps, mean_user
 
@@ -71,6 +72,7 @@ def fit_per_user(
     """
     unfitted = _checked(calibrator)
     rows = _rows(df, held_out, seen, (user, item, score, label))
+    check_executors(rows)
     counts = _counts(rows)
     prior = CountPrior.of(counts["n_held_out"].to_numpy(), counts["n_users"].to_numpy())
     n_held_out = int((counts["n_held_out"] * counts["n_users"]).sum())

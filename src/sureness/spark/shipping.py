@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import polars as pl
 
 from sureness.artefacts.saving import load
 from sureness.calibration.maps import ProbabilityMap
-from sureness.errors import SettingError, missing_extra
+from sureness.errors import MissingExtraError, SettingError, missing_extra
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.sources.base import id_maps
 from sureness.sources.torch_model import TorchSource
@@ -69,6 +71,26 @@ class Shipped:
 @lru_cache(maxsize=4)
 def _opened(path: str) -> Any:
     return load(path)
+
+
+def check_executors(frame: DataFrame) -> None:
+    """Refuse to start tasks in Python where executors have no sureness; asked once in a session."""
+    session = frame.sparkSession
+    if session in _asked:
+        return
+    try:
+        _have_torch(frame)
+    except Exception as error:
+        if "No module named" not in str(error):
+            raise
+        raise MissingExtraError(
+            "the Python of the executors has no sureness; install sureness[spark] there, and set PYSPARK_PYTHON to it "
+            f"before the session starts (on this machine alone: {sys.executable})"
+        ) from None
+    _asked.add(session)
+
+
+_asked: WeakSet[Any] = WeakSet()
 
 
 def _have_torch(frame: DataFrame) -> bool:
