@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sureness._printing import fields_repr
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.models.networks.batches import Batch
 
@@ -44,10 +44,15 @@ class Pool:
         """The drawn items of a batch in an epoch, counted from the last refresh."""
         rows, turn = batch.users if self.by_user else batch.places, epoch % self.items.shape[1]
         return DrawnItems(
-            self.items[:, turn].take(rows, axis=0).astype(np.int64),
-            None if self.scores is None else self.scores[:, turn].take(rows, axis=0),
+            _rows(self.items, rows, turn).astype(np.int64),
+            None if self.scores is None else _rows(self.scores, rows, turn),
             None if self.weights is None else self.weights[rows],
         )
+
+
+def _rows(table: AnyArray, rows: IntArray, turn: int) -> AnyArray:
+    """``table[rows, turn]``, several times faster: rows of a flat table are copied whole."""
+    return table.reshape(-1, table.shape[2]).take(rows * table.shape[1] + turn, axis=0)
 
 
 class Refreshed(NamedTuple):
