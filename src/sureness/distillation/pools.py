@@ -52,7 +52,7 @@ class Pool:
 
 def _rows(table: AnyArray, rows: IntArray, turn: int) -> AnyArray:
     """``table[rows, turn]``, several times faster: rows of a flat table are copied whole."""
-    return table.reshape(-1, table.shape[2]).take(rows * table.shape[1] + turn, axis=0)
+    return np.asarray(table.reshape(-1, table.shape[2]).take(rows * table.shape[1] + turn, axis=0))
 
 
 class Refreshed(NamedTuple):
