@@ -43,11 +43,7 @@ def _published(pulls: Sequence[float], **same: Any) -> dict[str, list[Settings]]
 
 
 ALONE: dict[tuple[str, str], dict[str, list[Settings]]] = {
-    ("strong", "bpr"): {
-        "teacher": _grid((0.005, 0.01), (0.02, 0.03, 0.05), popularity=0.75, epochs=300),
-        "student": _rated({"popularity": 0.0, "epochs": 300}, (0.01, 0.03), (0.01, 0.05), (0.02, 0.05), (0.005, 0.05))
-        + _rated({"popularity": 0.5, "epochs": 300}, (0.01, 0.03), (0.01, 0.05)),
-    },
+    ("strong", "bpr"): dict.fromkeys(SIZES, _grid((0.005, 0.01), (0.02, 0.03, 0.05), popularity=0.75, epochs=300)),
     ("strong", "neumf"): {
         "teacher": _rated(_LONG | {"popularity": 0.5}, (0.005, 0.01), (0.005, 0.03), (0.005, 0.05), (0.002, 0.03),
                           (0.01, 0.03), (0.01, 0.05)),
