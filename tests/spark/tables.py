@@ -12,6 +12,7 @@ from sureness.calibration.per_user import PerUserCalibrator
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.sources.base import MatrixSource
+from sureness.spark.frames import created
 
 
 def scored(n_pairs: int, *, seed: int, n_users: int = 50, text: bool = False) -> pl.DataFrame:
@@ -28,7 +29,7 @@ def scored(n_pairs: int, *, seed: int, n_users: int = 50, text: bool = False) ->
 def frame_of(spark: Any, table: pl.DataFrame, partitions: int = 2) -> Any:
     """The table in Spark, its rows spread over partitions."""
     signed = table.with_columns(cs.unsigned_integer().cast(pl.Int64))  # Spark has no others
-    return spark.createDataFrame(signed.to_arrow()).repartition(partitions)
+    return created(spark, signed).repartition(partitions)
 
 
 def table_of(frame: Any) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import pytest
 from sureness import workflows
 from sureness.errors import ColumnError, DataError, SettingError
 from sureness.spark import allocate, budgets
+from sureness.spark.frames import created
 from tests.spark.tables import frame_of, same_tables, table_of
 
 
@@ -64,3 +65,10 @@ def test_refusals(spark, table):
     ):  # fmt: skip
         with pytest.raises(error):
             allocate(frame, **options)
+
+
+def test_a_table_without_rows_keeps_its_columns(spark):
+    """On Connect, Spark takes no empty table without a schema."""
+    frame = created(spark, pl.DataFrame(schema={"user_id": pl.String, "list_size": pl.Int64, "rate": pl.Float64}))
+    assert frame.dtypes == [("user_id", "string"), ("list_size", "bigint"), ("rate", "double")]
+    assert frame.count() == 0

@@ -14,7 +14,7 @@ from sureness.errors import EmptyError
 from sureness.list_size.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
 from sureness.list_size.ragged import Ragged, row_starts
 from sureness.numerics.ranking import NOTHING
-from sureness.spark.frames import arrow_types, fetched
+from sureness.spark.frames import arrow_types, created, fetched
 from sureness.spark.tasks import batches_of, tables
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _locally(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> 
         costs = Ragged(costs.values.astype(np.int64), costs.starts)
     found = spend_budget(problem.worth, budget, costs, problem.lows, problem.highs)
     columns = {"list_size": found.sizes, "expected_utility": found.value}
-    sizes = worth.sparkSession.createDataFrame(table.select("user_id").with_columns(**columns).to_arrow())
+    sizes = created(worth.sparkSession, table.select("user_id").with_columns(**columns))
     return sizes, {"budget": budget, "spent": found.spent, "price": found.price, "bound": found.bound}
 
 
@@ -96,8 +96,8 @@ def _at_price(
     table = fetched(tied.unionByName(others)).sort("user_id")
     problem, before = Problem.of(table, min_size), table["list_size"].to_numpy()
     after, bound = spend_rest(*problem, price, limit - spent, before, table["tied"].to_numpy())
-    changed = table.select("user_id").with_columns(later=after, worth=problem.worth.at(after))
-    changed = worth.sparkSession.createDataFrame(changed.filter(pl.Series(after != before)).to_arrow())
+    later = table.select("user_id").with_columns(later=after, worth=problem.worth.at(after))
+    changed = created(worth.sparkSession, later.filter(pl.Series(after != before)))
     joined = sizes.join(sf.broadcast(changed), "user_id", "left").select(
         "user_id", sf.coalesce("later", "list_size").alias("list_size"),
         sf.coalesce("worth", "expected_utility").alias("expected_utility"),

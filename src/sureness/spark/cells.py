@@ -18,7 +18,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.numerics.checks import LARGEST
 from sureness.numerics.histogram import MAX_BINS, ScoreHistogram, exponent_for
 from sureness.numerics.masking import core_of
-from sureness.spark.frames import column, fetched
+from sureness.spark.frames import column, created, fetched
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -273,8 +273,7 @@ def _as_frame(rows: DataFrame, windows: dict[Hashable, Window], by: str) -> Data
     """The windows as a DataFrame, to be joined."""
     numbers = zip(*((each.centre, each.reach, each.inverse) for each in windows.values()), strict=True)
     table = pl.DataFrame({by: list(windows)} | {name: list(each) for name, each in zip(_WINDOW, numbers, strict=True)})
-    created: DataFrame = rows.sparkSession.createDataFrame(table.to_arrow())
-    return created
+    return created(rows.sparkSession, table)
 
 
 def _bin(score: Column, centre: Column, reach: Column, inverse: Column) -> Column:

@@ -11,7 +11,7 @@ from sureness.errors import ColumnError, SettingError, missing_extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Kind: TypeAlias = Literal["number", "label", "id"]
 """What a column must hold."""
@@ -86,6 +86,15 @@ def refuse_taken(frame: DataFrame, names: Sequence[str], what: str = "df") -> No
             f"{what} has a column {taken[0]!r} already, which would be lost; rename it, or give the new one another "
             "name"
         )
+
+
+def created(session: SparkSession, table: pl.DataFrame) -> DataFrame:
+    """A table of the driver as a DataFrame; one without rows needs its schema said on Connect."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    arrow = table.to_arrow()
+    made: DataFrame = session.createDataFrame(arrow, None if len(arrow) else from_arrow_schema(arrow.schema))
+    return made
 
 
 def fetched(frame: DataFrame) -> pl.DataFrame:

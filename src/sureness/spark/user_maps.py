@@ -14,7 +14,7 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_user import PerUserCalibrator
 from sureness.calibration.user_model import UserModel
 from sureness.data.ids import IdMap
-from sureness.spark.frames import fetched
+from sureness.spark.frames import created, fetched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,8 +49,7 @@ def joined_maps(frame: DataFrame, own: ProbabilityMap | UserMaps) -> DataFrame:
     """What is known of each user, as a DataFrame of the session of another one."""
     if isinstance(own, UserMaps):
         return own.table
-    created: DataFrame = frame.sparkSession.createDataFrame(own.table().to_arrow())
-    return created
+    return created(frame.sparkSession, own.table())
 
 
 def mean_user(
