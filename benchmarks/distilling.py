@@ -18,8 +18,7 @@ from sureness.data import Interactions, SimulatorSettings, simulate
 from sureness.distillation import SCHEMES, BidirectionalDistillation, DistillationSettings, weight_table
 from sureness.evaluation import blocks_of
 from sureness.models import BPR
-from sureness.numerics import draw_by_ranks
-from sureness.numerics.row_ranks import product_rank_parts
+from sureness.numerics import draw_by_ranks, product_rank_parts
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code

@@ -7,10 +7,10 @@ and `<!-- claims -->` the table of what the dissertation claims and what we foun
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import polars as pl
+from mkdocs.structure.files import File
 
 from sureness_reproduction.claims import RESULTS, claims_table, committed
 from sureness_reproduction.pages import lines_of, markdown
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 STUDY = re.compile(r"^<!-- study (\S+)((?: \S+=[^=]+)*) -->$", flags=re.MULTILINE)
 LONG = 50  # lines
 CLAIMS = re.compile(r"^<!-- claims -->$", flags=re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for path in sorted(RESULTS.glob("*.png")):
+        files.append(File.generated(config, f"figures/{path.name}", abs_src_path=str(path)))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -56,10 +62,8 @@ def folded(lines: list[str]) -> list[str]:
 
 def figure(study: Study) -> list[str]:
     """The figure of a study, if a full run left one."""
-    path = RESULTS / f"{study.name}.png"
-    if not path.exists():
-        return []
-    return [f"![{study.title}](data:image/png;base64,{b64encode(path.read_bytes()).decode()})", ""]
+    there = (RESULTS / f"{study.name}.png").exists()
+    return [f"![{study.title}](figures/{study.name}.png)", ""] if there else []
 
 
 def claims() -> list[str]:

@@ -476,8 +476,8 @@ def test_training_that_diverges_says_so(name, settings):
         scores = everyone(quick(name, **settings).fit(simulated().train))
     except DivergedError as error:
         assert error.code == "diverged"
-    else:  # CML keeps its embeddings inside a ball
-        assert name == "cml"
+    else:  # CML keeps its embeddings inside a ball, and layers of CDAE saturate
+        assert name == "cml" or (name == "cdae" and "start_scale" in settings)
         assert np.isfinite(scores).all()
 
 

@@ -144,6 +144,9 @@ def test_panels_stand_side_by_side():
     figure = draw_side_by_side([lambda ax: draw_rank_scatter(points(), ax=ax)] * 3, panel=(2.0, 1.5))
     assert len(figure.axes) == 3
     assert tuple(figure.get_size_inches()) == (6.0, 1.5)
+    figure = draw_side_by_side([lambda ax: draw_rank_scatter(points(), ax=ax)] * 5, panel=(2.0, 1.5), n_rows=2)
+    assert len(figure.axes) == 5
+    assert tuple(figure.get_size_inches()) == (6.0, 3.0)
 
 
 @pytest.mark.parametrize(

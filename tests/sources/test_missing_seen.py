@@ -88,12 +88,14 @@ EVERY = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 NO_DOORS = {
     "arrays, where no source is known": {
-        "bin_scores", "exact_ranks", "fill_with_trending", "product_ranks", "sketched_ranks", "top_k",
+        "bin_scores", "exact_ranks", "fill_with_trending", "product_rank_parts", "product_ranks",
+        "sketched_ranks", "top_k",
     },
     "called with what a door has found": {
         "Horizon.of_split", "LabelledSource", "Observed", "expectations", "list_blocks", "summarise", "top_blocks",
         "unseen",
     },
+    "groups of users and items, which need no source": {"Fields.of", "by_activity"},
     "it cannot be left out": {"candidate_table"},
     "a table, whose rows are left out": {"cut_table"},
     "lists are only timed": {"inference_table"},

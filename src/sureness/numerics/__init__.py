@@ -19,7 +19,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "members", "top_k"],
         "row_logistic": ["Prior", "Rows", "bin_scores", "estimate_prior", "fit_rows"],
-        "row_ranks": ["RowRanks", "draw_by_ranks", "exact_ranks", "product_ranks", "ranks_of", "sketched_ranks"],
+        "row_ranks": [
+            "RowRanks", "draw_by_ranks", "exact_ranks", "product_rank_parts", "product_ranks", "ranks_of",
+            "sketched_ranks",
+        ],
         "threads": ["at_most_threads"],
     },
 )  # fmt: skip

@@ -44,6 +44,7 @@ from sureness.numerics.row_logistic import fit_rows as fit_rows
 from sureness.numerics.row_ranks import RowRanks as RowRanks
 from sureness.numerics.row_ranks import draw_by_ranks as draw_by_ranks
 from sureness.numerics.row_ranks import exact_ranks as exact_ranks
+from sureness.numerics.row_ranks import product_rank_parts as product_rank_parts
 from sureness.numerics.row_ranks import product_ranks as product_ranks
 from sureness.numerics.row_ranks import ranks_of as ranks_of
 from sureness.numerics.row_ranks import sketched_ranks as sketched_ranks
@@ -90,6 +91,7 @@ __all__ = [
     "poisson_binomial_cdf",
     "poisson_binomial_pmf",
     "power_sums",
+    "product_rank_parts",
     "product_ranks",
     "ranks_of",
     "ranks_within",

@@ -238,8 +238,10 @@ def prepare_model_comparison(
     )  # fmt: skip
 
 
-def draw_side_by_side(draws: Sequence[Callable[..., Axes]], *, panel: tuple[float, float] = (4.6, 3.7)) -> Figure:
-    """One figure of several panels, each drawn by a function that takes `ax`.
+def draw_side_by_side(
+    draws: Sequence[Callable[..., Axes]], *, panel: tuple[float, float] = (4.6, 3.7), n_rows: int = 1
+) -> Figure:
+    """One figure of several panels, each drawn by a function that takes `ax`, in one or more rows.
 
     Examples
     --------
@@ -252,7 +254,7 @@ def draw_side_by_side(draws: Sequence[Callable[..., Axes]], *, panel: tuple[floa
         raise EmptyError("a figure needs at least one panel, got none; give functions that take ax")
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(SETTINGS):
-        figure = new_figure((panel[0] * len(draws), panel[1]))
-        for ax, draw in zip(new_axes(figure, len(draws)), draws, strict=True):
+        figure = new_figure((panel[0] * -(-len(draws) // n_rows), panel[1] * n_rows))
+        for ax, draw in zip(new_axes(figure, len(draws), n_rows), draws, strict=True):
             draw(ax=ax)
     return figure

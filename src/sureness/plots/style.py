@@ -85,11 +85,12 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return ShownFigure(figsize=size, layout="constrained")
 
 
-def new_axes(figure: Figure, count: int) -> list[Axes]:
-    """Axes side by side in a figure; a notebook shows the figure of any of them."""
+def new_axes(figure: Figure, count: int, n_rows: int = 1) -> list[Axes]:
+    """Axes side by side in a figure, in one or more rows; a notebook shows the figure of any of them."""
     from sureness.plots._shown import ShownAxes
 
-    return [figure.add_subplot(1, count, place + 1, axes_class=ShownAxes) for place in range(count)]
+    n_columns = -(-count // n_rows)
+    return [figure.add_subplot(n_rows, n_columns, place + 1, axes_class=ShownAxes) for place in range(count)]
 
 
 def strip_below(ax: Axes, label: str, *, height: float = 0.13) -> Axes:

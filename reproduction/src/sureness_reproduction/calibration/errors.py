@@ -133,10 +133,10 @@ def _draw_reliability(results: Results) -> Figure:
     def diagram(name: str, ax: Any) -> Axes:
         known = pairs.drop_nulls(name)
         curve = reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=_N_DRAWN_BINS)
-        ax.set_title(name)
-        return draw_reliability(curve, ax=ax)
+        return draw_reliability(curve, ax=ax, title=name, compact=True)
 
-    return draw_side_by_side([lambda ax, name=name: diagram(name, ax) for name in there])
+    panels = [lambda ax, name=name: diagram(name, ax) for name in there]
+    return draw_side_by_side(panels, panel=(2.9, 3.0), n_rows=2)
 
 
 # --- propensities -----------------------------------------------------------------------------------------------------
