@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = {"sureness": ROOT / "src", "sureness_reproduction": ROOT / "reproduction" / "src"}
+RESULTS = ROOT / "reproduction" / "results"
+"""What the table of claims is made of."""
 
 
 def opened(wheels: Path, name: str) -> ZipFile:
@@ -22,6 +24,8 @@ def test_a_wheel_holds_the_package_with_its_types_and_nothing_else(wheels, name)
     held = {file for file in opened(wheels, name).namelist() if ".dist-info/" not in file}
     source = SOURCES[name]
     there = {str(file.relative_to(source)) for file in (source / name).rglob("*") if file.is_file()}
+    if name == "sureness_reproduction":
+        there |= {f"{name}/results/{file.name}" for file in RESULTS.iterdir()}
     assert held == {file for file in there if "__pycache__" not in file}
     assert f"{name}/py.typed" in held
 
