@@ -93,6 +93,14 @@ def test_binnings_must_be_counts(binnings):
         BBQCalibrator(binnings=binnings).fit([0.0, 1.0], [0, 1])
 
 
+@pytest.mark.parametrize("near", [4.75e-232, -4.75e-232])
+def test_bbq_takes_scores_that_hardly_differ(near):
+    """Scaled to their range they are equal, which once made the evidence of a binning NaN."""
+    scores, labels = np.array([0.0, near, 0.0, 0.0, 0.0, -1.0, 1.0]), [0, 1, 0, 1, 0, 0, 1]
+    for kept in (scores, scores[:-1], -scores[:-1]):
+        assert np.isfinite(BBQCalibrator().fit(kept, labels[: len(kept)]).probability(kept)).all()
+
+
 @pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
 def test_targets_above_one_still_give_probabilities(kind):
     scores, labels = draw_pairs(2_000)

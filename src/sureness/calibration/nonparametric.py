@@ -289,6 +289,9 @@ def _tilted(
     return value - reach * (centre - starts) / span, value + reach * (ends - centre) / span
 
 
+_INSIDE = float(np.finfo(np.float64).eps)
+
+
 def _equal_mass_binning(
     unit: FloatArray, weight: FloatArray, target: FloatArray, n_bins: int, prior_strength: float
 ) -> tuple[FloatArray, FloatArray, float]:
@@ -302,6 +305,7 @@ def _equal_mass_binning(
     positive = np.clip(np.add.reduceat(target, starts), 0.0, count)
     cuts = (unit[starts[1:]] + unit[starts[1:] - 1]) / 2
     middle = (np.r_[0.0, cuts] + np.r_[cuts, 1.0]) / 2
+    middle = np.clip(middle, _INSIDE, 1.0 - _INSIDE)  # scores that differ by nothing else make bins without width
     prior = prior_strength / len(starts)
     alpha, beta = prior * middle, prior * (1.0 - middle)
     evidence = (
