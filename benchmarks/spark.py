@@ -269,8 +269,8 @@ def page(rows: list[Row], peak: int) -> str:
                 f"{predicted:.1f} | {seconds[2]:.1f} | {predicted / seconds[2] - 1:+.0%} |"
             )
     return "\n".join([
-        *lines, "", f"Java had a heap of {HEAP[0]} GB (`spark.driver.memory`), for driver and executor together, at every "
-        f"size. A Python worker took at most {peak / 2**20:,.0f} MiB; there are as many as cores.", "",
+        *lines, "", f"Java had a heap of {HEAP[0]} GB (`spark.driver.memory`), for driver and executor together, at "
+        f"every size. A Python worker took at most {peak / 2**20:,.0f} MiB; there are as many as cores.", "",
     ])  # fmt: skip
 
 
