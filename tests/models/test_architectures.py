@@ -146,12 +146,12 @@ def test_embeddings_of_cml_stay_inside_the_ball(radius):
 # --- LightGCN ------------------------------------------------------------------------------------------------------
 
 
-def dense_graph(log):
-    """D^-1/2 A D^-1/2 with users before items; rows without edges are 0."""
+def dense_graph(log, power=-0.5):
+    """D^p A D^p with users before items; rows without edges are 0."""
     seen = log.matrix.toarray().astype(np.float64)
     adjacency = np.block([[np.zeros((log.n_users,) * 2), seen], [seen.T, np.zeros((log.n_items,) * 2)]])
     degree = adjacency.sum(axis=1)
-    scale = np.array([d**-0.5 if d else 0.0 for d in degree])
+    scale = np.array([d**power if d else 0.0 for d in degree])
     return scale[:, None] * adjacency * scale
 
 
@@ -167,6 +167,11 @@ def test_smoothing_is_the_mean_of_powers_of_the_graph(layers):
     assert_allclose(network.smooth, smooth, rtol=1e-4, atol=1e-5)
     assert_allclose(network.source(LOG.users, LOG.items).score_block(np.arange(5)), expected, rtol=1e-4, atol=1e-5)
     assert_allclose(all_pairs(network.eval()), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_edges_can_be_divided_by_degrees_as_in_the_public_code():
+    network = built("lightgcn", divided_by="degree")
+    assert_allclose(network.graph.to_dense(), dense_graph(LOG, power=-1.0), atol=1e-7)
 
 
 @pytest.mark.parametrize("layers", [1, 3])

@@ -286,6 +286,7 @@ def test_an_unknown_metric_is_refused(name):
         ("cml", {"radius": 0.0}),
         ("cml", {"margin": -1.0}),
         ("lightgcn", {"layers": 0}),
+        ("lightgcn", {"divided_by": "log"}),
     ],
     ids=str,
 )

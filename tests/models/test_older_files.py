@@ -14,6 +14,7 @@ from tests.models.worlds import QUICK, everyone, simulated
 
 OLDER = {  # what these models were before, and the settings that they did not have
     "neumf": ({"layer_widths": (7, 3)}, ("dense_l2",)),
+    "lightgcn": ({}, ("divided_by",)),
     "cdae": ({"deep": True, "history": "root"}, ("deep", "history")),
 }
 

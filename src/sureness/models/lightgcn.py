@@ -15,12 +15,15 @@ from sureness.sources.base import FactorSource
 if TYPE_CHECKING:
     from sureness.models.networks.lightgcn import LightGCNNetwork
 
+DIVISORS = ("root", "degree")
+
 
 @dataclass(frozen=True, kw_only=True)
 class LightGCNSettings(Settings):
     """Settings of LightGCN."""
 
     layers: int = 2  # how many steps along the graph an embedding averages over
+    divided_by: str = "root"  # of both degrees: an edge weighs 1 / sqrt(d_u d_i), or with "degree" 1 / (d_u d_i)
     l2: float = 1e-4
     batch_size: int = 4096  # every step walks the whole graph, so few large steps are cheaper
     learning_rate: float = 0.01
@@ -29,6 +32,7 @@ class LightGCNSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_whole(1, "layers", most=1_000)
+        self.require_one_of(DIVISORS, "divided_by")
 
 
 def smoothed_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:
@@ -46,6 +50,9 @@ class LightGCN(FactorRecommender, LightGCNSettings):
     ----------
     layers : int
         How many steps along the graph an embedding averages over.
+    divided_by : {"root", "degree"}
+        What the edge between a user and an item is divided by: the roots of their degrees, as published, or the
+        degrees themselves, as in the public code of Kweon (2024, chapter 2).
     """
 
     search_space: ClassVar[Space] = {

@@ -51,7 +51,7 @@ class LightGCNNetwork(Network):
         super().__init__(train, settings)
         self.factors = new_table(self.n_users + self.n_items, settings.n_factors, settings.start_scale)
         self.register_buffer("smooth", torch.zeros_like(self.factors))
-        self.register_buffer("graph", normalised_graph(train), persistent=False)
+        self.register_buffer("graph", normalised_graph(train, settings.divided_by), persistent=False)
         self.graph: Tensor
         self.smooth: Tensor
 
@@ -89,9 +89,10 @@ class LightGCNNetwork(Network):
         return smoothed_source({"smooth": as_numpy(self.smooth)}, users, items)
 
 
-def normalised_graph(train: Interactions) -> Tensor:
-    """Edges of users and items, divided by the roots of both degrees, as compressed rows of 32-bit numbers."""
-    of_users, of_items = _inverse_root(train.user_degree), _inverse_root(train.item_degree)
+def normalised_graph(train: Interactions, divided_by: str = "root") -> Tensor:
+    """Edges of users and items, divided by both degrees or their roots, as compressed rows of 32-bit numbers."""
+    power = -0.5 if divided_by == "root" else -1.0
+    of_users, of_items = (_powers(degree, power) for degree in (train.user_degree, train.item_degree))
     values = (of_users[train.user_rows] * of_items[train.item_rows]).astype(np.float32)
     edges = csr_matrix((values, train.item_rows, train.row_starts), shape=train.shape)
     blocks: Any = [[None, edges], [edges.T, None]]
@@ -105,5 +106,6 @@ def normalised_graph(train: Interactions) -> Tensor:
         )  # fmt: skip
 
 
-def _inverse_root(degree: IntArray) -> FloatArray:
-    return np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+def _powers(degree: IntArray, power: float) -> FloatArray:
+    """Powers of degrees; 0 for those without edges."""
+    return np.power(degree, power, out=np.zeros(len(degree)), where=degree > 0, dtype=np.float64)
