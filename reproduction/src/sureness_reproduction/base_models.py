@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sureness import models
 from sureness.data import Split, union
 from sureness.evaluation import evaluate_ranking
 from sureness.pipeline import Run
-from sureness.sources import MatrixSource, ScoreSource
+from sureness.sources import MatrixSource, ScoreSource, from_implicit
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.study import Scale, Study
 from sureness_reproduction.workbench import Workbench
 
 ALS = "als"  # of implicit, which is no dependency of the package
-ALS_GRID = [
-    {"regularization": pull, "alpha": weight} for pull, weight in product((0.01, 0.1, 1.0), (1.0, 10.0))
-]  # how much more a pair weighs than no pair is alpha
+ALS_GRID = [{"regularization": pull, "alpha": weight} for pull, weight in product((0.01, 0.1, 1.0), (1.0, 10.0))]
+"""How much more a pair weighs than no pair is alpha."""
+
 LEAST = {"citeulike-a": 19}
 """Fewest interactions of a user in chapter 4 where it is not 20: 19 gives the published size of CiteULike."""
 
@@ -39,11 +40,9 @@ def tuned(
     bench: Workbench, *, data: str, protocol: str, model: str, trials: int, fixed: dict[str, Any], start: dict[str, Any]
 ) -> Tables:
     """Try settings on the validation part of the first split; the best comes first."""
-    from sureness.models import tune
-
     split = bench.split(data, protocol, seed=0, **split_options(data, protocol))
     if model != ALS:
-        return {"trials": tune(model, split, trials, start=start, **fixed).trials}
+        return {"trials": models.tune(model, split, trials, start=start, **fixed).trials}
     rows = []
     for settings in [start, *(settings for settings in ALS_GRID if settings != start)][:trials]:
         source = als_source(split, fixed | settings, 0)
@@ -54,8 +53,7 @@ def tuned(
 
 def _search(*, model: str, trials: int, seed: int = 0, **recipe: Any) -> Iterable[Cell]:
     """The search for settings that a training needs: none with one trial; all seeds share one."""
-    if trials > 1 and not is_own(model):
-        yield tuned.cell(model=model, trials=trials, **recipe)
+    return [tuned.cell(model=model, trials=trials, **recipe)] if trials > 1 and not is_own(model) else []
 
 
 @work(needs=_search, cost=15)
@@ -68,8 +66,6 @@ def trained(
     A recommender of one's own is a class with `fit(train, validation)`, or a function of them and a seed. What comes of
     it has `score_block`; its scores are kept as one matrix.
     """
-    from sureness.models import make_recommender
-
     settings = fixed | start
     for search in _search(data=data, protocol=protocol, model=model, trials=trials, fixed=fixed, start=start):
         settings = dict(json.loads(bench.found(search).table("trials")["settings"][0]))
@@ -79,7 +75,7 @@ def trained(
         source = als_source(split, settings, seed) if model == ALS else _own_source(split, model, seed)
         Run(source).save(bench.place / "model.sureness")
     else:
-        fitted = make_recommender(model, **(settings | {"seed": seed})).fit(split.train, split.validation)
+        fitted = models.make_recommender(model, **(settings | {"seed": seed})).fit(split.train, split.validation)
         bench.save(fitted)
         about |= {"validation": fitted.best_metric_, "epoch": fitted.best_epoch_}
     return {"about": pl.DataFrame([about])}
@@ -89,8 +85,7 @@ model_cell = trained.cell
 
 
 def _own_source(split: Split, model: str, seed: int) -> ScoreSource:
-    made: Any = load_own(model)
-    parts = (split.train, split.validation)
+    made, parts = load_own(model), (split.train, split.validation)
     source = made().fit(*parts) if isinstance(made, type) else made(*parts, seed)
     blocks = np.array_split(np.arange(split.train.n_users), max(split.train.n_users // 256, 1))
     scores = np.concatenate([np.asarray(source.score_block(block), dtype=np.float32) for block in blocks])
@@ -105,8 +100,6 @@ def als_is_here() -> bool:
 def als_source(split: Split, settings: Mapping[str, Any], seed: int) -> ScoreSource:
     """Alternating least squares of implicit."""
     from implicit.cpu.als import AlternatingLeastSquares  # type: ignore[import-untyped]
-
-    from sureness.sources import from_implicit
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # its advice about the threads of BLAS

@@ -49,40 +49,34 @@ def claims_table(contrasts: Callable[[str], pl.DataFrame] = committed) -> pl.Dat
     """
     rows = []
     for claim in declared():
-        found = [_rows_of(contrasts(study), claim) for study in claim["studies"]]
-        table = pl.concat([each for each in found if each.height] or [pl.DataFrame()], how="diagonal_relaxed")
+        found = [pl.DataFrame(), *(_rows_of(contrasts(study), claim) for study in claim["studies"])]
+        table = pl.concat(found, how="diagonal_relaxed")
         held = table["holds"].to_list() if table.height else []
-        holds = "no" if "no" in held else "yes" if held and set(held) == {"yes"} else "open"
         missing = f"not run; `sureness reproduce {' '.join(claim['studies'])} --full`"
         rows.append({
             "chapter": str(claim["chapter"]), "the dissertation claims": claim["claim"],
-            "published": claim["published"], "we found": _summary(table, held) if held else missing, "holds": holds,
-            "why": claim["why"],
+            "published": claim["published"], "we found": _summary(table, held) if held else missing,
+            "holds": "no" if "no" in held else "yes" if {*held} == {"yes"} else "open", "why": claim["why"],
         })  # fmt: skip
     return pl.DataFrame(rows)
 
 
 def _rows_of(table: pl.DataFrame, claim: dict[str, Any]) -> pl.DataFrame:
-    if table.is_empty():
-        return table
     where = {key: tuple(value) for key, value in claim.get("where", {}).items()}
-    texts = {"claim": tuple(claim["contrasts"]), "claimed": True}
-    return table.filter(matches(texts | where, table.columns)).drop_nulls("difference")
+    wanted = {"claim": tuple(claim["contrasts"]), "claimed": True} | where
+    return table.filter(matches(wanted, table.columns)).drop_nulls("difference") if table.height else table
 
 
 def _summary(table: pl.DataFrame, held: list[str]) -> str:
-    """How often it holds, the range of differences, and of p-values after Holm."""
+    """The range of differences, how often it holds, and the range of p-values after Holm."""
     counts = ", ".join(f"{held.count(each)} {each}" for each in ("yes", "no", "open") if each in held)
     if (table["second"] == "").all():
-        texts = [f"{value:.3g}" for value in (table["value"].min(), table["value"].max())]  # type: ignore[str-bytes-safe]
-        size = f"{_range(*texts)} against {table['against'][0]:g}"
+        size = f"{_range(table['value'], '.3g')} against {table['against'][0]:g}"
     else:
-        relative = (table["difference"] / table["against"].abs()).drop_nans()
-        size = _range(*(f"{value:+.1%}" for value in (relative.min(), relative.max())))  # type: ignore[str-bytes-safe]
-    p = table["p_holm"].drop_nulls()
-    chance = _range(*(f"{value:.1g}" for value in (p.min(), p.max()))) if len(p) else NONE  # type: ignore[str-bytes-safe]
-    return f"{size}; {counts}; p {chance}"
+        size = _range((table["difference"] / table["against"].abs()).drop_nans(), "+.1%")
+    return f"{size}; {counts}; p {_range(table['p_holm'].drop_nulls(), '.1g')}"
 
 
-def _range(low: str, high: str) -> str:
+def _range(values: pl.Series, form: str) -> str:
+    low, high = (NONE if end is None else format(end, form) for end in (values.min(), values.max()))
     return low if low == high else f"{low} to {high}"

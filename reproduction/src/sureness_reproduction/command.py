@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import polars as pl
-import typer
+from typer import Argument, BadParameter, Option
 
 from sureness.cli import Json, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
@@ -15,39 +15,40 @@ from sureness.workflows import check_outputs
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import claims_table, computed
 from sureness_reproduction.own import is_own, load_own
-from sureness_reproduction.pages import Page, blocks, claims_shown, run_studies
+from sureness_reproduction.pages import blocks, claims_shown, command_of, lacking, merge_page, run_studies
+from sureness_reproduction.results import Results
 from sureness_reproduction.study import Asked, Study, find_studies, studies
 from sureness_reproduction.workbench import DataShelf
 
-_NAMES = typer.Argument(
+_NAMES = Argument(
     metavar="NAME...",
     help="Studies (see --list), numbers such as table-2.3 or table-2, or all; or claims: what full runs say about each "
     "claim of the dissertation, from finished cells and committed results.",
 )
-_QUICK = typer.Option("--quick", help="Minutes: small real data, few seeds. The default.")
-_FULL = typer.Option("--full", help="Hours: the published setting, on the data that are here.")
-_SEEDS = typer.Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
-_DATA = typer.Option(help="Only these data sets, or logs of your own (files); may repeat.")
-_MODEL = typer.Option(help="Only these models, or your own (module:object, file.py:object).")
-_METHOD = typer.Option(help="Only these methods of a study, or your own beside the others; may repeat.")
-_FOLDER = typer.Option(help="Folder that holds the data sets; by default SURENESS_DATA.")
-_CELLS = typer.Option(help="Where finished cells are kept; by default `cells` in the output.")
-_JOBS = typer.Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
+_SEEDS = Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
+_JOBS = Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
+_MERGE = Option(
+    help="After a full run, let its rows and figures take their place in the files of this folder, such as those of "
+    "other models; Holm's correction is that of all rows."
+)
 
 
 def reproduce_command(
     names: Annotated[list[str] | None, _NAMES] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the studies and leave.")] = False,
-    quick: Annotated[bool, _QUICK] = False,
-    full: Annotated[bool, _FULL] = False,
+    show: Annotated[bool, Option("--list", help="List the studies and leave.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Minutes: small real data, few seeds. The default.")] = False,
+    full: Annotated[bool, Option("--full", help="Hours: the published setting, on the data that are here.")] = False,
     seeds: Annotated[int | None, _SEEDS] = None,
-    data: Annotated[list[str] | None, _DATA] = None,
-    model: Annotated[list[str] | None, _MODEL] = None,
-    method: Annotated[list[str] | None, _METHOD] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
-    data_folder: Annotated[Path | None, _FOLDER] = None,
-    cells: Annotated[Path | None, _CELLS] = None,
+    data: Annotated[list[str] | None, Option(help="Only these data sets, or logs of your own; may repeat.")] = None,
+    model: Annotated[
+        list[str] | None, Option(help="Only these models, or your own (module:object, file.py:object).")
+    ] = None,
+    method: Annotated[list[str] | None, Option(help="Only these methods, or your own beside all others.")] = None,
+    output: Annotated[Path, Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
+    data_folder: Annotated[Path | None, Option(help="Folder of the data sets; by default SURENESS_DATA.")] = None,
+    cells: Annotated[Path | None, Option(help="Where cells are kept; by default `cells` in the output.")] = None,
     jobs: Annotated[int, _JOBS] = 0,
+    merge: Annotated[Path | None, _MERGE] = None,
     json: Json = False,
 ) -> None:
     """Run studies of the dissertation and set our numbers beside the published ones; finished cells are kept."""
@@ -55,27 +56,35 @@ def reproduce_command(
         _list(json)
         return
     if quick and full:
-        raise typer.BadParameter("--quick and --full exclude each other; give one of them")
+        raise BadParameter("--quick and --full exclude each other; give one of them")
+    if merge and not full:
+        raise BadParameter("--merge keeps results of full runs; give --full")
     if not names:
-        raise typer.BadParameter("give the names of studies, or all; --list shows them")
+        raise BadParameter("give the names of studies, or all; --list shows them")
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
-    kept = cells or output / "cells"
-    store = CellStore(kept, DataShelf(data_folder))
-    if names == ["claims"]:
-        _claims(store, json)
+    store = CellStore(cells or output / "cells", DataShelf(data_folder))
+    if names == ["claims"]:  # nothing is computed
+        table = claims_table(computed(store))
+        if json:
+            print_json({"claims": table.to_dicts()})
+        else:
+            _table("What the dissertation claims, what we found, why", table)
         return
     wanted = find_studies(names)
     asked = Asked("full" if full else "quick", seeds, tuple(data or ()), tuple(model or ()), tuple(method or ()))
     _check(asked, wanted)
-    check_outputs([(output, "folder"), (kept, "folder")], [data_folder])
+    check_outputs([(output, "folder"), (store.folder, "folder"), (merge, "folder")], [data_folder])
     with shown_progress(json) as progress:
-        pages = run_studies(wanted, asked, store, output, jobs=jobs or os.cpu_count() or 1, progress=progress)
+        found = run_studies(wanted, asked, store, output, jobs=jobs or os.cpu_count() or 1, progress=progress)
+    for results in found:
+        if merge:
+            merge_page(results, output, merge)
     if json:
-        print_json({"studies": [_as_dict(page) for page in pages]})
+        print_json({"studies": [_as_dict(results) for results in found]})
         return
-    for page in pages:
-        _print(page)
+    for results in found:
+        _print(results)
     say(f"\nTables, CSV files and figures: {output}")
 
 
@@ -100,33 +109,23 @@ def _list(json: bool) -> None:
                 "`sureness reproduce NAME --quick` takes minutes, `--full` hours; `all` runs every one.")  # fmt: skip
 
 
-def _claims(store: CellStore, json: bool) -> None:
-    """The claims of the dissertation, from finished cells and committed results; nothing is computed."""
-    table = claims_table(computed(store))
-    if json:
-        print_json({"claims": table.to_dicts()})
-    else:
-        _table("What the dissertation claims, what we found, why", table)
-
-
-def _print(page: Page) -> None:
-    results, title = page.results, page.results.study.title
+def _print(results: Results) -> None:
+    title = results.study.title
     for about, frame in blocks(results.study, results.summary):
         _table(f"{title}, {about}" if about else title, frame)
     if results.contrasts.height:
-        _table(f"{title}: contrasts", claims_shown(results.contrasts, decided=page.decided))
-    for sentence in page.lacking:
-        say(sentence)
+        decided = results.asked.scale == "full"
+        _table(f"{title}: contrasts", claims_shown(results.contrasts, decided=decided))
+    say(*lacking(results))
 
 
 def _table(title: str, frame: pl.DataFrame) -> None:
     print_table(title, frame.columns, frame.rows())
 
 
-def _as_dict(page: Page) -> dict[str, object]:
-    results = page.results
+def _as_dict(results: Results) -> dict[str, object]:
     return {
-        "name": results.study.name, "number": results.study.number, "command": page.command,
+        "name": results.study.name, "number": results.study.number, "command": command_of(results),
         "missing": results.missing, "absent": results.absent, "numbers": results.summary.to_dicts(),
         "claims": results.contrasts.to_dicts(),
     }  # fmt: skip

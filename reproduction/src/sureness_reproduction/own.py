@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from sureness.calibration import Calibrator, make_calibrator
+from sureness.calibration import make_calibrator
 from sureness.data import RECIPES
 from sureness.errors import DataError, SettingError
 from sureness.list_size import ListSizePolicy
@@ -49,8 +48,7 @@ def _module(place: str) -> Any:
     spec = spec_from_file_location(f"sureness_own_{hashlib.sha256(place.encode()).hexdigest()[:8]}", place)
     if spec is None or spec.loader is None or not Path(place).is_file():
         raise DataError(f"there is no file {place}; {_HOW}")
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
+    sys.modules[spec.name] = module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -63,33 +61,27 @@ def kind_of(name: str) -> str:
     >>> kind_of("shape"), kind_of("bd"), kind_of("sureness.calibration:PlattCalibrator"), kind_of("math:floor")
     ('map', 'function', 'map', 'function')
     """
-    if is_own(name):
-        found = load_own(name)
-        if not isinstance(found, type):
-            return "function"
-        return "policy" if issubclass(found, ListSizePolicy) else "map"
     try:
-        return "map" if isinstance(make_calibrator(name), Calibrator) else "function"
+        found = load_own(name) if is_own(name) else type(make_calibrator(name))
     except SettingError:
         return "function"
+    if not isinstance(found, type):
+        return "function"
+    return "policy" if issubclass(found, ListSizePolicy) else "map"
 
 
 def digest_of_own(name: str) -> str:
     """A digest of the file that holds a log or an object; a cell of other content is another cell."""
-    place = name.rpartition(":")[0] if ":" in name else name
-    if ":" in name and not place.endswith(".py"):
-        spec = find_spec(place)
-        place = (spec.origin if spec is not None else None) or ""
-    if not Path(place).is_file():
+    place = name.rpartition(":")[0] or name
+    file = place if place.endswith(".py") or ":" not in name else getattr(_module(place), "__file__", None)
+    if file is None or not Path(file).is_file():
         raise DataError(f"cannot find the file of {name}; give a log, module:object or file.py:object")
-    return hashlib.sha256(Path(place).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
 
-def own_names(value: Any) -> Iterator[str]:
+def own_names(value: Any) -> list[str]:
     """Every name of the user's own among the parameters of a cell."""
     if isinstance(value, str):
-        if is_own(value):
-            yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from own_names(each)
+        return [value] if is_own(value) else []
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [name for part in parts for name in own_names(part)]

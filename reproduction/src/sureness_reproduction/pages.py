@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from sureness import Progress, silent
 from sureness.artefacts import replacing
 from sureness.errors import DataError
-from sureness_reproduction.cells import CellStore
-from sureness_reproduction.results import CONTRAST, SUMMARY, Results, shown_rows
-from sureness_reproduction.running import run_cells
+from sureness_reproduction.cells import CellStore, run_cells
+from sureness_reproduction.results import CONTRAST, SUMMARY, Results, merged, read_csv, shown_rows
 from sureness_reproduction.study import Asked, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NONE = "–"
 NAMES = {
@@ -56,10 +52,7 @@ def published(table: str) -> pl.DataFrame:
     >>> published("ece").filter(data="coat", model="bpr", method="gaussian", risk="unbiased")["value"].item()
     0.0393
     """
-    known = published_tables()
-    if table not in known:
-        raise DataError(f"there is no published table {table!r}; there are {', '.join(known)}")
-    found = known[table]
+    found = published_tables()[table]
     return pl.DataFrame(found["rows"], schema=found["columns"], orient="row", infer_schema_length=None)
 
 
@@ -82,11 +75,9 @@ def blocks(study: Study, summary: pl.DataFrame) -> list[Block]:
         return []
     joined = with_published(study, shown_rows(study, summary))  # a file may hold more than is shown
     apart = [name for name in joined.columns if name not in (*study.rows, *study.columns, *SUMMARY, "published")]
-    found = []
-    for values, part in joined.group_by(apart, maintain_order=True) if apart else [((), joined)]:
-        title = ", ".join(named(value) for value in values if value != "")
-        found.append((part["published"].null_count() == part.height, Block(title, _laid_out(study, part))))
-    return [block for _, block in sorted(found, key=lambda each: each[0])]
+    parts = list(joined.group_by(apart, maintain_order=True)) if apart else [((), joined)]
+    parts.sort(key=lambda each: each[1]["published"].count() == 0)
+    return [Block(", ".join(named(each) for each in key if each != ""), _laid_out(study, part)) for key, part in parts]
 
 
 def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
@@ -110,17 +101,13 @@ def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
 
 
 def _laid_out(study: Study, part: pl.DataFrame) -> pl.DataFrame:
-    rows, columns = (part.select(keys).unique(maintain_order=True).rows() if keys else [()]
-                     for keys in (study.rows, study.columns))  # fmt: skip
-    cells = {
-        tuple(row[name] for name in (*study.rows, *study.columns)): _cell(study, row, part)
-        for row in part.iter_rows(named=True)
-    }
-    return pl.DataFrame([
-        {name: named(value) for name, value in zip(study.rows, row, strict=True)}
-        | {" ".join(map(named, column)): cells.get((*row, *column), NONE) for column in columns}
-        for row in rows
-    ])  # fmt: skip
+    """The rows and columns of a study, in the order in which they come."""
+    lines, columns = dict[tuple[str, ...], dict[str, str]](), dict[str, str]()
+    for row in part.iter_rows(named=True):
+        key, column = (tuple(named(row[name]) for name in names) for names in (study.rows, study.columns))
+        columns[" ".join(column)] = NONE
+        lines.setdefault(key, {})[" ".join(column)] = _cell(study, row, part)
+    return pl.DataFrame([dict(zip(study.rows, key, strict=True)) | columns | cells for key, cells in lines.items()])
 
 
 def _cell(study: Study, row: dict[str, Any], part: pl.DataFrame) -> str:
@@ -162,8 +149,7 @@ def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
             "where": ", ".join(named(row[name]) for name in (*places, "metric") if row[name] is not None),
             "contrast": f"{row['first'] or 'value'} against {row['second'] or format(row['against'], 'g')}",
             "difference": f"{row['difference']:+.4f}{relative}",
-            "p": NONE if row["p"] is None else f"{row['p']:.1g}",
-            "Holm": NONE if row["p_holm"] is None else f"{row['p_holm']:.1g}",
+            **{name: NONE if row[key] is None else f"{row[key]:.1g}" for name, key in (("p", "p"), ("Holm", "p_holm"))},
         })  # fmt: skip
     return pl.DataFrame(rows)
 
@@ -185,11 +171,9 @@ def lines_of(
 ) -> Iterator[str]:
     """A study as lines of Markdown: title, note, tables, tested claims."""
     number = f" ({study.number.replace('-', ' ')})" if study.number else ""
-    yield from (f"{'#' * level} {study.title}{number}", "")
-    yield from (study.note, "") if study.note else ()
+    yield from (f"{'#' * level} {study.title}{number}", "", *([study.note, ""] if study.note else []))
     for title, frame in blocks(study, summary):
-        yield from (f"**{title}**", "") if title else ()
-        yield from (*markdown(frame), "")
+        yield from (*([f"**{title}**", ""] if title else []), *markdown(frame), "")
     if claims.height:
         yield from ("**Contrasts**", "", *markdown(claims_shown(claims, decided=decided)), "")
 
@@ -197,58 +181,60 @@ def lines_of(
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Page:
-    """A study as it is shown."""
+def command_of(results: Results) -> str:
+    """What shows a study again, and computes what is missing."""
+    asked = results.asked
+    words = [f"sureness reproduce {results.study.name} --{asked.scale}"]
+    words += [] if asked.seeds is None else [f"--seeds {asked.seeds}"]
+    return " ".join(
+        words + [f"--{name} {each}" for name in ("data", "model", "method") for each in getattr(asked, name)]
+    )
 
-    results: Results
-    folder: Path
 
-    @property
-    def decided(self) -> bool:
-        """Whether the claims may be decided: quick runs have other data, short trainings and few seeds."""
-        return self.results.asked.scale == "full"
+def lacking(results: Results) -> list[str]:
+    """What is not there, in sentences."""
+    cells = f"{results.missing} of {len(results.points)} cells are missing; `{command_of(results)}` computes them."
+    absent = f"Not in the data folder: {', '.join(results.absent)}."
+    return [cells] * bool(results.missing) + [absent] * bool(results.absent)
 
-    @property
-    def command(self) -> str:
-        """What shows it again, and computes what is missing."""
-        asked = self.results.asked
-        words = [f"sureness reproduce {self.results.study.name} --{asked.scale}"]
-        words += [] if asked.seeds is None else [f"--seeds {asked.seeds}"]
-        words += [f"--{name} {value}" for name in ("data", "model", "method") for value in getattr(asked, name)]
-        return " ".join(words)
 
-    @property
-    def lacking(self) -> list[str]:
-        """What is not there, in sentences."""
-        results, cells = self.results, f"{self.results.missing} of {len(self.results.points)} cells"
-        missing = [f"{cells} are missing; `{self.command}` computes them."] if results.missing else []
-        return [*missing, *([f"Not in the data folder: {', '.join(results.absent)}."] if results.absent else [])]
+def write_page(results: Results, folder: Path) -> None:
+    """A study as Markdown, its numbers and contrasts as CSV, its figure as PNG."""
+    study, summary, contrasts = results.study, results.summary, results.contrasts
+    lines = [*lines_of(study, summary, contrasts, decided=results.asked.scale == "full")]
+    lines += [f"![{study.title}]({study.name}.png)", ""] if study.draw else []
+    _write(folder / f"{study.name}.md", "\n".join([*lines, f"`{command_of(results)}`", *lacking(results), ""]))
+    _write(folder / f"{study.name}.csv", summary.write_csv())
+    if contrasts.height:
+        _write(folder / f"{study.name}.claims.csv", contrasts.write_csv())
+    if study.draw is not None and results.finished:
+        from sureness.plots import save_figure
 
-    def write(self) -> None:
-        """The page as Markdown, its numbers and contrasts as CSV, its figure as PNG."""
-        results, study = self.results, self.results.study
-        figure = [f"![{study.title}]({study.name}.png)", ""] if study.draw else []
-        lines = lines_of(study, results.summary, results.contrasts, decided=self.decided)
-        written = {
-            "md": "\n".join([*lines, *figure, f"`{self.command}`", *self.lacking, ""]),
-            "csv": results.summary.write_csv(), "claims.csv": results.contrasts.write_csv(),
-        }  # fmt: skip
-        for ending, text in written.items():
-            if ending != "claims.csv" or results.contrasts.height:
-                with replacing(self.folder / f"{study.name}.{ending}") as temporary:
-                    temporary.write_text(text, encoding="utf-8")
-        if study.draw is not None and results.finished:
-            from sureness.plots import save_figure
+        drawn: Any = study.draw(results)
+        save_figure(getattr(drawn, "figure", None) or drawn, folder / f"{study.name}.png")
 
-            drawn = study.draw(results)
-            save_figure(cast("Figure", getattr(drawn, "figure", None) or drawn), self.folder / f"{study.name}.png")
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def merge_page(results: Results, folder: Path, kept: Path) -> None:
+    """Let what a run wrote into a folder take its place among the results that another folder keeps."""
+    name = results.study.name
+    for table, file in ((results.summary, f"{name}.csv"), (results.contrasts, f"{name}.claims.csv")):
+        if table.height:
+            old = read_csv(kept / file) if (kept / file).exists() else pl.DataFrame()
+            _write(kept / file, merged(old, read_csv(folder / file)).write_csv())
+    if results.study.draw is not None and results.finished:
+        with replacing(kept / f"{name}.png") as temporary:
+            shutil.copyfile(folder / f"{name}.png", temporary)
 
 
 def run_studies(
     studies: Sequence[Study], asked: Asked, store: CellStore, folder: Path, *, jobs: int = 1,
     progress: Progress = silent,
-) -> list[Page]:  # fmt: skip
+) -> list[Results]:  # fmt: skip
     """Compute what is missing of some studies in the store, and write their pages into the folder.
 
     What is finished is written also after a failure or an interruption.
@@ -262,8 +248,7 @@ def run_studies(
     try:
         run_cells([cell for results in there for _, cell in results.points], store, jobs=jobs, progress=progress)
     finally:
-        pages = [Page(Results(results.study, asked, store), folder) for results in there]
-        for number, each in enumerate(pages):
-            progress(f"writing {each.results.study.name}", number, len(pages))
-            each.write()
-    return pages
+        for number, results in enumerate(there):
+            progress(f"writing {results.study.name}", number, len(there))
+            write_page(results, folder)
+    return there

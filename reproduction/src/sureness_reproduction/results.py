@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm, ttest_1samp
-from scipy.stats import t as student
+from scipy import stats
 
 from sureness.data import scan_table
 from sureness.metrics import basic_interval
+from sureness.numerics import holm
 from sureness_reproduction.cells import Cell, CellStore
 from sureness_reproduction.study import Asked, Claim, Study
 from sureness_reproduction.types import FloatArray
@@ -57,13 +57,13 @@ class Results:
 
     def table(self, name: str) -> pl.DataFrame:
         """A table of all finished cells, with the point of each in front; seeds and names only, no groups."""
-        parts = []
+        parts = [pl.DataFrame()]
         for point, cell in self.finished:
             if (found := self.store.find(cell)).has(name):
-                plain = {key: pl.lit(value) for key, value in point.items() if isinstance(value, str | int | float)}
                 table = found.table(name)
-                parts.append(table.select(**plain, **{column: pl.col(column) for column in table.columns}))
-        return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
+                plain = {key: pl.lit(value) for key, value in point.items() if isinstance(value, str | int | float)}
+                parts.append(table.select(**plain | {column: pl.col(column) for column in table.columns}))
+        return pl.concat(parts, how="diagonal_relaxed")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -87,45 +87,31 @@ class Results:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """Mean, deviation and number of seeds of every number; with draws also a 95% interval."""
-        if self.numbers.is_empty():
-            return pl.DataFrame()
+        """Mean, deviation and number of seeds of every number; with draws also a 95% interval, for users and seeds."""
         seeds = self.numbers
+        if seeds.is_empty():
+            return pl.DataFrame()
         if self.study.average:
             seeds = seeds.group_by(*self.keys, "seed", maintain_order=True).agg(pl.col("value").mean())
         means = seeds.group_by(self.keys, maintain_order=True).agg(
             pl.col("value").mean(), deviation=pl.col("value").std(), low=pl.lit(None, pl.Float64),
             high=pl.lit(None, pl.Float64), seeds=pl.col("value").count(),
         )  # fmt: skip
-        drawn = self.study.samples == "draws" and not self.study.average and self.samples.height
-        return self._with_intervals(means) if drawn else means
-
-    def _with_intervals(self, means: pl.DataFrame) -> pl.DataFrame:
-        """Intervals for draws of users and seeds, corrected for the bias that resampling shows."""
-        sorted_draws = self.samples.sort("seed", "unit").group_by(self.keys, maintain_order=True)
-        drawn = sorted_draws.agg(draws="value", rows=pl.col("seed").n_unique())
-        both = means.join(drawn, on=self.keys, how="left", maintain_order="left")
-        ends: list[tuple[float | None, float | None]] = []
-        for value, draws, n_seeds in both.select("value", "draws", "rows").iter_rows():
-            if value is None or draws is None:
-                ends.append((None, None))
-            else:
-                interval = basic_interval(value, over_seeds(pl.Series(draws).to_numpy().reshape(n_seeds, -1)), 0.95)
-                ends.append((interval.low, interval.high))
-        low, high = zip(*ends, strict=True)
-        return means.with_columns(low=pl.Series(low, dtype=pl.Float64), high=pl.Series(high, dtype=pl.Float64))
+        if self.study.samples == "users" or self.study.average or self.samples.is_empty():
+            return means
+        samples = self.samples.with_columns(pl.col("value").cast(pl.Float64))
+        draws = {key: _over_seeds(part) for key, part in samples.group_by(self.keys)}
+        both = zip(means["value"], map(draws.get, means.select(self.keys).iter_rows()), strict=True)
+        ends = [None if value is None or drawn is None else basic_interval(value, drawn, 0.95) for value, drawn in both]
+        return means.with_columns(
+            pl.Series(name, [getattr(end, name, None) for end in ends], pl.Float64) for name in ("low", "high")
+        )
 
     @cached_property
     def contrasts(self) -> pl.DataFrame:
         """Every claim in every place: both sides, their difference, its interval and p-value, and whether it holds."""
         rows = [row for claim in self.study.claims for row in _contrasts_of(self, claim)]
-        if not rows:
-            return pl.DataFrame()
-        table = pl.DataFrame(rows, infer_schema_length=None)
-        corrected = holm(table["p"].to_list())
-        decided = zip(table["difference"], corrected, table["sign"], table["seeds"], strict=True)
-        held = pl.Series([verdict(*row) for row in decided])
-        return table.with_columns(p_holm=pl.Series(corrected, dtype=pl.Float64), holds=held)
+        return with_verdicts(pl.DataFrame(rows, infer_schema_length=None))
 
 
 def shown_rows(study: Study, table: pl.DataFrame) -> pl.DataFrame:
@@ -133,15 +119,6 @@ def shown_rows(study: Study, table: pl.DataFrame) -> pl.DataFrame:
     if study.metrics and "metric" in table.columns:
         table = table.filter(pl.col("metric").is_in(list(study.metrics)))
     return table.filter(matches(study.where, table.columns)) if table.height else table
-
-
-def read_csv(path: Path) -> pl.DataFrame:
-    """A summary or its contrasts, as a run writes them."""
-    kinds = dict.fromkeys(_NUMBERS, pl.Float64) | {"seeds": pl.Int64}
-    table = scan_table(path).collect().with_columns(pl.col(pl.String).fill_null(""))
-    casts = [pl.col(name).replace("", None).cast(kinds[name]) for name in table.columns if name in kinds]
-    flags = [pl.col(name).cast(pl.String) == "true" for name in table.columns if name == "claimed"]
-    return table.with_columns(*casts, *flags)
 
 
 def matches(choice: Any, columns: Sequence[str]) -> pl.Expr:
@@ -155,9 +132,8 @@ def matches(choice: Any, columns: Sequence[str]) -> pl.Expr:
     """
     if isinstance(choice, tuple):
         return pl.any_horizontal([matches(each, columns) for each in choice])
-    wanted = {key: value for key, value in choice.items() if key in columns}
-    each = [pl.col(key).is_in(list(value) if isinstance(value, tuple) else [value]) for key, value in wanted.items()]
-    return pl.all_horizontal([pl.lit(True), *each])
+    wanted = {key: list(value) if isinstance(value, tuple) else [value] for key, value in choice.items()}
+    return pl.all_horizontal(pl.lit(True), *(pl.col(key).is_in(wanted[key]) for key in wanted if key in columns))
 
 
 # --- contrasts --------------------------------------------------------------------------------------------------------
@@ -172,133 +148,144 @@ class Difference(NamedTuple):
     p: float | None
 
 
-def _contrasts_of(results: Results, claim: Claim) -> list[dict[str, Any]]:
+def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
     """The rows of a claim, one for each place where both of its sides are."""
     if results.numbers.is_empty():
-        return []
+        return
     part = results.numbers.filter(metric=claim.metric).drop_nulls("value")
     per = [name for name in claim.per if name in part.columns]
     keys = [name for name in results.keys if name not in (*per, "metric", "seed")]
-    found = []
     for place, rows in part.group_by(per, maintain_order=True) if per else [((), part)]:
         where = dict(zip(per, place, strict=True))
-        row = _contrast(results, claim, rows, keys, where)
-        found += [] if row is None else [where | row]
-    return found
+        first = best(rows, claim.first, keys, claim.sign)
+        fixed = isinstance(claim.second, float)
+        second = ({}, claim.second) if fixed else best(rows, claim.second, keys, claim.sign)
+        if first is None or second is None or first == second:
+            continue
+        told = [key for key in keys if (key in claim.first if fixed else first[0][key] != second[0][key])]
+        names = [" ".join(str(row[key]) for key in told if row.get(key, "") != "") for row, _ in (first, second)]
+        seeds = rows.filter(matches(first[0], rows.columns))["value"].to_numpy()
+        about = where | {"metric": claim.metric}
+        apart = of_units(seeds - second[1]) if fixed else _apart(results, rows, about, first[0], second[0])
+        sides = (claim.text, claim.claimed, claim.metric, *names, first[1], second[1], *apart, claim.sign, len(seeds))
+        yield where | dict(zip(CONTRAST, sides, strict=False))  # the last two are known when all p-values are
 
 
-def _contrast(
-    results: Results, claim: Claim, rows: pl.DataFrame, keys: Sequence[str], where: dict[str, Any]
-) -> dict[str, Any] | None:
-    up = claim.sign == "+"
-    first = best(rows, claim.first, keys, up)
-    if first is None:
-        return None
-    seeds = rows.filter(matches(first[0], rows.columns))["value"].to_numpy()
-    if isinstance(claim.second, float):
-        against, names = claim.second, [_name({key: first[0][key] for key in keys if key in claim.first}), ""]
-        apart = of_units(seeds - against)
-    else:
-        second = best(rows, claim.second, keys, up)
-        if second is None or first == second:
-            return None
-        against, differing = second[1], [key for key in keys if first[0][key] != second[0][key]]
-        names = [_name({key: side[0][key] for key in differing}) for side in (first, second)]
-        apart = _apart(results, rows, where | {"metric": claim.metric}, first[0], second[0])
-    about = (claim.text, claim.claimed, claim.metric, *names, first[1], against, *apart, claim.sign, len(seeds))
-    return dict(zip(CONTRAST, about, strict=False))  # the last two are known when all p-values are
+def best(rows: pl.DataFrame, choice: Any, keys: Sequence[str], sign: str) -> tuple[dict[str, Any], float] | None:
+    """The row with the best mean over seeds among those of a choice that have as many seeds as any of them."""
+    there = rows.filter(matches(choice, rows.columns))
+    means = there.group_by(keys, maintain_order=True).agg(pl.col("value").mean(), seeds=pl.len())
+    whole = means.filter(pl.col("seeds") == pl.col("seeds").max())
+    for row in whole.sort("value", descending=sign == "+", maintain_order=True).iter_rows(named=True):
+        return {key: row[key] for key in keys}, row["value"]
+    return None
 
 
-def _name(keys: dict[str, Any]) -> str:
-    return " ".join(str(value) for value in keys.values() if value != "")
-
-
-def _apart(results: Results, rows: pl.DataFrame, where: dict[str, Any], *sides: dict[str, Any]) -> Difference:
+def _apart(results: Results, rows: pl.DataFrame, where: Mapping[str, Any], *sides: Mapping[str, Any]) -> Difference:
     """The difference of two rows by samples; of a study without samples, over seeds."""
     samples = results.samples
     if samples.is_empty():
         samples = rows.rename({"seed": "unit"}).with_columns(seed=pl.lit(0))
-    part = samples.filter(matches(where, samples.columns))
-    first, second = (part.filter(matches(side, part.columns)) for side in sides)
+    gains = gains_of(samples.filter(matches(where, samples.columns)), sides, "unit", "seed")
     if results.study.samples == "users":
-        return paired(first, second)
-    one, other = (rows.filter(matches(side, rows.columns)).select("seed", "value") for side in sides)
-    both = one.join(other, on="seed", suffix="_other")
-    return drawn(float((both["value"] - both["value_other"]).mean()), first, second)  # type: ignore[arg-type]
+        return of_units(gains.group_by("unit", maintain_order=True).agg(pl.col("value").mean())["value"].to_numpy())
+    return of_draws(float(gains_of(rows, sides, "seed")["value"].mean()), gains)  # type: ignore[arg-type]
 
 
-def best(rows: pl.DataFrame, choice: Any, keys: Sequence[str], up: bool) -> tuple[dict[str, Any], float] | None:
-    """The row with the best mean over seeds among those of a choice that have as many seeds as any of them."""
-    there = rows.filter(matches(choice, rows.columns))
-    means = there.group_by(keys, maintain_order=True).agg(pl.col("value").mean(), seeds=pl.len())
-    whole = means.filter(pl.col("seeds") == pl.col("seeds").max()).sort("value", descending=up, maintain_order=True)
-    if whole.is_empty():
-        return None
-    row = whole.row(0, named=True)
-    return {key: row[key] for key in keys}, row["value"]
-
-
-def paired(first: pl.DataFrame, second: pl.DataFrame) -> Difference:
-    """Paired t-test over users; a user's differences are averaged over seeds first, since seeds share users."""
-    both = first.join(second, on=["unit", "seed"], suffix="_other")
-    gains = both.group_by("unit", maintain_order=True).agg(gain=(pl.col("value") - pl.col("value_other")).mean())
-    return of_units(gains["gain"].to_numpy())
+def gains_of(table: pl.DataFrame, sides: Sequence[Mapping[str, Any]], *units: str) -> pl.DataFrame:
+    """How much larger the first side is than the second for each unit that has both."""
+    first, second = (table.filter(matches(side, table.columns)) for side in sides)
+    both = first.join(second, on=units, suffix="_other")
+    return both.select(*units, value=pl.col("value") - pl.col("value_other"))
 
 
 def of_units(gains: FloatArray) -> Difference:
-    """The mean of differences with the t-interval and t-test; none of both with a single one."""
+    """The mean of differences with the t-interval and t-test; none of both with a single one.
+
+    Users are the units, or seeds; a user's differences are averaged over seeds before, since seeds share users.
+    """
     mean = float(gains.mean()) if len(gains) else float("nan")
     if len(gains) < 2:
         return Difference(mean, None, None, None)
     if not np.ptp(gains):
         return Difference(mean, mean, mean, 0.0 if mean else 1.0)
-    half = float(student.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return Difference(mean, mean - half, mean + half, float(ttest_1samp(gains, 0.0).pvalue))
+    half = float(stats.t.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
+    return Difference(mean, mean - half, mean + half, float(stats.ttest_1samp(gains, 0.0).pvalue))
 
 
-def drawn(value: float, first: pl.DataFrame, second: pl.DataFrame) -> Difference:
+def of_draws(value: float, gains: pl.DataFrame) -> Difference:
     """The difference of two metrics on the same draws of users, over drawn seeds, with its basic bootstrap interval."""
-    both = first.join(second, on=["unit", "seed"], suffix="_other").sort("seed", "unit")
-    gains = (both["value"] - both["value_other"]).to_numpy().reshape(both["seed"].n_unique(), -1)
-    reflected = 2 * value - over_seeds(gains)
+    reflected = 2 * value - _over_seeds(gains)
     low, high = np.quantile(reflected, [0.025, 0.975])
     error = float(reflected.std(ddof=1))  # shares of 500 draws are too coarse for the correction of many p-values
-    p = 2 * float(norm.sf(abs(reflected.mean()) / error)) if error > _NO_CHANCE else float(abs(value) <= _NO_CHANCE)
+    sure = float(abs(value) <= _NO_CHANCE)
+    p = 2 * float(stats.norm.sf(abs(reflected.mean()) / error)) if error > _NO_CHANCE else sure
     return Difference(value, float(low), float(high), p)
 
 
-def over_seeds(resampled: FloatArray) -> FloatArray:
-    """Means over drawn seeds, for values of shape (seeds, draws of users): both kinds of chance in one."""
+def _over_seeds(draws: pl.DataFrame) -> FloatArray:
+    """Means over drawn seeds of every draw of users: both kinds of chance in one."""
+    resampled = draws.sort("seed", "unit")["value"].to_numpy().reshape(draws["seed"].n_unique(), -1)
     n_seeds, n_draws = resampled.shape
     chosen = np.random.default_rng(1).integers(n_seeds, size=(n_draws, n_seeds))
     return np.asarray(resampled[chosen, np.arange(n_draws)[:, None]].mean(axis=1))
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """p-values corrected for their number; those that are missing stay so.
+def with_verdicts(contrasts: pl.DataFrame) -> pl.DataFrame:
+    """Contrasts with their p-values after Holm, and whether each holds: "yes", "no", or "open" where it may be chance.
+
+    One seed says nothing about others and decides nothing. A row without a p-value keeps the verdict that it has.
 
     Examples
     --------
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
+    >>> rows = [(0.1, 0.01, "+", 2), (-0.1, 0.01, "+", 2), (0.1, 0.2, "+", 2), (0.1, 0.01, "+", 1), (0.1, None, "+", 2)]
+    >>> table = with_verdicts(pl.DataFrame(rows, schema=["difference", "p", "sign", "seeds"], orient="row"))
+    >>> table["p_holm"].to_list(), table["holds"].to_list()
+    ([0.04, 0.04, 0.2, 0.04, None], ['yes', 'no', 'open', 'open', 'open'])
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    found: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, (len(known) - rank) * p))
-        found[place] = largest
-    return found
+    if contrasts.is_empty():
+        return contrasts
+    p = contrasts["p"].cast(pl.Float64)
+    corrected = np.full(len(p), np.nan)
+    corrected[p.is_not_null().to_numpy()] = holm(p.drop_nulls().to_numpy())
+    as_claimed = pl.when((pl.col("difference") > 0) == (pl.col("sign") == "+")).then(pl.lit("yes"))
+    verdict = (
+        pl.when(pl.col("p_holm").is_null()).then(pl.col("holds") if "holds" in contrasts.columns else pl.lit("open"))
+        .when((pl.col("p_holm") >= _LEVEL) | (pl.col("seeds") < 2)).then(pl.lit("open"))
+        .otherwise(as_claimed.otherwise(pl.lit("no")))
+    )  # fmt: skip
+    return contrasts.with_columns(p_holm=pl.Series(corrected, nan_to_null=True)).with_columns(holds=verdict)
 
 
-def verdict(difference: float, p: float | None, sign: str, seeds: int) -> str:
-    """Whether a contrast has the claimed sign beyond chance; one seed says nothing about others and decides nothing.
+# --- results in files -------------------------------------------------------------------------------------------------
+
+
+def read_csv(path: Path) -> pl.DataFrame:
+    """A summary or its contrasts, as a run writes them."""
+    kinds = dict.fromkeys(_NUMBERS, pl.Float64) | {"seeds": pl.Int64}
+    table = scan_table(path).collect().with_columns(pl.col(pl.String).fill_null(""))
+    casts = [pl.col(name).replace("", None).cast(kinds[name]) for name in table.columns if name in kinds]
+    flags = [pl.col(name).cast(pl.String) == "true" for name in table.columns if name == "claimed"]
+    return table.with_columns(*casts, *flags)
+
+
+def merged(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Two summaries, or two tables of contrasts, as one: rows of `new` take the place of those with the same keys.
+
+    The keys of a contrast are its claim, metric and place; Holm's correction and the verdicts are those of all rows.
 
     Examples
     --------
-    >>> verdict(0.1, 0.01, "+", 2), verdict(-0.1, 0.01, "+", 2), verdict(0.1, 0.2, "+", 2), verdict(0.1, 0.01, "+", 1)
-    ('yes', 'no', 'open', 'open')
+    >>> two = pl.DataFrame({"model": ["bpr", "cml"], "value": [0.1, 0.2], "seeds": [3, 3]})
+    >>> one = pl.DataFrame({"model": ["bpr", "ubpr"], "value": [0.4, 0.5], "seeds": [5, 5]})
+    >>> merged(two, one).rows()
+    [('bpr', 0.4, 5), ('cml', 0.2, 3), ('ubpr', 0.5, 5)]
     """
-    if p is None or p >= _LEVEL or seeds < 2:
-        return "open"
-    return "yes" if (difference > 0) == (sign == "+") else "no"
+    if new.is_empty():
+        return old
+    both = pl.concat([old, new], how="diagonal_relaxed").with_columns(pl.col(pl.String).fill_null(""))
+    keys = [name for name in both.columns if name in ("claim", "metric") or name not in (*SUMMARY, *CONTRAST)]
+    is_new = pl.col("_row") >= old.height
+    placed = both.with_row_index("_row").sort(pl.col("_row").min().over(keys), maintain_order=True)
+    rows = placed.filter(is_new == is_new.max().over(keys)).drop("_row")
+    return with_verdicts(rows) if "p" in rows.columns else rows

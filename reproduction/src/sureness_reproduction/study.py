@@ -25,11 +25,8 @@ Axis = Sequence[Any] | Mapping[Scale, Sequence[Any]]
 Choice = Mapping[str, Any]
 """Rows of a study by their keys; a tuple of values allows each of them."""
 
-CHAPTERS = ("calibration", "distillation", "list_size")
-"""Packages with a tuple STUDIES, in the order of the dissertation."""
-
-TAKES = {"calibration": ("map",), "distillation": ("function",), "list_size": ("map", "policy")}
-"""What `--method` may be in each chapter, see `kind_of`."""
+CHAPTERS = {"calibration": ("map",), "distillation": ("function",), "list_size": ("map", "policy")}
+"""Packages with a tuple STUDIES, in the order of the dissertation, and what `--method` may be there, see `kind_of`."""
 
 QUICK_AND_FULL: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(5)}
 
@@ -85,11 +82,6 @@ class Study:
     note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
 
-    @property
-    def chapter(self) -> str:
-        """The package it is declared in."""
-        return self.measure.name.split(":")[0].split(".")[1]
-
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""
         axes = {name: values_of(axis, asked.scale) for name, axis in self.grid.items()}
@@ -99,7 +91,7 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
-            takes = TAKES.get(self.chapter, ("map", "policy", "function"))
+            takes = CHAPTERS.get(self.measure.name.split(":")[0].split(".")[1], ("map", "policy", "function"))
             declared = {name for group in axes["methods"] for name in group}
             chosen = [group for group in axes["methods"] if set(group) & set(asked.method)]
             added = [[each] for each in asked.method if each not in declared and kind_of(each) in takes]
@@ -108,16 +100,14 @@ class Study:
 
     def known(self, axis: str) -> list[Any]:
         """The declared values of an axis at any scale."""
-        scales: tuple[Scale, ...] = ("quick", "full")
-        return list(dict.fromkeys(value for scale in scales for value in values_of(self.grid[axis], scale)))
+        return list(dict.fromkeys([*values_of(self.grid[axis], "quick"), *values_of(self.grid[axis], "full")]))
 
     def points(self, asked: Asked) -> Iterator[tuple[dict[str, Any], Cell]]:
         """Every point of the grid with its cell."""
         axes = self.axes(asked)
         for values in product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
-            further = self.settings(asked.scale, point)
-            if further is not None:
+            if (further := self.settings(asked.scale, point)) is not None:
                 yield point, self.measure.cell(**point, **further)
 
 

@@ -1,7 +1,5 @@
 """Arrays by what they hold, as the library's functions take and give them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sureness import artefacts, pipeline
 from sureness import data as library
 from sureness.data import RECIPES, Dataset, Interactions, Split, scan_table, whereabouts
 from sureness.errors import DataError, SurenessError
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sureness_reproduction.cells import Cell
 
 _SEALED: ContextVar[bool] = ContextVar("sealed", default=False)
+_MODEL = "model.sureness"
 
 
 class SealedError(SurenessError):
@@ -50,7 +53,7 @@ class SealedSplit(Split):
 
 @contextmanager
 def sealing_tests(sealed: bool = True) -> Iterator[None]:
-    """Within the block `prepare` gives splits without a test part, and `load_dataset` refuses."""
+    """Within the block splits come without a test part, and `load_dataset` refuses."""
     token = _SEALED.set(sealed)
     try:
         yield
@@ -58,35 +61,27 @@ def sealing_tests(sealed: bool = True) -> Iterator[None]:
         _SEALED.reset(token)
 
 
-def labels_are_sealed() -> bool:
-    """Whether test labels cannot be read now."""
-    return _SEALED.get()
-
-
 def load_dataset(name: str, folder: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
     """The library's `load_dataset`; refused while labels are sealed, because a whole data set holds test labels."""
-    if labels_are_sealed():
+    if _SEALED.get():
         raise SealedError(f"{name} as a whole holds test labels, which are sealed; use `prepare`")
     return library.load_dataset(name, folder, **options)
 
 
 def prepare(name: str | Interactions, protocol: str | None = None, **options: Any) -> Split:
     """The library's `prepare`; without the test part while labels are sealed."""
-    split = library.prepare(name, protocol, **options)  # type: ignore[arg-type]
-    return SealedSplit(split.train, split.validation) if labels_are_sealed() else split
+    return _sealed(library.prepare(name, protocol, **options))  # type: ignore[arg-type]
 
 
+def _sealed(split: Split) -> Split:
+    return SealedSplit(split.train, split.validation) if _SEALED.get() else split
+
+
+@dataclass
 class DataShelf:
-    """Data sets: which are there, what is in them, and their splits; nothing is downloaded.
+    """Data sets: which are there, what is in them, and their splits; nothing is downloaded."""
 
-    Parameters
-    ----------
-    folder : path, optional
-        With a folder for each data set; what is not there is looked for as everywhere, see `load_dataset`.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        self.folder = None if folder is None else Path(folder)
+    folder: Path | None = None  # with a folder for each data set; what is not there is looked for as everywhere
 
     def place(self, data: str) -> Path | None:
         """The folder of a data set, None if it is nowhere."""
@@ -99,9 +94,9 @@ class DataShelf:
         """Whether a data set is there; what is simulated always is."""
         return data not in RECIPES or self.place(data) is not None
 
-    def fingerprint(self, data: str) -> str:
-        """A digest of all files of a data set."""
-        place = self.place(data) if data in RECIPES else None
+    def fingerprint(self, data: Any) -> str:
+        """A digest of all files of a data set; empty for what is none."""
+        place = self.place(data) if isinstance(data, str) and data in RECIPES else None
         return "" if place is None else _digest(place)
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
@@ -122,19 +117,18 @@ class DataShelf:
 @cache
 def _digest(folder: Path) -> str:
     digest = hashlib.sha256()
-    for file in sorted(folder.rglob("*")):
-        if file.is_file():
-            digest.update(file.name.encode())
-            digest.update(file.read_bytes())
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
+@dataclass(frozen=True)
 class Finished:
     """What a cell found: its tables, and the folder of what else it wrote."""
 
-    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
-        self.folder = folder
-        self.about = about  # parameters, seconds, fingerprint of the data
+    folder: Path
+    about: dict[str, Any]  # parameters, seconds, fingerprint of the data
 
     def has(self, name: str) -> bool:
         """Whether the cell found such a table."""
@@ -149,48 +143,31 @@ class Finished:
     @cached_property
     def source(self) -> ScoreSource:
         """The scores of the recommender that the cell trained."""
-        from sureness.pipeline import open_run
-
-        return open_run(self.folder / "model.sureness").source
+        return pipeline.open_run(self.folder / _MODEL).source
 
     @cached_property
     def model(self) -> Recommender:
         """The recommender that the cell trained."""
-        from sureness.artefacts import load
-
-        return load(self.folder / "model.sureness", Recommender)
+        return artefacts.load(self.folder / _MODEL, Recommender)
 
 
+@dataclass(frozen=True)
 class Workbench:
-    """What a piece of work gets: data, what earlier cells found, and a folder for what is no table.
+    """What a piece of work gets: data, what earlier cells found, and a folder for what is no table."""
 
-    Parameters
-    ----------
-    judges : bool
-        Whether the work may see test labels.
-    shelf : DataShelf
-    found : mapping of Cell to Finished
-        What the cell needs.
-    place : Path
-        Becomes part of the cell.
-    """
-
-    def __init__(self, judges: bool, shelf: DataShelf, found: Mapping[Cell, Finished], place: Path) -> None:
-        self.judges, self.shelf, self.place, self._found = judges, shelf, place, found
+    shelf: DataShelf
+    needed: Mapping[Cell, Finished]
+    place: Path  # becomes part of the cell
 
     def found(self, cell: Cell) -> Finished:
         """What an earlier cell found; it has to be declared as needed."""
-        if cell not in self._found:
+        if cell not in self.needed:
             raise DataError(f"{cell.label} is not declared among what this work needs; add it there")
-        return self._found[cell]
+        return self.needed[cell]
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
         """Train, validation and, for work that judges, test."""
-        return self.sealed(self.shelf.split(data, protocol, **options))
-
-    def sealed(self, split: Split) -> Split:
-        """A split as this work may see it."""
-        return split if self.judges else SealedSplit(split.train, split.validation)
+        return _sealed(self.shelf.split(data, protocol, **options))
 
     def training_log(self, data: str) -> Interactions:
         """All ratings of the training part of a data set that came in parts, also the low ones; no test label."""
@@ -199,4 +176,4 @@ class Workbench:
 
     def save(self, model: Recommender) -> None:
         """Keep a trained recommender with the cell."""
-        model.save(self.place / "model.sureness")
+        model.save(self.place / _MODEL)

@@ -16,6 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "histogram": ["ScoreHistogram", "WeightedScores", "require_both_classes"],
         "intensity": ["over_periods"],
         "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
+        "multiple_tests": ["holm"],
         "poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "members", "top_k"],
         "row_logistic": ["Prior", "Rows", "bin_scores", "estimate_prior", "fit_rows"],

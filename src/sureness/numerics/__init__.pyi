@@ -29,6 +29,7 @@ from sureness.numerics.logistic import GaussianPrior as GaussianPrior
 from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
 from sureness.numerics.logistic import sigmoid as sigmoid
+from sureness.numerics.multiple_tests import holm as holm
 from sureness.numerics.poisson_binomial import poisson_binomial_cdf as poisson_binomial_cdf
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf as poisson_binomial_pmf
 from sureness.numerics.poisson_binomial import power_sums as power_sums
@@ -83,6 +84,7 @@ __all__ = [
     "fit_rows",
     "fold_of_groups",
     "group_codes",
+    "holm",
     "log_odds_shifts",
     "logit",
     "members",
