@@ -61,28 +61,22 @@ class Cell:
         return self.parameters[name]
 
     @property
-    def name(self) -> str:
-        """The name of the function."""
-        return self.work.split(":")[1]
-
-    @property
     def label(self) -> str:
         """The cell as people read it, such as "trained coat bpr"."""
-        plain = [value for value in self.parameters.values() if isinstance(value, str | int | float) and value != ""]
-        return " ".join([self.name, *(str(value) for value in plain if not isinstance(value, bool))])
+        plain = [str(each) for each in self.parameters.values() if type(each) in (str, int, float) and each != ""]
+        return " ".join([self.work.split(":")[1], *plain])
 
     @property
     def declared(self) -> Work:
         """The declared function behind the cell."""
-        found = getattr(import_module(self.work.split(":")[0]), self.name)
-        assert isinstance(found, Work)
+        module, name = self.work.split(":")
+        found: Work = getattr(import_module(module), name)
         return found
 
     @property
     def needs(self) -> tuple[Cell, ...]:
         """What has to be found before."""
-        needs = self.declared.needs
-        return () if needs is None else tuple(needs(**self.parameters))
+        return tuple(self.declared.needs(**self.parameters))
 
 
 @dataclass(frozen=True)
@@ -90,32 +84,19 @@ class Work:
     """A function whose results are kept: it gets a `Workbench` and the parameters of a cell, and returns tables."""
 
     function: Callable[..., Tables]
-    needs: Callable[..., Iterable[Cell]] | None = None  # from the parameters to what has to be found before
+    needs: Callable[..., Iterable[Cell]] = lambda **parameters: ()  # what has to be found before
     version: int = 1  # raised when the function finds something else from the same parameters
     judges: bool = False  # whether it may look at test labels; what does not judge cannot need what does
     cost: float = 1.0  # about how many seconds it takes, for the time left
 
-    @property
-    def name(self) -> str:
-        """Where the function is found again, also by another process."""
-        return f"{self.function.__module__}:{self.function.__qualname__}"
-
     def cell(self, **parameters: Any) -> Cell:
         """The cell of these parameters; nothing is computed."""
-        return Cell(self.name, json.dumps(parameters, sort_keys=True, allow_nan=False))
+        place = f"{self.function.__module__}:{self.function.__qualname__}"
+        return Cell(place, json.dumps(parameters, sort_keys=True, allow_nan=False))
 
 
 def work(**about: Any) -> Callable[[Callable[..., Tables]], Work]:
-    """Declare a function as work; `about` are the fields of `Work`.
-
-    Examples
-    --------
-    >>> @work()
-    ... def doubled(bench, *, number: int):
-    ...     return {"found": pl.DataFrame({"value": [2 * number]})}
-    >>> doubled.cell(number=3).parameters
-    {'number': 3}
-    """
+    """Declare a function as work; `about` are the fields of `Work`."""
     return lambda function: Work(function, **about)
 
 
@@ -143,7 +124,9 @@ class CellStore:
                 cell.work, cell.declared.version, cell.text, self.shelf.fingerprint(cell.parameters.get("data")),
                 [self.key(needed) for needed in cell.needs], *map(digest_of_own, own_names(cell.parameters)),
             ]  # fmt: skip
-            self._keys[cell] = f"{cell.name}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
+            self._keys[cell] = (
+                f"{cell.work.split(':')[1]}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
+            )
         return self._keys[cell]
 
     def find(self, cell: Cell) -> Finished:
@@ -164,12 +147,6 @@ class CellStore:
                 shutil.rmtree(self.folder / self.key(cell), ignore_errors=True)
             return False
         return True
-
-    def sweep(self) -> None:
-        """Take away what processes that were killed left half-written, a day ago or longer."""
-        for place in self.folder.glob(".*.partial"):
-            if time.time() - place.stat().st_mtime > _A_DAY:
-                shutil.rmtree(place, ignore_errors=True)
 
     def compute(self, cell: Cell) -> Finished:
         """Compute a cell whose needs are finished; its folder is renamed when it is whole, so a kill leaves no half."""
@@ -209,19 +186,16 @@ def _checksums(folder: Path) -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-# --- running ----------------------------------------------------------------------------------------------------------
-
-
-def run_cells(
-    cells: Iterable[Cell], store: CellStore, *, jobs: int = 1, progress: Progress = silent
-) -> tuple[int, int]:
+def run_cells(cells: Iterable[Cell], store: CellStore, jobs: int = 1, progress: Progress = silent) -> tuple[int, int]:
     """Compute what is missing, with all it needs, and return how many were computed and how many were there.
 
     What only finished cells need is not asked for. Where a cell fails, those that do not need it are computed all the
     same, and the first error is raised at the end. `jobs` processes compute at a time, one thread each; 1 computes in
     this process. `progress` gets a cell, the seconds of work done, and those in all, both as expected.
     """
-    store.sweep()
+    for place in store.folder.glob(".*.partial"):  # what killed processes left half-written
+        if time.time() - place.stat().st_mtime > _A_DAY:
+            shutil.rmtree(place, ignore_errors=True)
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]
@@ -302,11 +276,9 @@ def _workers(jobs: int) -> Iterator[Executor]:
 
 def _end_with_parent() -> None:
     """End this process when its parent is gone, which a killed parent cannot tell."""
-    parent = parent_process()
-    assert parent is not None
 
     def watch() -> None:
-        parent.join()
+        parent_process().join()  # type: ignore[union-attr]
         os._exit(1)
 
     Thread(target=watch, daemon=True).start()

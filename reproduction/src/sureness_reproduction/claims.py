@@ -20,9 +20,8 @@ RESULTS = _PACKED if _PACKED.is_dir() else Path(__file__).parents[2] / "results"
 """Where the CSV files of full runs are kept."""
 
 
-def declared() -> list[dict[str, Any]]:
-    """Every claim of the dissertation: chapter, studies, texts of their contrasts, published numbers and our reason."""
-    return list(json.loads(files("sureness_reproduction").joinpath("claims.json").read_text(encoding="utf-8")))
+DECLARED = json.loads(files("sureness_reproduction").joinpath("claims.json").read_text(encoding="utf-8"))
+"""Every claim of the dissertation: chapter, studies, texts of their contrasts, published numbers and our reason."""
 
 
 def committed(study: str) -> pl.DataFrame:
@@ -31,14 +30,10 @@ def committed(study: str) -> pl.DataFrame:
     return read_csv(path) if path.exists() else pl.DataFrame()
 
 
-def computed(store: CellStore) -> Callable[[str], pl.DataFrame]:
+def computed(store: CellStore, study: str) -> pl.DataFrame:
     """Contrasts from finished cells of full scale where there are any, otherwise the committed ones."""
-
-    def contrasts(study: str) -> pl.DataFrame:
-        found = Results(find_studies([study])[0], Asked("full"), store)
-        return found.contrasts if store.folder.is_dir() and found.finished else committed(study)
-
-    return contrasts
+    found = Results(find_studies([study])[0], Asked("full"), store)
+    return found.contrasts if store.folder.is_dir() and found.finished else committed(study)
 
 
 def claims_table(contrasts: Callable[[str], pl.DataFrame] = committed) -> pl.DataFrame:
@@ -48,7 +43,7 @@ def claims_table(contrasts: Callable[[str], pl.DataFrame] = committed) -> pl.Dat
     not ("no") if the opposite is beyond chance anywhere; otherwise it is open.
     """
     rows = []
-    for claim in declared():
+    for claim in DECLARED:
         found = [pl.DataFrame(), *(_rows_of(contrasts(study), claim) for study in claim["studies"])]
         table = pl.concat(found, how="diagonal_relaxed")
         held = table["holds"].to_list() if table.height else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,21 +16,22 @@ from sureness.workflows import check_outputs
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import claims_table, computed
 from sureness_reproduction.own import is_own, load_own
-from sureness_reproduction.pages import blocks, claims_shown, command_of, lacking, merge_page, run_studies
+from sureness_reproduction.pages import blocks, claims_shown, command_of, lacking, merge_results, run_studies
 from sureness_reproduction.results import Results
 from sureness_reproduction.study import Asked, Study, find_studies, studies
 from sureness_reproduction.workbench import DataShelf
 
 _NAMES = Argument(
     metavar="NAME...",
-    help="Studies (see --list), numbers such as table-2.3 or table-2, or all; or claims: what full runs say about each "
-    "claim of the dissertation, from finished cells and committed results.",
+    help="""Studies (see --list), numbers such as table-2.3 or table-2, or all; or
+    claims: what full runs say about each claim of the dissertation, from finished cells and committed results.""",
 )
 _SEEDS = Option(min=1, max=1_000, help="Seeds, instead of each study's own number.")
+_MODEL = Option(help="Only these models, or your own (module:object, file.py:object).")
 _JOBS = Option(min=0, max=1_024, help="Cells computed at a time, one thread each; 0: one per core.")
 _MERGE = Option(
-    help="After a full run, let its rows and figures take their place in the files of this folder, such as those of "
-    "other models; Holm's correction is that of all rows."
+    help="""Folder with results of full runs: the rows of this one replace those with the same keys, others
+    stay, and p-values are corrected for all of them. So runs of single models or of more seeds add up."""
 )
 
 
@@ -40,46 +42,44 @@ def reproduce_command(
     full: Annotated[bool, Option("--full", help="Hours: the published setting, on the data that are here.")] = False,
     seeds: Annotated[int | None, _SEEDS] = None,
     data: Annotated[list[str] | None, Option(help="Only these data sets, or logs of your own; may repeat.")] = None,
-    model: Annotated[
-        list[str] | None, Option(help="Only these models, or your own (module:object, file.py:object).")
-    ] = None,
-    method: Annotated[list[str] | None, Option(help="Only these methods, or your own beside all others.")] = None,
+    model: Annotated[list[str] | None, _MODEL] = None,
+    method: Annotated[list[str] | None, Option(help="Only these methods, or your own beside the others.")] = None,
     output: Annotated[Path, Option("--output", "-o", help="Folder for tables and figures.")] = Path("reproduced"),
+    merge: Annotated[Path | None, _MERGE] = None,
     data_folder: Annotated[Path | None, Option(help="Folder of the data sets; by default SURENESS_DATA.")] = None,
     cells: Annotated[Path | None, Option(help="Where cells are kept; by default `cells` in the output.")] = None,
     jobs: Annotated[int, _JOBS] = 0,
-    merge: Annotated[Path | None, _MERGE] = None,
     json: Json = False,
 ) -> None:
     """Run studies of the dissertation and set our numbers beside the published ones; finished cells are kept."""
     if show:
-        _list(json)
+        about = [{"name": each.name, "number": each.number or "-", "title": each.title,
+                  "data": ", ".join(map(str, each.known("data")))} for each in studies()]  # fmt: skip
+        note = "`sureness reproduce NAME --quick` takes minutes, `--full` hours; `all` runs every one."
+        _show("studies", "Studies", pl.DataFrame(about), json, note)
         return
     if quick and full:
         raise BadParameter("--quick and --full exclude each other; give one of them")
     if merge and not full:
-        raise BadParameter("--merge keeps results of full runs; give --full")
+        raise BadParameter("--merge is for results of full runs; give --full")
     if not names:
         raise BadParameter("give the names of studies, or all; --list shows them")
     if data_folder is not None and not data_folder.is_dir():
         raise DataError(f"there is no folder {data_folder}; give the folder that holds the data sets")
     store = CellStore(cells or output / "cells", DataShelf(data_folder))
     if names == ["claims"]:  # nothing is computed
-        table = claims_table(computed(store))
-        if json:
-            print_json({"claims": table.to_dicts()})
-        else:
-            _table("What the dissertation claims, what we found, why", table)
+        title = "What the dissertation claims, what we found, why"
+        _show("claims", title, claims_table(partial(computed, store)), json)
         return
     wanted = find_studies(names)
     asked = Asked("full" if full else "quick", seeds, tuple(data or ()), tuple(model or ()), tuple(method or ()))
     _check(asked, wanted)
     check_outputs([(output, "folder"), (store.folder, "folder"), (merge, "folder")], [data_folder])
     with shown_progress(json) as progress:
-        found = run_studies(wanted, asked, store, output, jobs=jobs or os.cpu_count() or 1, progress=progress)
+        found = run_studies(wanted, asked, store, output, jobs or os.cpu_count() or 1, progress)
     for results in found:
-        if merge:
-            merge_page(results, output, merge)
+        if merge is not None:
+            merge_results(results, output, merge)
     if json:
         print_json({"studies": [_as_dict(results) for results in found]})
         return
@@ -100,34 +100,27 @@ def _check(asked: Asked, wanted: list[Study]) -> None:
             load_own(name)
 
 
-def _list(json: bool) -> None:
-    rows = [(each.name, each.number or "-", each.title, ", ".join(map(str, each.known("data")))) for each in studies()]
-    if json:
-        print_json({"studies": [dict(zip(("name", "number", "title", "data"), row, strict=True)) for row in rows]})
-        return
-    print_table("Studies", ["name", "number", "shows", "data"], rows,
-                "`sureness reproduce NAME --quick` takes minutes, `--full` hours; `all` runs every one.")  # fmt: skip
+def _show(name: str, title: str, table: pl.DataFrame, json: bool, note: str | None = None) -> None:
+    print_json({name: table.to_dicts()}) if json else print_table(title, table.columns, table.rows(), note)
 
 
 def _print(results: Results) -> None:
     title = results.study.title
-    for about, frame in blocks(results.study, results.summary):
-        _table(f"{title}, {about}" if about else title, frame)
+    tables = [
+        (f"{title}, {about}" if about else title, table) for about, table in blocks(results.study, results.summary)
+    ]
     if results.contrasts.height:
-        decided = results.asked.scale == "full"
-        _table(f"{title}: contrasts", claims_shown(results.contrasts, decided=decided))
+        tables.append((f"{title}: contrasts", claims_shown(results.contrasts, results.asked.scale == "full")))
+    for each, table in tables:
+        print_table(each, table.columns, table.rows())
     say(*lacking(results))
-
-
-def _table(title: str, frame: pl.DataFrame) -> None:
-    print_table(title, frame.columns, frame.rows())
 
 
 def _as_dict(results: Results) -> dict[str, object]:
     return {
         "name": results.study.name, "number": results.study.number, "command": command_of(results),
-        "missing": results.missing, "absent": results.absent, "numbers": results.summary.to_dicts(),
-        "claims": results.contrasts.to_dicts(),
+        "missing": len(results.points) - len(results.finished), "absent": results.absent,
+        "numbers": results.summary.to_dicts(), "claims": results.contrasts.to_dicts(),
     }  # fmt: skip
 
 

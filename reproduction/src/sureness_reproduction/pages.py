@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -34,42 +33,24 @@ NAMES = {
 """What people call things."""
 
 
-@cache
-def published_tables() -> dict[str, dict[str, Any]]:
-    """All tables of the dissertation: their titles, columns and rows, in the names this package uses.
+PUBLISHED = json.loads(files("sureness_reproduction").joinpath("published.json").read_text(encoding="utf-8"))
+"""All tables of the dissertation: their titles, columns and rows, in the names this package uses.
 
-    Slips that the tables themselves give away are mended or left out: the MinMax rows of MCE and NLL, which repeat
-    those of ECE; N@50 of the CDAE BD-Teacher on CiteULike (0.0558, printed 0.0588); two parameter counts of chapter 4.
-    """
-    return dict(json.loads(files("sureness_reproduction").joinpath("published.json").read_text(encoding="utf-8")))
+Slips that the tables themselves give away are mended or left out: the MinMax rows of MCE and NLL, which repeat those of
+ECE; N@50 of the CDAE BD-Teacher on CiteULike (0.0558, printed 0.0588); two parameter counts of chapter 4.
+"""
 
 
 def published(table: str) -> pl.DataFrame:
-    """A table of the dissertation in long form: its keys, and `value`.
-
-    Examples
-    --------
-    >>> published("ece").filter(data="coat", model="bpr", method="gaussian", risk="unbiased")["value"].item()
-    0.0393
-    """
-    found = published_tables()[table]
+    """A table of the dissertation in long form: its keys, and `value`."""
+    found = PUBLISHED[table]
     return pl.DataFrame(found["rows"], schema=found["columns"], orient="row", infer_schema_length=None)
 
 
-# --- tables as text ---------------------------------------------------------------------------------------------------
+def blocks(study: Study, summary: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The tables of a study as text by title, published ones first; `summary` as `Results` or a CSV file has it.
 
-
-class Block(NamedTuple):
-    """One table: what it is about, and its cells as text."""
-
-    title: str
-    frame: pl.DataFrame
-
-
-def blocks(study: Study, summary: pl.DataFrame) -> list[Block]:
-    """The tables of a study, one for each value of the keys that are neither rows nor columns; published ones first.
-
-    `summary` has keys, metric, value, deviation, low, high and seeds, as `Results.summary` or a CSV file has it.
+    There is one for each value of the keys that are neither rows nor columns.
     """
     if summary.is_empty():
         return []
@@ -77,7 +58,7 @@ def blocks(study: Study, summary: pl.DataFrame) -> list[Block]:
     apart = [name for name in joined.columns if name not in (*study.rows, *study.columns, *SUMMARY, "published")]
     parts = list(joined.group_by(apart, maintain_order=True)) if apart else [((), joined)]
     parts.sort(key=lambda each: each[1]["published"].count() == 0)
-    return [Block(", ".join(named(each) for each in key if each != ""), _laid_out(study, part)) for key, part in parts]
+    return [(", ".join(named(each) for each in key if each != ""), _laid_out(study, part)) for key, part in parts]
 
 
 def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
@@ -127,17 +108,11 @@ def _cell(study: Study, row: dict[str, Any], part: pl.DataFrame) -> str:
 
 
 def named(value: Any) -> str:
-    """A value of a key as people read it.
-
-    Examples
-    --------
-    >>> named("coat"), named(5), named("")
-    ('Coat', '5', '–')
-    """
+    """A value of a key as people read it."""
     return NONE if value == "" or value is None else NAMES.get(str(value), str(value))
 
 
-def claims_shown(table: pl.DataFrame, *, decided: bool) -> pl.DataFrame:
+def claims_shown(table: pl.DataFrame, decided: bool) -> pl.DataFrame:
     """Tested claims as text; where nothing may be decided, the first column says so."""
     places = [name for name in table.columns if name not in CONTRAST]
     rows = []
@@ -166,19 +141,14 @@ def markdown(frame: pl.DataFrame) -> list[str]:
     return ["| " + " | ".join(frame.columns) + " |", "|" + "---|" * frame.width, *(f"| {row} |" for row in rows)]
 
 
-def lines_of(
-    study: Study, summary: pl.DataFrame, claims: pl.DataFrame, *, decided: bool, level: int = 1
-) -> Iterator[str]:
+def lines_of(study: Study, summary: pl.DataFrame, claims: pl.DataFrame, decided: bool, level: int = 1) -> Iterator[str]:
     """A study as lines of Markdown: title, note, tables, tested claims."""
     number = f" ({study.number.replace('-', ' ')})" if study.number else ""
     yield from (f"{'#' * level} {study.title}{number}", "", *([study.note, ""] if study.note else []))
     for title, frame in blocks(study, summary):
         yield from (*([f"**{title}**", ""] if title else []), *markdown(frame), "")
     if claims.height:
-        yield from ("**Contrasts**", "", *markdown(claims_shown(claims, decided=decided)), "")
-
-
-# --- pages ------------------------------------------------------------------------------------------------------------
+        yield from ("**Contrasts**", "", *markdown(claims_shown(claims, decided)), "")
 
 
 def command_of(results: Results) -> str:
@@ -193,9 +163,12 @@ def command_of(results: Results) -> str:
 
 def lacking(results: Results) -> list[str]:
     """What is not there, in sentences."""
-    cells = f"{results.missing} of {len(results.points)} cells are missing; `{command_of(results)}` computes them."
-    absent = f"Not in the data folder: {', '.join(results.absent)}."
-    return [cells] * bool(results.missing) + [absent] * bool(results.absent)
+    told, wanted, missing = [], len(results.points), len(results.points) - len(results.finished)
+    if missing:
+        told.append(f"{missing} of {wanted} cells are missing; `{command_of(results)}` computes them.")
+    if results.absent:
+        told.append(f"Not in the data folder: {', '.join(results.absent)}.")
+    return told
 
 
 def write_page(results: Results, folder: Path) -> None:
@@ -219,7 +192,7 @@ def _write(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def merge_page(results: Results, folder: Path, kept: Path) -> None:
+def merge_results(results: Results, folder: Path, kept: Path) -> None:
     """Let what a run wrote into a folder take its place among the results that another folder keeps."""
     name = results.study.name
     for table, file in ((results.summary, f"{name}.csv"), (results.contrasts, f"{name}.claims.csv")):
@@ -232,9 +205,8 @@ def merge_page(results: Results, folder: Path, kept: Path) -> None:
 
 
 def run_studies(
-    studies: Sequence[Study], asked: Asked, store: CellStore, folder: Path, *, jobs: int = 1,
-    progress: Progress = silent,
-) -> list[Results]:  # fmt: skip
+    studies: Sequence[Study], asked: Asked, store: CellStore, folder: Path, jobs: int = 1, progress: Progress = silent
+) -> list[Results]:
     """Compute what is missing of some studies in the store, and write their pages into the folder.
 
     What is finished is written also after a failure or an interruption.
@@ -246,7 +218,7 @@ def run_studies(
         raise DataError(f"nothing can be run: {absent} not found; set SURENESS_DATA to the folder of the data sets")
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        run_cells([cell for results in there for _, cell in results.points], store, jobs=jobs, progress=progress)
+        run_cells([cell for results in there for _, cell in results.points], store, jobs, progress)
     finally:
         for number, results in enumerate(there):
             progress(f"writing {results.study.name}", number, len(there))

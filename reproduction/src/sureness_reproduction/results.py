@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -49,11 +49,6 @@ class Results:
     def finished(self) -> list[tuple[dict[str, Any], Cell]]:
         """The points whose cells are finished."""
         return [point for point in self.points if self.store.has(point[1])]
-
-    @property
-    def missing(self) -> int:
-        """How many cells are not finished."""
-        return len(self.points) - len(self.finished)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table of all finished cells, with the point of each in front; seeds and names only, no groups."""
@@ -139,13 +134,8 @@ def matches(choice: Any, columns: Sequence[str]) -> pl.Expr:
 # --- contrasts --------------------------------------------------------------------------------------------------------
 
 
-class Difference(NamedTuple):
-    """How much larger one mean is than another: with a 95% interval and the p-value of no difference."""
-
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
+Difference = tuple[float, float | None, float | None, float | None]
+"""How much larger one mean is than another, both ends of its 95% interval, and the p-value of no difference."""
 
 
 def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
@@ -206,11 +196,11 @@ def of_units(gains: FloatArray) -> Difference:
     """
     mean = float(gains.mean()) if len(gains) else float("nan")
     if len(gains) < 2:
-        return Difference(mean, None, None, None)
+        return mean, None, None, None
     if not np.ptp(gains):
-        return Difference(mean, mean, mean, 0.0 if mean else 1.0)
+        return mean, mean, mean, 0.0 if mean else 1.0
     half = float(stats.t.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return Difference(mean, mean - half, mean + half, float(stats.ttest_1samp(gains, 0.0).pvalue))
+    return mean, mean - half, mean + half, float(stats.ttest_1samp(gains, 0.0).pvalue)
 
 
 def of_draws(value: float, gains: pl.DataFrame) -> Difference:
@@ -218,9 +208,12 @@ def of_draws(value: float, gains: pl.DataFrame) -> Difference:
     reflected = 2 * value - _over_seeds(gains)
     low, high = np.quantile(reflected, [0.025, 0.975])
     error = float(reflected.std(ddof=1))  # shares of 500 draws are too coarse for the correction of many p-values
-    sure = float(abs(value) <= _NO_CHANCE)
-    p = 2 * float(stats.norm.sf(abs(reflected.mean()) / error)) if error > _NO_CHANCE else sure
-    return Difference(value, float(low), float(high), p)
+    p = (
+        2 * float(stats.norm.sf(abs(reflected.mean()) / error))
+        if error > _NO_CHANCE
+        else float(abs(value) <= _NO_CHANCE)
+    )
+    return value, float(low), float(high), p
 
 
 def _over_seeds(draws: pl.DataFrame) -> FloatArray:

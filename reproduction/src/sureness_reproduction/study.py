@@ -91,7 +91,7 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
-            takes = CHAPTERS.get(self.measure.name.split(":")[0].split(".")[1], ("map", "policy", "function"))
+            takes = CHAPTERS.get(self.measure.function.__module__.split(".")[1], ("map", "policy", "function"))
             declared = {name for group in axes["methods"] for name in group}
             chosen = [group for group in axes["methods"] if set(group) & set(asked.method)]
             added = [[each] for each in asked.method if each not in declared and kind_of(each) in takes]
