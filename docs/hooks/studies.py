@@ -13,9 +13,10 @@ import polars as pl
 from mkdocs.structure.files import File
 
 from sureness_reproduction.claims import RESULTS, claims_table, committed
-from sureness_reproduction.pages import lines_of, markdown
+from sureness_reproduction.pages import lines_of
+from sureness_reproduction.pages import markdown as table_lines
 from sureness_reproduction.results import matches, read_csv
-from sureness_reproduction.study import Study, find_studies
+from sureness_reproduction.study import find_studies
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 STUDY = re.compile(r"^<!-- study (\S+)((?: \S+=[^=]+)*) -->$", flags=re.MULTILINE)
-LONG = 50  # lines
 CLAIMS = re.compile(r"^<!-- claims -->$", flags=re.MULTILINE)
+LONG = 50  # lines
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -35,11 +36,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     markdown = STUDY.sub(lambda found: "\n".join(shown(found[1], found[2])), markdown)
-    return CLAIMS.sub(lambda found: "\n".join(claims()), markdown)
+    return CLAIMS.sub(lambda found: "\n".join(table_lines(claims_table())), markdown)
 
 
 def shown(name: str, where: str = "") -> list[str]:
-    """The tables of a study, and its contrasts where they are kept and the whole study is shown."""
+    """The tables of a study, its contrasts where they are kept and the whole study is shown, and its figure."""
     (study,) = find_studies([name])
     path = RESULTS / f"{name}.csv"
     if not path.exists():
@@ -48,7 +49,8 @@ def shown(name: str, where: str = "") -> list[str]:
     summary = read_csv(path)
     summary = summary.filter(matches(chosen, summary.columns))
     contrasts = committed(name) if not chosen else pl.DataFrame()
-    return [*folded(list(lines_of(study, summary, contrasts, decided=True, level=4))), *figure(study)]
+    figure = [f"![{study.title}](figures/{name}.png)", ""] if path.with_suffix(".png").exists() else []
+    return [*folded(list(lines_of(study, summary, contrasts, decided=True, level=4))), *figure]
 
 
 def folded(lines: list[str]) -> list[str]:
@@ -58,14 +60,3 @@ def folded(lines: list[str]) -> list[str]:
         return lines
     shown, hidden = lines[: starts[1]], lines[starts[1] :]
     return [*shown, "<details markdown>", "<summary>More tables and contrasts</summary>", "", *hidden, "</details>", ""]
-
-
-def figure(study: Study) -> list[str]:
-    """The figure of a study, if a full run left one."""
-    there = (RESULTS / f"{study.name}.png").exists()
-    return [f"![{study.title}](figures/{study.name}.png)", ""] if there else []
-
-
-def claims() -> list[str]:
-    """The table of claims."""
-    return markdown(claims_table())

@@ -1,12 +1,9 @@
 """What users may bring: a calibrator, a policy, two models and a distillation method."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from sureness.calibration import PlattCalibrator
 from sureness.list_size import ListSizePolicy
-from sureness.models import BPR
 
 
 class Steep(PlattCalibrator):
@@ -24,11 +21,11 @@ class Popular:
     """Scores items by their number of interactions."""
 
     def fit(self, train, validation):
-        self.n_users, self.n_items, self.scores = train.n_users, train.n_items, np.log1p(train.item_degree)
+        self.scores = np.log1p(train.item_degree).astype(np.float32)
         return self
 
     def score_block(self, users):
-        return np.tile(self.scores.astype(np.float32), (len(users), 1))
+        return np.tile(self.scores, (len(users), 1))
 
 
 def popular(train, validation, seed):
@@ -39,7 +36,3 @@ def popular(train, validation, seed):
 def untouched(teacher, student, split, seed):
     """Nobody learns anything."""
     return {"teacher": teacher, "student": student}
-
-
-class OwnBPR(BPR):
-    """A model class of one's own that can be distilled."""

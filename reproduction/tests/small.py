@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
@@ -13,12 +15,16 @@ from sureness_reproduction.study import Claim, Study
 from sureness_reproduction.workbench import DataShelf
 
 
+def small_log(**settings):
+    world = simulate(SimulatorSettings(**{"n_users": 90, "n_items": 70, "preference_rate": 0.2} | settings))
+    return Interactions.from_matrix((world.train + world.held_out).tocsr())
+
+
+@dataclass
 class SmallShelf(DataShelf):
     """Every data set but Coat is there and is the same; none has to be on disk. Coat is read, for its ratings."""
 
-    def __init__(self, folder, absent=()):
-        super().__init__(folder)
-        self.absent = absent
+    absent: tuple[str, ...] = ()
 
     def has(self, data):
         return data not in self.absent
@@ -29,12 +35,12 @@ class SmallShelf(DataShelf):
     def split(self, data, protocol=None, *, seed=0, **options):
         if data == "coat" or data.endswith(".csv"):
             return super().split(data, protocol, seed=seed, **options)
-        world = simulate(SimulatorSettings(n_users=90, n_items=70, preference_rate=0.2, exposure_rate=0.4))
-        return by_ratio(Interactions.from_matrix((world.train + world.held_out).tocsr()), seed=seed)
+        return by_ratio(small_log(exposure_rate=0.4), seed=seed)
 
 
 def make_small(monkeypatch):
     """Shrink what the quick scale trains; the grids stay as declared."""
+    short = {"epochs": 2, "validate_every": 1, "patience": 1}
     monkeypatch.setitem(recommenders._SEARCH, "quick", (1, {"epochs": 2, "patience": 2}))
     for model, settings in runs._QUICK.items():
         monkeypatch.setitem(runs._QUICK, model, settings | {"n_factors": 4, "epochs": 2})
@@ -42,26 +48,16 @@ def make_small(monkeypatch):
     monkeypatch.setattr(utility, "cuts_of", lambda data, scale: cuts)
     monkeypatch.setitem(pages._WORLD, "quick", {"n_users": 120, "n_items": 80})
     for key, tried in declared._QUICK.items():
-        short = {"epochs": 2, "validate_every": 1, "patience": 1}
         monkeypatch.setitem(declared._QUICK, key, [each | short for each in tried])
-    schedule = {"epochs": 2, "validate_every": 1, "patience": 1, "warm_up": 1}
-    monkeypatch.setattr(declared, "schedule", lambda *about: schedule)
+    monkeypatch.setattr(declared, "schedule", lambda *about: short | {"warm_up": 1})
 
 
 @work(judges=True)
 def doubled(bench, *, data: str, model: str, methods: list[str], seed: int):
     """Known numbers for eight users: double for the model "two", a user's number for the method "good"."""
     size = 2.0 if model == "two" else 1.0
-    rows = [
-        {
-            "method": name,
-            "metric": "worth",
-            "unit": user,
-            "value": size * (user + seed if name == "good" else 0.1 * user),
-        }
-        for name in methods
-        for user in range(8)
-    ]
+    values = [(name, user, user + seed if name == "good" else 0.1 * user) for name in methods for user in range(8)]
+    rows = [{"method": name, "metric": "worth", "unit": user, "value": size * value} for name, user, value in values]
     return {"samples": pl.DataFrame(rows)}
 
 

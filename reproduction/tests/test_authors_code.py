@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 
 import numpy as np
@@ -26,13 +27,10 @@ def made(row, model="bpr"):
 def differing(one, other):
     """The settings in which two differ; those of a direction count once for both."""
     first, second = asdict(one), asdict(other)
-    names = {name for name in first if first[name] != second[name] and not name.startswith("to_")}
-    sides = [{name for name in first[side] if first[side][name] != second[side][name]} for side in SIDES]
-    assert sides[0] == sides[1]
-    return names | sides[0]
-
-
-SIDES = ("to_teacher", "to_student")
+    sides = [(first.pop(side), second.pop(side)) for side in ("to_teacher", "to_student")]
+    names, *directions = ({name for name in a if a[name] != b[name]} for a, b in [(first, second), *sides])
+    assert directions[0] == directions[1]
+    return names | directions[0]
 
 
 @pytest.mark.parametrize(
@@ -57,28 +55,22 @@ def test_only_soft_labels_tell_the_public_code_of_cdae_from_its_control():
 
 def test_the_public_code_counts_ranks_below_fifty():
     ranks = np.array([1, 49, 50, 51])
-
-    def mean(found, metric):
-        return found.filter(metric=metric)["value"].mean()
-
-    public, masked = at_ranks(ranks + 1), at_ranks(ranks)
-    assert (mean(public, "hit@50"), mean(masked, "hit@50"), mean(masked, "hit@100")) == (0.5, 0.75, 1.0)
-    assert mean(public, "ndcg@50") == pytest.approx((1 / np.log2(3) + 1 / np.log2(51)) / 4)
-    assert mean(masked, "ndcg@50") == pytest.approx((1 + 1 / np.log2(50) + 1 / np.log2(51)) / 4)
+    public, masked = ({metric: found.filter(metric=metric)["value"].mean() for metric in set(found["metric"])}
+                      for found in (at_ranks(ranks + 1), at_ranks(ranks)))  # fmt: skip
+    assert (public["hit@50"], masked["hit@50"], masked["hit@100"]) == (0.5, 0.75, 1.0)
+    assert public["ndcg@50"] == pytest.approx((1 / np.log2(3) + 1 / np.log2(51)) / 4)
+    assert masked["ndcg@50"] == pytest.approx((1 + 1 / np.log2(50) + 1 / np.log2(51)) / 4)
 
 
 def test_rows_can_be_chosen_and_share_the_models_trained_alone(tmp_path, data_folder, monkeypatch):
     make_small(monkeypatch)
     store = CellStore(tmp_path / "cells", SmallShelf(data_folder))
     asked = Asked(seeds=1, model=("bpr",), method=("bd-public", "weight decay kept"))
-    (page,) = run_studies(find_studies(["authors-code"]), asked, store, tmp_path)
-    found = page.results.summary
-    assert set(found["method"]) == {"bd-public", "weight decay kept"}
-    assert set(found["counting"]) == {PUBLIC, MASKED}
-    trained = [folder.name.split("-")[0] for folder in store.folder.iterdir()]
-    assert {name: trained.count(name) for name in ("alone", "distilled", "counted")} == {
-        "alone": 2, "distilled": 2, "counted": 2
-    }  # fmt: skip
+    (results,) = run_studies(find_studies(["authors-code"]), asked, store, tmp_path)
+    assert set(results.summary["method"]) == {"bd-public", "weight decay kept"}
+    assert set(results.summary["counting"]) == {PUBLIC, MASKED}
+    trained = Counter(folder.name.split("-")[0] for folder in store.folder.iterdir())
+    assert (trained["alone"], trained["distilled"], trained["counted"]) == (2, 2, 2)
 
 
 @pytest.mark.parametrize("model", METHODS)

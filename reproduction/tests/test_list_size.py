@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
-from reproduction.tests.small import SmallShelf, make_small
-from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
+from reproduction.tests.small import SmallShelf, make_small, small_log
+from sureness.data import by_ratio
 from sureness.sources import svd_source
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.list_size.budgets import EQUAL, PERSONAL, densest
@@ -20,8 +20,7 @@ from sureness_reproduction.study import Asked, find_studies
 
 @pytest.fixture(scope="module")
 def made():
-    world = simulate(SimulatorSettings(n_users=90, n_items=70, preference_rate=0.2, exposure_rate=0.4))
-    split = by_ratio(Interactions.from_matrix((world.train + world.held_out).tocsr()))
+    split = by_ratio(small_log(exposure_rate=0.4))
     return Opened(svd_source(split.train, n_factors=4), split)
 
 
@@ -45,9 +44,9 @@ def test_budgets_are_spent_and_kept(tmp_path, data_folder, monkeypatch):
     make_small(monkeypatch)
     store = CellStore(tmp_path / "cells", SmallShelf(data_folder))
     slots, cache = run_studies(find_studies(["budget", "prefetch"]), Asked(seeds=1), store, tmp_path)
-    assert set(slots.results.summary["sizes"]) == {EQUAL, PERSONAL}
-    for page, files, metric in ((slots, "slots_sold", "items, f1"), (cache, "items_cached", "bytes")):
-        assert page.results.finished
+    assert set(slots.summary["sizes"]) == {EQUAL, PERSONAL}
+    for results, files, metric in ((slots, "slots_sold", "items, f1"), (cache, "items_cached", "bytes")):
+        assert results.finished
         for file in store.folder.glob(f"{files}-*/samples.parquet"):
             found = pl.read_parquet(file).filter(metric=metric)
             budget = found.columns[0]

@@ -8,46 +8,36 @@ from pathlib import Path
 
 import polars as pl
 
-from sureness.data import Interactions, by_ratio
 from sureness.errors import DataError
 from sureness_reproduction.cells import work
 from sureness_reproduction.workbench import load_dataset, prepare
 
 
-def _mark(name: str) -> None:
+def _mark(name, found=0):
     """Leave a trace of every computation."""
-    trace = os.environ.get("SURENESS_TRACE")
-    if trace:
+    if trace := os.environ.get("SURENESS_TRACE"):
         with Path(trace).open("a", encoding="utf-8") as file:
             file.write(f"{name}\n")
+    return {"found": pl.DataFrame({"value": [found]})}
 
 
 @work()
 def number(bench, *, value: int):
-    _mark(f"number {value}")
-    return {"found": pl.DataFrame({"value": [value]})}
+    return _mark(f"number {value}", value)
 
 
 @work(needs=lambda first, second: [number.cell(value=first), number.cell(value=second)], cost=2.0)
 def total(bench, *, first: int, second: int):
-    _mark(f"total {first} {second}")
     values = [bench.found(number.cell(value=each)).table("found")["value"][0] for each in (first, second)]
-    return {"found": pl.DataFrame({"value": [sum(values)]})}
+    return _mark(f"total {first} {second}", sum(values))
 
 
 @work()
-def slow(bench, *, place: int):
-    _mark(f"slow {place}")
-    time.sleep(0.4)
+def slow(bench, *, place: int, seconds: float = 0.4):
+    found = _mark(f"slow {place}", place)
+    time.sleep(seconds)
     (bench.place / "note.txt").write_text("written beside the tables", encoding="utf-8")
-    return {"found": pl.DataFrame({"value": [place]})}
-
-
-@work()
-def lasting(bench, *, place: int):
-    _mark(f"lasting {place}")
-    time.sleep(40)
-    return {"found": pl.DataFrame({"value": [place]})}
+    return found
 
 
 @work()
@@ -57,8 +47,7 @@ def broken(bench, *, value: int):
 
 @work(needs=lambda value, step: [needing_broken.cell(value=value, step=step - 1) if step else broken.cell(value=value)])
 def needing_broken(bench, *, value: int, step: int):
-    _mark(f"needing {value} {step}")
-    return {"found": pl.DataFrame({"value": [value]})}
+    return _mark(f"needing {value} {step}")
 
 
 @work(needs=lambda value: [number.cell(value=1)])
@@ -66,39 +55,27 @@ def undeclared(bench, *, value: int):
     return {"found": bench.found(number.cell(value=2)).table("found")}
 
 
-def _split():
-    return by_ratio(Interactions.of([0, 0, 0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]))
-
-
-@work()
-def peeking(bench, *, how: str):
-    split = bench.sealed(_split())
-    looked = {"test": lambda: split.test, "parts": lambda: split.parts, "summary": split.summary}[how]()
-    return {"found": pl.DataFrame({"value": [len(looked)]})}
-
-
 @work(judges=True)
-def judging(bench, *, how: str):
-    return {"found": pl.DataFrame({"value": [len(bench.sealed(_split()).test)]})}
+def judging(bench, *, data: str):
+    return _mark("judging", len(bench.split(data, "preference", seed=0).test))
 
 
-@work(needs=lambda value: [judging.cell(how="test")])
-def choosing_by_the_test(bench, *, value: int):
-    return {"found": bench.found(judging.cell(how="test")).table("found")}
+@work(needs=lambda data: [judging.cell(data=data)])
+def choosing_by_the_test(bench, *, data: str):
+    return {"found": bench.found(judging.cell(data=data)).table("found")}
 
 
 @work()
-def peeking_at_data(bench, *, data: str, how: str):
+def peeking(bench, *, data: str, how: str):
+    split, place = bench.split(data, "preference", seed=0), bench.shelf.place(data)
     ways = {
-        "bench": lambda: bench.split(data, "preference", seed=0).test,
+        "test": lambda: split.test,
+        "all parts": lambda: split.parts,
+        "summary": split.summary,
         "shelf": lambda: bench.shelf.split(data, "preference", seed=0).test,
-        "prepare": lambda: prepare(data, "preference", folder=bench.shelf.place(data)).test,
-        "parts": lambda: load_dataset(data, bench.shelf.place(data)).parts["test"],
-        "whole": lambda: load_dataset(data, bench.shelf.place(data)).interactions,
+        "prepare": lambda: prepare(data, "preference", folder=place).test,
+        "parts": lambda: load_dataset(data, place).parts["test"],
+        "whole": lambda: load_dataset(data, place).interactions,
+        "log": lambda: bench.training_log(data),  # which has no test label
     }
-    return {"found": pl.DataFrame({"value": [len(ways[how]())]})}
-
-
-@work()
-def asking_for_the_log(bench, *, data: str):
-    return {"found": pl.DataFrame({"value": [len(bench.training_log(data))]})}
+    return _mark(f"peeking {how}", len(ways[how]()))

@@ -276,7 +276,8 @@ def merged(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """
     if new.is_empty():
         return old
-    both = pl.concat([old, new], how="diagonal_relaxed").with_columns(pl.col(pl.String).fill_null(""))
+    uncounted = pl.DataFrame(schema={"seeds": pl.Int64})  # the first files have no seeds
+    both = pl.concat([old, new, uncounted], how="diagonal_relaxed").with_columns(pl.col(pl.String).fill_null(""))
     keys = [name for name in both.columns if name in ("claim", "metric") or name not in (*SUMMARY, *CONTRAST)]
     is_new = pl.col("_row") >= old.height
     placed = both.with_row_index("_row").sort(pl.col("_row").min().over(keys), maintain_order=True)
