@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -124,9 +124,8 @@ class CellStore:
                 cell.work, cell.declared.version, cell.text, self.shelf.fingerprint(cell.parameters.get("data")),
                 [self.key(needed) for needed in cell.needs], *map(digest_of_own, own_names(cell.parameters)),
             ]  # fmt: skip
-            self._keys[cell] = (
-                f"{cell.work.split(':')[1]}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
-            )
+            digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+            self._keys[cell] = f"{cell.work.split(':')[1]}-{digest}"
         return self._keys[cell]
 
     def find(self, cell: Cell) -> Finished:
@@ -194,8 +193,9 @@ def run_cells(cells: Iterable[Cell], store: CellStore, jobs: int = 1, progress: 
     this process. `progress` gets a cell, the seconds of work done, and those in all, both as expected.
     """
     for place in store.folder.glob(".*.partial"):  # what killed processes left half-written
-        if time.time() - place.stat().st_mtime > _A_DAY:
-            shutil.rmtree(place, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process has finished it
+            if time.time() - place.stat().st_mtime > _A_DAY:
+                shutil.rmtree(place, ignore_errors=True)
     here = cache(store.has)
     every = in_order(cells, here)
     missing = [cell for cell in every if not here(cell)]

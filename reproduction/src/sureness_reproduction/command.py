@@ -84,7 +84,12 @@ def reproduce_command(
         print_json({"studies": [_as_dict(results) for results in found]})
         return
     for results in found:
-        _print(results)
+        title, tables = results.study.title, blocks(results.study, results.summary)
+        if results.contrasts.height:
+            tables.append(("contrasts", claims_shown(results.contrasts, full)))
+        for part, table in tables:
+            print_table(f"{title}, {part}" if part else title, table.columns, table.rows())
+        say(*lacking(results))
     say(f"\nTables, CSV files and figures: {output}")
 
 
@@ -102,18 +107,6 @@ def _check(asked: Asked, wanted: list[Study]) -> None:
 
 def _show(name: str, title: str, table: pl.DataFrame, json: bool, note: str | None = None) -> None:
     print_json({name: table.to_dicts()}) if json else print_table(title, table.columns, table.rows(), note)
-
-
-def _print(results: Results) -> None:
-    title = results.study.title
-    tables = [
-        (f"{title}, {about}" if about else title, table) for about, table in blocks(results.study, results.summary)
-    ]
-    if results.contrasts.height:
-        tables.append((f"{title}: contrasts", claims_shown(results.contrasts, results.asked.scale == "full")))
-    for each, table in tables:
-        print_table(each, table.columns, table.rows())
-    say(*lacking(results))
 
 
 def _as_dict(results: Results) -> dict[str, object]:

@@ -70,15 +70,12 @@ def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
         theirs = theirs.join(pl.DataFrame({name: study.beside[name]}), how="cross")
     theirs = theirs.rename({"value": "published"}).with_columns(pl.col("published").cast(pl.Float64))
     keys = [name for name in theirs.columns if name != "published" and name in summary.columns]
-    there = summary.join(theirs, on=keys, how="left", maintain_order="left")
-    lacking = theirs.join(summary, on=keys, how="anti", maintain_order="left").select([*keys, "published"])
     for name in {"data", "model"} & set(keys):  # published rows of data or models that we did not run are left out
-        lacking = lacking.filter(pl.col(name).is_in(summary[name].unique().to_list()))
+        theirs = theirs.filter(pl.col(name).is_in(summary[name].unique().to_list()))
     rest = [name for name in summary.columns if name not in (*keys, *SUMMARY)]
-    if any(summary[name].n_unique() > 1 for name in rest):
-        return there
-    lacking = lacking.with_columns(**{name: pl.lit(summary[name][0]) for name in rest})
-    return pl.concat([there, lacking], how="diagonal_relaxed")
+    how: Any = "full" if all(summary[name].n_unique() == 1 for name in rest) else "left"
+    both = summary.join(theirs, on=keys, how=how, coalesce=True, maintain_order="left_right")
+    return both.with_columns(pl.col(rest).fill_null(strategy="forward"))
 
 
 def _laid_out(study: Study, part: pl.DataFrame) -> pl.DataFrame:

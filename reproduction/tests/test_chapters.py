@@ -1,4 +1,4 @@
-"""The study of the authors' code: its rows differ in one thing, and its numbers are counted as they say."""
+"""Chapter 3: the authors' code, whose rows differ in one thing. Chapter 4: the notebook, and budgets that are kept."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections import Counter
 from dataclasses import asdict
 
 import numpy as np
+import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 
-from reproduction.tests.small import SmallShelf, make_small
+from reproduction.tests.small import small_log
+from sureness.data import by_ratio
 from sureness.distillation import distillation_method
-from sureness_reproduction.cells import CellStore
+from sureness.sources import svd_source
 from sureness_reproduction.distillation.authors_code import METHODS, settings
 from sureness_reproduction.distillation.measures import MASKED, PUBLIC, at_ranks
 from sureness_reproduction.distillation.training import spread_over
+from sureness_reproduction.list_size.budgets import EQUAL, PERSONAL, densest
+from sureness_reproduction.list_size.perk import NOTEBOOK, PUBLISHED, fitted_forms
+from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.pages import run_studies
 from sureness_reproduction.study import Asked, find_studies
 
@@ -62,14 +68,12 @@ def test_the_public_code_counts_ranks_below_fifty():
     assert masked["ndcg@50"] == pytest.approx((1 + 1 / np.log2(50) + 1 / np.log2(51)) / 4)
 
 
-def test_rows_can_be_chosen_and_share_the_models_trained_alone(tmp_path, data_folder, monkeypatch):
-    make_small(monkeypatch)
-    store = CellStore(tmp_path / "cells", SmallShelf(data_folder))
+def test_rows_can_be_chosen_and_share_the_models_trained_alone(tmp_path, small_store):
     asked = Asked(seeds=1, model=("bpr",), method=("bd-public", "weight decay kept"))
-    (results,) = run_studies(find_studies(["authors-code"]), asked, store, tmp_path)
+    (results,) = run_studies(find_studies(["authors-code"]), asked, small_store, tmp_path)
     assert set(results.summary["method"]) == {"bd-public", "weight decay kept"}
     assert set(results.summary["counting"]) == {PUBLIC, MASKED}
-    trained = Counter(folder.name.split("-")[0] for folder in store.folder.iterdir())
+    trained = Counter(folder.name.split("-")[0] for folder in small_store.folder.iterdir())
     assert (trained["alone"], trained["distilled"], trained["counted"]) == (2, 2, 2)
 
 
@@ -78,3 +82,45 @@ def test_the_public_code_looks_at_no_validation_data(model):
     found = settings("full", {"model": model, "methods": ["alone"]})
     assert found["start"] == "public"
     assert {each["adam"] for tried in found["bases"].values() for each in tried} == {"dense"}
+
+
+@pytest.fixture(scope="module")
+def opened_log():
+    split = by_ratio(small_log(exposure_rate=0.4))
+    return Opened(svd_source(split.train, n_factors=4), split)
+
+
+def test_the_notebook_spreads_the_validation_items_over_the_candidates(opened_log):
+    plain, notebook = fitted_forms(opened_log, [PUBLISHED, NOTEBOOK], 20)
+    assert plain.recommender is notebook.recommender  # one fit serves both
+    factor = notebook.lists.probabilities / plain.lists.probabilities
+    free = (notebook.lists.probabilities < 1).all(axis=1)
+    assert free.sum() > 50
+    assert_allclose(factor[free].max(axis=1), factor[free].min(axis=1))
+    recommender, validation = plain.recommender, opened_log.split.validation
+    scores = opened_log.source.score_block(np.arange(90))
+    every = 1 / (1 + np.exp(-recommender.mapped_.log_odds(scores, np.arange(90))))
+    gone = np.array([every[user, validation.items_of(user)].sum() for user in range(90)])
+    left = every.sum(axis=1) - np.array([every[user, opened_log.seen.items_of(user)].sum() for user in range(90)])
+    assert_allclose(factor[free][:, 0], (1 + gone / left)[free], rtol=1e-6)
+    assert (notebook.lists.probabilities <= 1).all()
+
+
+def test_budgets_are_spent_and_kept(tmp_path, small_store):
+    slots, cache = run_studies(find_studies(["budget", "prefetch"]), Asked(seeds=1), small_store, tmp_path)
+    assert set(slots.summary["sizes"]) == {EQUAL, PERSONAL}
+    for results, files, metric in ((slots, "slots_sold", "items, f1"), (cache, "items_cached", "bytes")):
+        assert results.finished
+        for file in small_store.folder.glob(f"{files}-*/samples.parquet"):
+            found = pl.read_parquet(file).filter(metric=metric)
+            budget = found.columns[0]
+            spent = found.group_by(budget, "sizes").agg(pl.col("value").sum())
+            assert (spent["value"] <= 90 * spent[budget] + 1e-6).all()
+
+
+def test_the_densest_items_leave_no_better_one_out():
+    rng = np.random.default_rng(0)
+    gains, costs = rng.random((30, 8)), rng.lognormal(size=(30, 8))
+    chosen = densest(gains, costs, budget=40.0)
+    assert 40.0 - costs.max() < costs[chosen].sum() <= 40.0
+    assert (gains / costs)[chosen].min() >= np.sort((gains / costs)[~chosen])[-1]
