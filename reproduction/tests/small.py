@@ -1,7 +1,5 @@
 """All chapters in seconds: one simulated log under every name, tiny models, one seed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

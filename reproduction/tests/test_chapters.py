@@ -1,7 +1,5 @@
 """Chapter 3: the authors' code, whose rows differ in one thing. Chapter 4: the notebook, and budgets that are kept."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """The command, the published numbers, and the table of what the dissertation claims and full runs found."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

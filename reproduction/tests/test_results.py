@@ -1,7 +1,5 @@
 """Numbers, contrasts, tables and merged files of a study whose numbers can be computed by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every study, from its grid to its page, with tiny models on small data; and with things of the user beside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small pieces of work for the tests of the framework; a module of its own, so that other processes can import it."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

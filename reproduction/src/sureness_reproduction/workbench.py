@@ -166,7 +166,7 @@ class Workbench:
         return self.needed[cell]
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
-        """Train, validation and, for work that judges, test."""
+        """Train, validation and, for work that judges, test; sealed here too, whatever the shelf gives."""
         return _sealed(self.shelf.split(data, protocol, **options))
 
     def training_log(self, data: str) -> Interactions:
