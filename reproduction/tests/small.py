@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
-from sureness_reproduction.calibration import recommenders
+from sureness_reproduction.calibration import maps
 from sureness_reproduction.cells import work
 from sureness_reproduction.distillation import declared
 from sureness_reproduction.list_size import pages, runs, utility
@@ -39,7 +39,7 @@ class SmallShelf(DataShelf):
 def make_small(monkeypatch):
     """Shrink what the quick scale trains; the grids stay as declared."""
     short = {"epochs": 2, "validate_every": 1, "patience": 1}
-    monkeypatch.setitem(recommenders._SEARCH, "quick", (1, {"epochs": 2, "patience": 2}))
+    monkeypatch.setitem(maps._SEARCH, "quick", (1, {"epochs": 2, "patience": 2}))
     for model, settings in runs._QUICK.items():
         monkeypatch.setitem(runs._QUICK, model, settings | {"n_factors": 4, "epochs": 2})
     cuts = {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}, "chosen_on": {}}

@@ -1,28 +1,109 @@
-"""Calibration sets, and calibrators with all risks fitted on them; test labels are sealed where a set needs none."""
+"""Trained recommenders, calibration sets of their scores, and maps fitted on them; the test is sealed where it can."""
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sureness import load, register
-from sureness.calibration import CalibrationSet, Calibrator, make_calibrator
-from sureness.data import Interactions, ScoredPairs, Split, hold_out, rated_above
+import sureness as sn
+from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above, union
 from sureness.errors import NoMinimumError, SurenessWarning
-from sureness.propensity import PopularityPropensity
 from sureness.sources import ScoreSource, scores_of
-from sureness_reproduction.calibration.recommenders import opened, recommender, test_pairs, threshold_of, with_recipe
+from sureness_reproduction.base_models import model_cell
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Finished, Workbench
+
+# --- recommenders -----------------------------------------------------------------------------------------------------
+
+_PRINTED = {
+    "batch_size": 512, "learning_rate": 0.001, "popularity": 0.0, "l2": 0.0, "adam": "dense", "weight_decay": 0.001,
+}  # fmt: skip
+_STARTS: dict[str, dict[str, Any]] = {
+    "bpr": _PRINTED, "neumf": _PRINTED | {"negatives": 1}, "cml": _PRINTED | {"negatives": 1},
+    "ubpr": _PRINTED | {"propensity_power": 0.5, "propensity_clip": 0.1}, "lightgcn": _PRINTED | {"layers": 2},
+}  # fmt: skip
+"""The settings that the dissertation prints, tried first; weight decay reaches all parameters, as in its code."""
+
+_SEARCH: dict[Scale, tuple[int, dict[str, int]]] = {
+    "quick": (3, {"epochs": 40, "patience": 10}),
+    "full": (12, {"epochs": 200, "patience": 30}),
+}
+"""How many settings are tried, and how long a training may take."""
+
+_MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a log of one's own
+
+
+def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """How the recommender of a point is trained, as the further parameter `recipe`."""
+    model = point["model"]
+    if is_own(model):
+        return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
+    trials, patience = _SEARCH[scale]
+    fixed = {"n_factors": 64 if model == "neumf" else 128, "validate_every": 1, **patience}
+    return {"recipe": {"trials": trials, "fixed": fixed, "start": _STARTS[model]}}
+
+
+def recommender(*, data: str, model: str, seed: int, recipe: Mapping[str, Any], **_: Any) -> list[Cell]:
+    """The cell of a trained recommender, which every study of chapter 2 needs."""
+    return [model_cell(data=data, protocol="preference", model=model, seed=seed, **recipe)]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A trained recommender with its data, as a cell may see them."""
+
+    bench: Workbench
+    data: str
+    seed: int
+    split: Split
+    source: ScoreSource
+
+    @property
+    def threshold(self) -> float:
+        """Ratings above it are positive; of a log of one's own, every row is."""
+        found = RECIPES[self.data].positive_above if self.data in RECIPES else None
+        return -np.inf if found is None else found
+
+    @cached_property
+    def log(self) -> Interactions:
+        """All ratings of the training part; a log of one's own has none."""
+        return self.bench.training_log(self.data)
+
+    def uniform_pairs(self) -> ScoredPairs:
+        """The uniformly exposed pairs of the test with score and label; only for work that judges.
+
+        A log of one's own has none, so pairs outside of training are drawn, and those of the test part are positive.
+        """
+        train, test = self.split.train, self.split.test
+        if not is_own(self.data):
+            users, items, labels = test.user_rows, test.item_rows, rated_above(test, self.threshold)
+        else:
+            rng = np.random.default_rng(0)
+            users, items = (rng.integers(size, size=_MOST_PAIRS) for size in train.shape)
+            new = np.asarray(union([train, self.split.validation]).matrix[users, items])[0] == 0
+            users, items = users[new], items[new]
+            labels = np.asarray(test.matrix[users, items])[0] > 0
+        return ScoredPairs(scores=scores_of(self.source, users, items), labels=labels, users=users, items=items)
+
+
+def opened(bench: Workbench, *, data: str, seed: int, test: str = "left_out", **parameters: Any) -> Opened:
+    """The recommender of a cell with the split that it was trained on."""
+    (cell,) = recommender(data=data, seed=seed, **parameters)
+    split = bench.split(data, "preference", seed=seed, training_pairs=test)
+    return Opened(bench, data, seed, split, bench.found(cell).source)
+
+
+# --- calibration sets -------------------------------------------------------------------------------------------------
 
 NEGATIVES = {count: f"{count} negative{'' if count == 1 else 's'} per positive" for count in (1, 3, 13)}
 PUBLIC_CODE = "57 negatives per positive (public code)"
@@ -33,20 +114,9 @@ WITH_BASE_RATE = "all candidates, level from a base rate"
 WITH_ANCHOR = "all candidates, level from 1,000 uniform pairs"
 _ANCHORED = (WITH_BASE_RATE, WITH_ANCHOR)  # uniformly exposed labels enter the fit, which therefore cannot be sealed
 
-PLAIN = ("minmax", "sigmoid", "histogram", "isotonic", "bbq")  # fitted to the labels as they are
-COUNTING = PLAIN[2:]
-COMPETITORS, PROPOSED = ("platt", "beta"), ("gaussian", "gamma")
-PRINTED = COMPETITORS + PROPOSED  # parametric methods of the dissertation's tables
-PARAMETRIC = (*PRINTED, "temperature", "manmatha", "kanoulas")
-RISKS = ("naive", "unbiased", "weighted")
-CONSTANT = "constant"  # gives every pair the same probability
-ALL = [*PLAIN, *PARAMETRIC, CONSTANT]
-
 _HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation
 _N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
 _MOST_HELD = 2_000_000
-_HISTOGRAM_BINS = {"coat": 15, "yahoo-r3": 50}
-_BINNINGS = (10, 20, 50, 100)  # of BBQ in the dissertation
 
 
 def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -62,62 +132,54 @@ def anchor_rows(n_test: int, seed: int) -> BoolArray:
     return chosen
 
 
-def judged_pairs(uniform: ScoredPairs, pairs: str, seed: int) -> ScoredPairs:
-    """The pairs on which maps of a calibration set are judged: those of an anchor are left out."""
-    return uniform.take(~anchor_rows(len(uniform), seed)) if pairs in _ANCHORED else uniform
-
-
-def set_of(
-    pairs: str, source: ScoreSource, split: Split, *, data: str, seed: int, log: Interactions | None = None,
-    anchor: ScoredPairs | None = None, propensity: Any = None,
-) -> CalibrationSet:  # fmt: skip
-    """A calibration set by name, from train and validation.
-
-    The ratings of the training part (`log`) are for `RATINGS` and `AS_LOGGED`, uniformly exposed pairs (`anchor`) for
-    the sets that use them. Propensities are popularity in training, or given by row and column.
-    """
-    omega = PopularityPropensity().fit(items=split.train.item_rows) if propensity is None else propensity
+def set_of(pairs: str, made: Opened, anchor: ScoredPairs | None = None, propensity: Any = None) -> sn.CalibrationSet:
+    """A calibration set by name; propensities are popularity in training, or given by row and column."""
+    train, held_out = made.split.train, made.split.validation
+    omega = sn.PopularityPropensity().fit(items=train.item_rows) if propensity is None else propensity
+    known: dict[str, Any] = {"seen": train.matrix, "propensity": omega}
     if pairs == RATINGS:
-        assert log is not None
-        return _rated(source, split.validation, log, threshold_of(data), omega, seed)
+        return _rated(made, omega)
     if "per positive" in pairs:
-        return CalibrationSet.from_sampled_negatives(
-            source, split.validation.matrix, negatives_per_positive=_ratio(pairs, log, threshold_of(data)),
-            seen=split.train.matrix, propensity=omega, as_population=True, seed=seed,
-        )  # fmt: skip
-    built = CalibrationSet.from_source(
-        source, split.validation.matrix, seen=split.train.matrix, propensity=omega, held_out_share=_HELD_OUT_SHARE,
-        estimand="preference",
-    )  # fmt: skip
-    if pairs == CANDIDATES:
+        known |= {"negatives_per_positive": _ratio(pairs, made), "as_population": True, "seed": made.seed}
+        return sn.CalibrationSet.from_sampled_negatives(made.source, held_out.matrix, **known)
+    known |= {"held_out_share": _HELD_OUT_SHARE, "estimand": "preference"}
+    built = sn.CalibrationSet.from_source(made.source, held_out.matrix, **known)
+    if pairs == CANDIDATES or anchor is None:
         return built
-    assert anchor is not None
     return replace(built, **({"anchor": anchor} if pairs == WITH_ANCHOR else {"base_rate": anchor.labels.mean()}))
 
 
-def _ratio(pairs: str, log: Interactions | None, threshold: float) -> int:
+def _ratio(pairs: str, made: Opened) -> int:
     """Negatives per positive; as in the log: its ratings that are not positive for each that is, rounded."""
     if pairs != AS_LOGGED:
         return int(pairs.split()[0])
-    assert log is not None
-    positive = rated_above(log, threshold)
+    positive = rated_above(made.log, made.threshold)
     n_positive = max(int(np.count_nonzero(positive)), 1)
     return max(1, round((len(positive) - n_positive) / n_positive))
 
 
-def _rated(
-    source: ScoreSource, positives: Interactions, log: Interactions, threshold: float, omega: Any, seed: int
-) -> CalibrationSet:
+def _rated(made: Opened, omega: Any) -> sn.CalibrationSet:
     """Held-out positives, and as large a share of the low ratings."""
-    _, low = hold_out(log.keep(~rated_above(log, threshold)), _HELD_OUT_SHARE, seed=seed)
+    positives, above = made.split.validation, made.threshold
+    _, low = hold_out(made.log.keep(~rated_above(made.log, above)), _HELD_OUT_SHARE, seed=made.seed)
     users, items = np.r_[positives.user_rows, low.user_rows], np.r_[positives.item_rows, low.item_rows]
-    ratings: FloatArray = np.r_[np.full(len(positives), threshold + 1), np.asarray(low.ratings)]
-    return CalibrationSet.from_ratings(
-        scores_of(source, users, items), ratings, threshold=threshold, propensity=omega.propensity(users, items)
-    )
+    ratings: FloatArray = np.r_[np.full(len(positives), above + 1), np.asarray(low.ratings)]
+    scores, propensity = scores_of(made.source, users, items), omega.propensity(users, items)
+    return sn.CalibrationSet.from_ratings(scores, ratings, threshold=above, propensity=propensity)
 
 
 # --- fitted maps ------------------------------------------------------------------------------------------------------
+
+PLAIN = ("minmax", "sigmoid", "histogram", "isotonic", "bbq")  # fitted to the labels as they are
+COUNTING = PLAIN[2:]
+COMPETITORS, PROPOSED = ("platt", "beta"), ("gaussian", "gamma")
+PRINTED = COMPETITORS + PROPOSED  # parametric methods of the dissertation's tables
+PARAMETRIC = (*PRINTED, "temperature", "manmatha", "kanoulas")
+RISKS = ("naive", "unbiased", "weighted")
+CONSTANT = "constant"  # gives every pair the same probability
+ALL = [*PLAIN, *PARAMETRIC, CONSTANT]
+_HISTOGRAM_BINS = {"coat": 15, "yahoo-r3": 50}
+_BINNINGS = (10, 20, 50, 100)  # of BBQ in the dissertation
 
 
 def maps_cell(*, pairs: str, test: str = "left_out", **parameters: Any) -> Cell:
@@ -126,87 +188,38 @@ def maps_cell(*, pairs: str, test: str = "left_out", **parameters: Any) -> Cell:
     return anchored.cell(pairs=pairs, test=test, **wanted) if pairs in _ANCHORED else fitted.cell(pairs=pairs, **wanted)
 
 
-def needs_maps(**parameters: Any) -> Iterable[Cell]:
+def needs_maps(**parameters: Any) -> list[Cell]:
     """The recommender and the maps that are judged."""
-    return (*recommender(**parameters), maps_cell(**parameters))
+    return [*recommender(**parameters), maps_cell(**parameters)]
 
 
 @work(needs=recommender, cost=1)
 def fitted(bench: Workbench, *, pairs: str, methods: list[str], **parameters: Any) -> Tables:
     """Fit on what the log tells alone; the test is sealed."""
-    data, seed = parameters["data"], parameters["seed"]
-    split, source = opened(bench, **parameters)
-    log = None if is_own(data) else bench.training_log(data)
-    return _kept(bench, set_of(pairs, source, split, data=data, seed=seed, log=log), methods, data)
+    made = opened(bench, **parameters)
+    return _kept(made, set_of(pairs, made), methods)
 
 
 @work(needs=recommender, judges=True, cost=1)
 def anchored(bench: Workbench, *, pairs: str, methods: list[str], **parameters: Any) -> Tables:
     """Fit with uniformly exposed pairs that fix the level; cells that judge leave these pairs out."""
-    data, seed = parameters["data"], parameters["seed"]
-    split, source = opened(bench, **parameters)
-    uniform = test_pairs(split, source, data)
-    anchor = uniform.take(anchor_rows(len(uniform), seed))
-    built = set_of(pairs, source, split, data=data, seed=seed, anchor=anchor)
-    return _kept(bench, built, methods, data, constant=float(anchor.labels.mean()))
+    made = opened(bench, **parameters)
+    uniform = made.uniform_pairs()
+    anchor = uniform.take(anchor_rows(len(uniform), made.seed))
+    return _kept(made, set_of(pairs, made, anchor), methods, constant=float(anchor.labels.mean()))
 
 
-def _kept(
-    bench: Workbench, built: CalibrationSet, methods: Sequence[str], data: str, constant: float | None = None
-) -> Tables:
-    """Fit all methods, keep their maps, and say which risk has no minimum."""
-    built, rows = _held(built), []
+def _kept(made: Opened, built: sn.CalibrationSet, methods: Sequence[str], constant: float | None = None) -> Tables:
+    """Fit all methods and keep their maps; a risk without a minimum leaves none."""
+    built = _held(built)
     for number, (method, risk) in enumerate(with_risks(methods)):
-        calibrator, problem = fit(built, method, risk, data)
-        if calibrator is not None:
-            calibrator.save(bench.place / f"{number}.json")
-        rows.append((method, risk, problem))
+        if (calibrator := fit(built, method, risk, made.data)) is not None:
+            calibrator.save(made.bench.place / f"{number}.json")
     share = float(built.gather().labels.mean()) if constant is None else constant
-    schema = dict.fromkeys(("method", "risk", "problem"), pl.String)
-    return {"maps": pl.DataFrame(rows, schema=schema, orient="row"), "about": pl.DataFrame({"constant": [share]})}
+    return {"about": pl.DataFrame({"constant": [share]})}
 
 
-def with_risks(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Methods with their risks: first those that have none, then all parametric ones with each risk.
-
-    Examples
-    --------
-    >>> list(with_risks(["isotonic", "platt", "constant"]))
-    [('isotonic', ''), ('platt', 'naive'), ('platt', 'unbiased'), ('platt', 'weighted')]
-    """
-    there = [name for name in methods if name != CONSTANT]
-    bare = [name for name in there if (not _has_risk(name) if is_own(name) else name in PLAIN)]
-    yield from ((method, "") for method in bare)
-    yield from ((method, risk) for risk in RISKS for method in there if method not in bare)
-
-
-def _own(method: str) -> Any:
-    """A calibrator of one's own, with a name under which its saved maps can be opened."""
-    found = load_own(method)
-    register("calibrator", method, found)
-    return found
-
-
-def _has_risk(method: str) -> bool:
-    return "risk" in inspect.signature(_own(method)).parameters
-
-
-def fit(built: CalibrationSet, method: str, risk: str, data: str) -> tuple[Calibrator | None, str | None]:
-    """A fitted calibrator, or why there is none."""
-    if is_own(method):
-        calibrator = _own(method)(**({"risk": risk} if risk else {}))
-    else:
-        bins = {"n_bins": _HISTOGRAM_BINS.get(data, 15), "binnings": _BINNINGS}
-        calibrator = make_calibrator(method, risk=risk or "naive", **bins)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SurenessWarning)  # relative propensities, few positives: the subject here
-            return calibrator.fit(built), None
-    except NoMinimumError as error:
-        return None, str(error)
-
-
-def _held(built: CalibrationSet) -> CalibrationSet:
+def _held(built: sn.CalibrationSet) -> sn.CalibrationSet:
     """The same set with its pairs in memory where they are few, so that not every fit asks the recommender again."""
     chunks: list[ScoredPairs] = []
     for chunk in built.chunks():
@@ -216,19 +229,55 @@ def _held(built: CalibrationSet) -> CalibrationSet:
     return replace(built, chunks=lambda: chunks)
 
 
-def maps_of(found: Finished) -> dict[tuple[str, str], Calibrator | None]:
+def with_risks(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Methods with their risks: first those that have none, then all parametric ones with each risk."""
+    there = [name for name in methods if name != CONSTANT]
+    risky = [n for n in there if n not in PLAIN and (not is_own(n) or "risk" in inspect.signature(_own(n)).parameters)]
+    yield from ((method, "") for method in there if method not in risky)
+    yield from ((method, risk) for risk in RISKS for method in risky)
+
+
+def _own(method: str) -> Any:
+    """A calibrator of one's own, with a name under which its saved maps can be opened."""
+    found = load_own(method)
+    sn.register("calibrator", method, found)
+    return found
+
+
+def fit(built: sn.CalibrationSet, method: str, risk: str, data: str) -> sn.Calibrator | None:
+    """A fitted calibrator; None where the risk has no minimum."""
+    if is_own(method):
+        calibrator: sn.Calibrator = _own(method)(**({"risk": risk} if risk else {}))
+    else:
+        bins = {"n_bins": _HISTOGRAM_BINS.get(data, 15), "binnings": _BINNINGS}
+        calibrator = sn.make_calibrator(method, risk=risk or "naive", **bins)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SurenessWarning)  # relative propensities, few positives: the subject here
+        try:
+            calibrator.fit(built)
+        except NoMinimumError:
+            return None
+    return calibrator
+
+
+def maps_of(found: Finished) -> dict[tuple[str, str], sn.Calibrator | None]:
     """The calibrators of a finished cell by method and risk; None where the risk has no minimum."""
-    for method in filter(is_own, found.about["parameters"]["methods"]):
-        _own(method)  # so that its saved maps can be opened
-    return {
-        (method, risk): load(found.folder / f"{number}.json") if problem is None else None
-        for number, (method, risk, problem) in enumerate(found.table("maps").iter_rows())
-    }
+    keys = enumerate(with_risks(found.about["parameters"]["methods"]))
+    files = {key: found.folder / f"{number}.json" for number, key in keys}
+    return {key: sn.load(file) if file.exists() else None for key, file in files.items()}
 
 
-def probabilities(found: Finished, scores: FloatArray) -> Iterator[tuple[str, str, FloatArray | None]]:
-    """Method, risk and probabilities of every map, None where there is none; and one map that ignores the scores."""
-    for (method, risk), calibrator in maps_of(found).items():
-        yield method, risk, None if calibrator is None else calibrator.probability(scores)
-    if CONSTANT in found.about["parameters"]["methods"]:
-        yield CONSTANT, "", np.full(len(scores), found.table("about")["constant"].item())
+def probabilities(calibrator: sn.Calibrator | None, scores: FloatArray) -> FloatArray | None:
+    """Those of a map where there is one."""
+    return None if calibrator is None else calibrator.probability(scores)
+
+
+def judged_maps(bench: Workbench, *, pairs: str, **parameters: Any) -> tuple[Opened, ScoredPairs, list[Any]]:
+    """Test pairs that no anchor holds, and method, risk and probabilities of every map; one map ignores the scores."""
+    made, found = opened(bench, **parameters), bench.found(maps_cell(pairs=pairs, **parameters))
+    test = made.uniform_pairs()
+    test = test.take(~anchor_rows(len(test), made.seed)) if pairs in _ANCHORED else test
+    given = [(*key, probabilities(each, test.scores)) for key, each in maps_of(found).items()]
+    if CONSTANT in parameters["methods"]:
+        given.append((CONSTANT, "", np.full(len(test), found.table("about")["constant"].item())))
+    return made, test, given

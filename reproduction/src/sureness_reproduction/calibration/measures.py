@@ -1,0 +1,245 @@
+"""What is measured in chapter 2: ranking, errors of maps, their reliability, propensities, desiderata, confidence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import skew
+
+import sureness as sn
+from sureness import propensity as estimating
+from sureness.data import Interactions, ScoredPairs, rated_above
+from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
+from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness.numerics import logit
+from sureness_reproduction.calibration import maps
+from sureness_reproduction.calibration.maps import Opened, needs_maps, opened, recommender
+from sureness_reproduction.cells import Tables, work
+from sureness_reproduction.own import is_own
+from sureness_reproduction.types import FloatArray
+from sureness_reproduction.workbench import Workbench, load_dataset
+
+_RANKING = tuple(f"{metric}@{k}" for metric in ("ndcg", "recall") for k in (1, 3, 5))
+
+
+@work(needs=recommender, judges=True, cost=1)
+def ranked(bench: Workbench, **parameters: Any) -> Tables:
+    """NDCG and recall of every user with a positive among the test items; of a log of one's own, over all items."""
+    made = opened(bench, **parameters)
+    test, seen = made.split.test, made.split.train
+    if is_own(made.data):
+        quality = evaluate_ranking(made.source, test, seen=seen, metrics=_RANKING)
+    else:
+        quality = evaluate_within(made.source, test, rated_above(test, made.threshold), metrics=_RANKING)
+    table = quality.per_user.rename({"user_id": "unit"}).unpivot(index="unit", variable_name="metric")
+    return {"samples": table.select("metric", "unit", "value")}
+
+
+def _numbers(*found: tuple[Mapping[str, Any], Mapping[str, Any]]) -> pl.DataFrame:
+    """One row for each metric with the keys in front; None stays None."""
+    rows = [
+        {**keys, "metric": name, "value": None if value is None else float(value)}
+        for keys, values in found for name, value in values.items()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"value": pl.Float64})
+
+
+# --- errors of maps ---------------------------------------------------------------------------------------------------
+
+_N_BINS = 15  # of ECE and MCE, as in the dissertation
+_N_RESAMPLES = 500
+
+
+def _errors(test: ScoredPairs, n_users: int, found: Iterable[tuple[dict[str, str], Any]], *metrics: str) -> Tables:
+    """Metrics of maps, and their values on users drawn with replacement; a risk without a minimum has no map."""
+    rng, numbers, samples = np.random.default_rng(0), [], []  # the same users whatever is judged
+    draws = rng.multinomial(n_users, np.full(n_users, 1 / n_users), size=_N_RESAMPLES).astype(np.float64)
+    for keys, probability in found:
+        values: dict[str, Any] = dict.fromkeys((*metrics, "mean probability"))
+        for name in metrics if probability is not None else ():
+            metric = METRICS[name]
+            cells = metric.cells(judge(test.labels, probability), _N_BINS)
+            sums = cluster_sums(cells, None, np.asarray(test.users), n_users)
+            values |= {name: metric.finish(cell_sums(cells, None)), "mean probability": probability.mean()}
+            drawn = np.asarray(metric.finish(np.tensordot(draws, sums, axes=1)), dtype=np.float32)
+            samples.append(pl.DataFrame(keys | {"metric": name, "unit": range(_N_RESAMPLES), "value": drawn}))
+        numbers.append((keys, values))
+    return {"numbers": _numbers(*numbers), "samples": pl.concat(samples) if samples else pl.DataFrame()}
+
+
+@work(needs=needs_maps, judges=True, cost=2)
+def judged(bench: Workbench, **parameters: Any) -> Tables:
+    """Metrics of every map, and their values on resampled users."""
+    made, test, found = maps.judged_maps(bench, **parameters)
+    named = (({"method": method, "risk": risk}, probability) for method, risk, probability in found)
+    return _errors(test, made.split.train.n_users, named, "ece", "mce", "nll")
+
+
+@work(needs=needs_maps, judges=True, cost=1)
+def binned(bench: Workbench, **parameters: Any) -> Tables:
+    """What every map promises and what happens in ten bins, with bounds; the pairs themselves for the diagrams."""
+    _, test, found = maps.judged_maps(bench, **parameters)
+    rows, columns = [], {"label": test.labels}
+    for method, risk, probability in found:
+        if probability is not None:
+            columns[f"{method} {risk}".strip()] = probability
+            key, curve = {"method": method, "risk": risk}, sn.reliability_curve(test.labels, probability, n_bins=10)
+            rows.append((key | {"bin": "all"}, {"largest": probability.max()}))
+            measured = {"promised": curve.confidence, "observed": curve.observed, "low": curve.low, "high": curve.high}
+            for place in curve.weight.nonzero()[0]:
+                bounds = {"bin": f"{curve.edges[place]:.1f}–{curve.edges[place + 1]:.1f}"}
+                rows.append((key | bounds, {name: values[place] for name, values in measured.items()}))
+    return {"numbers": _numbers(*rows), "pairs": pl.DataFrame(columns)}
+
+
+# --- propensities -----------------------------------------------------------------------------------------------------
+
+
+def _propensities(made: Opened, uniform_ratings: FloatArray, clip: float) -> dict[str, Any]:
+    """Every estimate, none below `clip`; that of naive Bayes is for held-out positives, whose rating is known."""
+    log, train, held_out, least = made.log, made.split.train, made.split.validation, max(clip, 0.01)
+    bayes = estimating.NaiveBayesPropensity(clip=least)
+    bayes.fit(np.asarray(log.ratings), uniform_ratings, n_pairs=log.n_users * log.n_items)
+    rated = np.ones(log.shape)
+    rated[held_out.user_rows, held_out.item_rows] = bayes.of_ratings(np.asarray(held_out.ratings))
+    users, items = (np.asarray(table)[:, 1:] for table in (log.user_features, log.item_features))  # after the id
+    logistic = estimating.LogisticPropensity(clip=least, seed=made.seed)
+    published = load_dataset(made.data, made.bench.shelf.place(made.data)).extras["propensities"]
+    return {
+        "random": estimating.RandomPropensity(seed=made.seed).fit(items=np.arange(log.n_items)),
+        "uniform": estimating.UniformPropensity().fit(),
+        "popularity": estimating.PopularityPropensity().fit(items=train.item_rows),
+        "naive Bayes": estimating.GivenPropensity(rated),
+        "logistic regression": logistic.fit(log.user_rows, log.item_rows, user_features=users, item_features=items),
+        "published": estimating.GivenPropensity(np.maximum(published, clip)),
+    }
+
+
+@work(needs=recommender, judges=True, cost=3)
+def with_propensities(bench: Workbench, **parameters: Any) -> Tables:
+    """Gaussian and Gamma with every propensity on every calibration set, judged without the anchor."""
+    made = opened(bench, **parameters)
+    uniform = made.uniform_pairs()
+    chosen = maps.anchor_rows(len(uniform), made.seed)
+    anchor, test, ratings = uniform.take(chosen), uniform.take(~chosen), np.asarray(made.split.test.ratings)[chosen]
+    sets = {maps.AS_LOGGED: 0.1, maps.CANDIDATES: 0.0, maps.WITH_BASE_RATE: 0.0}  # clipped as in the dissertation
+    estimates = {clip: _propensities(made, ratings, clip) for clip in set(sets.values())}
+    found = []
+    for name, pairs, method in product(estimates[0.0], sets, maps.PROPOSED):
+        built = maps.set_of(pairs, made, anchor, estimates[sets[pairs]][name])
+        probability = maps.probabilities(maps.fit(built, method, "unbiased", made.data), test.scores)
+        found.append(({"estimator": name, "pairs": pairs, "method": method}, probability))
+    return _errors(test, made.split.train.n_users, found, "ece")
+
+
+# --- what the dissertation asks of a method ---------------------------------------------------------------------------
+
+_STRETCH = 10.0
+_SAME = 1e-3  # probabilities closer than this are the same map
+_STRAIGHT = 0.01  # log-odds that leave a straight line by less than this share of their rise are straight
+
+
+@work(needs=recommender, cost=2)
+def desiderata_met(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
+    """Whether a map takes stretched scores alike and takes every score, never falls, and has bent log-odds."""
+    made, rows = opened(bench, **parameters), []
+    built = maps.set_of(maps.NEGATIVES[3] if is_own(made.data) else maps.AS_LOGGED, made)
+    wide = built.map_scores(lambda scores: scores * _STRETCH)
+    for method in methods:
+        risk = "" if method in maps.COUNTING or is_own(method) else "naive"
+        met = _met(*(maps.fit(each, method, risk, made.data) for each in (built, wide)))
+        rows += [({"method": method, "desideratum": name}, {"met": value}) for name, value in met.items()]
+    return {"numbers": _numbers(*rows)}
+
+
+def _met(calibrator: sn.Calibrator | None, stretched: sn.Calibrator | None) -> dict[str, float | None]:
+    if calibrator is None or stretched is None:
+        return dict.fromkeys(("Input range", "Monotonicity", "Asymmetricity"))
+    grid, far = np.linspace(*calibrator.score_range_, 1_000), np.array([-1e6, 0.0, 1e6])
+    probability = calibrator.probability(grid)
+    moved = np.quantile(np.abs(stretched.probability(grid * _STRETCH) - probability), 0.99)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sn.SurenessWarning)  # that they lie far outside is the point
+        outside = calibrator.probability(far)
+    odds = logit(np.clip(probability, 1e-6, 1 - 1e-6))
+    gap, rise = np.abs(odds - np.linspace(odds[0], odds[-1], len(odds))).max(), np.ptp(odds)  # no gap for a sigmoid
+    return {
+        "Input range": float(moved < _SAME and bool(((outside >= 0) & (outside <= 1)).all())),
+        "Monotonicity": float(not (np.diff(probability) < -1e-12).any()),
+        "Asymmetricity": float(rise >= 1e-9 and gap > _STRAIGHT * rise),
+    }
+
+
+# --- scores of both classes, functions fitted to them, and whom a map is sure of --------------------------------------
+
+_QUANTILES = np.linspace(0, 1, 9)
+TOP = 10
+
+
+@work(needs=recommender, judges=True, cost=1)
+def moments(bench: Workbench, **parameters: Any) -> Tables:
+    """Mean, deviation and skewness of the scores of liked and other test pairs."""
+    test, rows = opened(bench, **parameters).uniform_pairs(), []
+    for name, label in (("negative", False), ("positive", True)):
+        scores = test.scores[test.labels == label].astype(np.float64)
+        rows.append(({"class": name}, {"mean": scores.mean(), "deviation": scores.std(), "skewness": skew(scores)}))
+    return {"numbers": _numbers(*rows), "pairs": pl.DataFrame({"score": test.scores, "label": test.labels})}
+
+
+@work(needs=needs_maps, judges=True, cost=1)
+def curves(bench: Workbench, **parameters: Any) -> Tables:
+    """The functions fitted with the unbiased risk at quantiles of the test scores."""
+    points, rows = np.quantile(opened(bench, **parameters).uniform_pairs().scores, _QUANTILES), []
+    found = maps.maps_of(bench.found(maps.maps_cell(**parameters)))
+    for method in ("platt", "gaussian", "gamma"):
+        values = maps.probabilities(found[method, "unbiased"], points)
+        for place, value in zip(_QUANTILES, [None] * len(points) if values is None else values, strict=True):
+            rows.append(({"method": method, "quantile": f"{place:.3g}"}, {"probability": value}))
+    return {"numbers": _numbers(*rows)}
+
+
+@work(needs=needs_maps, judges=True, cost=1)
+def topped(bench: Workbench, **parameters: Any) -> Tables:
+    """How sure a map is of the top items of every user, against the user's degree, and the cases of three users.
+
+    The map is Gaussian with the unbiased risk, or the next risk that has a minimum.
+    """
+    from sureness.plots import prepare_confidence_by_degree
+
+    made, found = opened(bench, **parameters), maps.maps_of(bench.found(maps.maps_cell(**parameters)))
+    risk = next(risk for risk in ("unbiased", "weighted", "naive") if found["gaussian", risk] is not None)
+    train = made.split.train
+    top = best_items(made.source, train.users.ids, TOP, seen=train).cast({"score": pl.Float64})
+    top = top.with_columns(probability=maps.probabilities(found["gaussian", risk], top["score"].to_numpy()))
+    degrees = pl.DataFrame({"user_id": train.users.ids, "degree": train.user_degree})
+    values = {"Pearson r": prepare_confidence_by_degree(top, degrees, n=TOP).correlation,
+              "share above 0.99": (top["probability"] > 0.99).mean()}  # fmt: skip
+    numbers = _numbers(({"risk": risk}, values)).fill_nan(None)
+    return {"numbers": numbers, "cases": _cases(top, train), "top": top, "degrees": degrees}
+
+
+def _cases(top: pl.DataFrame, train: Interactions) -> pl.DataFrame:
+    """The top five items of three users, found by rule: surest of all, least sure, and widest apart."""
+    five = top.filter(pl.col("rank") <= 5)
+    low, high = pl.col("probability").min(), pl.col("probability").max()
+    kinds = {"sure of all": low, "sure of none": -high, "wide apart": high - low}
+    ends = five.group_by("user_id", maintain_order=True).agg(**kinds)
+    users = {kind: ends.sort(kind, descending=True)["user_id"][0] for kind in kinds}
+    table = pl.concat([five.filter(user_id=user).with_columns(user=pl.lit(kind)) for kind, user in users.items()])
+    table = table.join(_described(train), on="item_id", how="left", maintain_order="left")
+    return table.unpivot(["score", "probability"], index=["user", "rank", "item"], variable_name="metric")
+
+
+def _described(train: Interactions) -> pl.DataFrame:
+    """Items in words, from their features where there are any."""
+    features = train.item_features
+    if features is None:
+        return pl.DataFrame({"item_id": train.items.ids, "item": [f"item {each}" for each in train.items.ids]})
+    kinds = [name for name in features.columns if ":" in name and not name.startswith("onfrontpage")]
+    words = [", ".join(kind.split(":", 1)[1] for kind in kinds if row[kind]) for row in features.to_dicts()]
+    return features.select("item_id").with_columns(item=pl.Series(words))
