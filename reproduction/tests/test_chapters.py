@@ -12,8 +12,8 @@ from reproduction.tests.small import small_log
 from sureness.data import by_ratio
 from sureness.distillation import distillation_method
 from sureness.sources import svd_source
-from sureness_reproduction.distillation.authors_code import METHODS, settings
-from sureness_reproduction.distillation.measures import MASKED, PUBLIC, at_ranks
+from sureness_reproduction.distillation.declared import PUBLIC_METHODS, public_settings
+from sureness_reproduction.distillation.studies import MASKED, PUBLIC, at_ranks
 from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.list_size.budgets import EQUAL, PERSONAL, densest
 from sureness_reproduction.list_size.perk import NOTEBOOK, PUBLISHED, fitted_forms
@@ -24,7 +24,7 @@ from sureness_reproduction.study import Asked, find_studies
 
 def made(row, model="bpr"):
     """The settings with which a row is trained at full scale."""
-    found = settings("full", {"model": model, "methods": [row]})
+    found = public_settings("full", {"model": model, "methods": [row]})
     return distillation_method(found["method"], **spread_over(found["method"], found["tried"][0]))
 
 
@@ -54,7 +54,7 @@ def test_a_control_differs_from_the_public_code_in_one_thing(row, changed):
 
 def test_only_soft_labels_tell_the_public_code_of_cdae_from_its_control():
     assert differing(made("bd-public", "cdae"), made("weight 0, uniform negatives", "cdae")) == {"weight"}
-    assert settings("full", {"model": "cdae", "methods": ["printed sign, uniform negatives"]}) is None
+    assert public_settings("full", {"model": "cdae", "methods": ["printed sign, uniform negatives"]}) is None
 
 
 def test_the_public_code_counts_ranks_below_fifty():
@@ -75,9 +75,9 @@ def test_rows_can_be_chosen_and_share_the_models_trained_alone(tmp_path, small_s
     assert (trained["alone"], trained["distilled"], trained["counted"]) == (2, 2, 2)
 
 
-@pytest.mark.parametrize("model", METHODS)
+@pytest.mark.parametrize("model", PUBLIC_METHODS)
 def test_the_public_code_looks_at_no_validation_data(model):
-    found = settings("full", {"model": model, "methods": ["alone"]})
+    found = public_settings("full", {"model": model, "methods": ["alone"]})
     assert found["start"] == "public"
     assert {each["adam"] for tried in found["bases"].values() for each in tried} == {"dense"}
 

@@ -5,71 +5,63 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+import sureness as sn
 from sureness.data import Interactions, Split
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.distillation.declared import Settings
+from sureness_reproduction.distillation.declared import SIZES, Settings
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.workbench import Workbench
 
-ROLES = ("teacher", "student")
+ROLES = tuple(SIZES)
 _TOLD = ("data", "start", "model", "bases", "schedule", "method")
 _TWIN = 1_000  # what is added to the student's seed where both models would be the same one
 
 
 def split_options(data: str, start: str) -> dict[str, Any]:
-    """How a data set is prepared: the dissertation's CiteULike has counts that were read as items, a strong start not.
-
-    Examples
-    --------
-    >>> split_options("citeulike-bd", "published"), split_options("ml-100k", "strong")
-    ({'artefact': True}, {'protocol': 'leave-one-out', 'positive_above': None})
-    """
+    """How data are prepared: the dissertation's CiteULike has counts that were read as items, a strong start not."""
     if data == "citeulike-bd":
         return {} if start == "strong" else {"artefact": True}
     return {"protocol": "leave-one-out", "positive_above": None} if data == "ml-100k" or is_own(data) else {}
 
 
-def split_of(bench: Workbench, data: str, start: str) -> Split:
+def split_of(bench: Workbench, *, data: str, start: str, **_: Any) -> Split:
     """The data of two models as a cell may see them."""
     return bench.split(data, **split_options(data, start))
 
 
-def _learned_from(bench: Workbench, data: str, start: str) -> tuple[Interactions, Interactions | None]:
+def _learned_from(bench: Workbench, **about: Any) -> tuple[Interactions, Interactions | None]:
     """What models are fitted on; the public code runs all epochs and looks at no validation data."""
-    split = split_of(bench, data, start)
-    return split.train, None if start == "public" else split.validation
+    split = split_of(bench, **about)
+    return split.train, None if about["start"] == "public" else split.validation
 
 
 def _make(model: str, settings: Settings, seed: int) -> Any:
     """A recommender by name, or of one's own class, which takes the same settings."""
-    from sureness.models import make_recommender
-
     made = settings | {"seed": seed}
-    return load_own(model)(**made) if is_own(model) else make_recommender(model, **made)
+    return load_own(model)(**made) if is_own(model) else sn.make_recommender(model, **made)
 
 
-# -- a model alone ----------------------------------------------------------------------------------------------------
+def _trials(name: str, /, **parameters: Any) -> list[Cell]:
+    """A training with seed 0 for each of several settings, which the choice among them needs."""
+    training, tried = alone if name == "settings" else distilled, parameters[name]
+    return [training.cell(**parameters | {name: [each], "seed": 0}) for each in tried] if len(tried) > 1 else []
 
 
-def _tried_alone(*, settings: list[Settings], seed: int, **about: Any) -> list[Cell]:
-    return [alone.cell(**about, settings=[each], seed=0) for each in settings] if len(settings) > 1 else []
-
-
-@work(needs=_tried_alone, cost=20)
-def alone(bench: Workbench, *, settings: list[Settings], seed: int, data: str, start: str, model: str) -> Tables:
+@work(needs=partial(_trials, "settings"), cost=20)
+def alone(bench: Workbench, *, settings: list[Settings], seed: int, **about: Any) -> Tables:
     """A model with the best of its settings; what was trained with seed 0 to find them is not trained again."""
-    cells = _tried_alone(settings=settings, seed=seed, data=data, start=start, model=model)
-    found = [bench.found(cell) for cell in cells]
+    found = [bench.found(cell) for cell in _trials("settings", settings=settings, seed=seed, **about)]
     best = max(found, key=lambda each: each.table("about")["validation"][0] or 0.0, default=None)
     chosen = settings[0] if best is None else json.loads(best.table("about")["settings"][0])
     if best is not None and seed == 0:
         fitted: Any = best.model
     else:
-        fitted = _make(model, chosen, seed).fit(*_learned_from(bench, data, start))
+        fitted = _make(about["model"], chosen, seed).fit(*_learned_from(bench, **about))
     bench.save(fitted)
     told = pl.DataFrame({"settings": json.dumps(chosen), "validation": [fitted.best_metric_]})
     return {"about": told.cast({"validation": pl.Float64})}
@@ -85,9 +77,60 @@ def _alone_cell(role: str, seed: int, *, data: str, start: str, model: str, base
 
 
 def _learns(method: str, role: str) -> bool:
-    from sureness.distillation import distillation_method
+    return bool(getattr(sn.distillation_method(method), f"{role}_learns"))
 
-    return bool(getattr(distillation_method(method), f"{role}_learns"))
+
+def spread_over(method: str, changes: Settings) -> Settings:
+    """Settings of a direction without its name go to every direction that learns."""
+    general = {field.name for field in fields(sn.DistillationSettings)}
+    named = {name: value for name, value in changes.items() if "__" in name or name in general}
+    sides = [f"to_{role}" for role in ROLES if _learns(method, role)]
+    return {f"{side}__{name}": changes[name] for name in changes if name not in named for side in sides} | named
+
+
+def _needed(*, tried: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
+    yield from _trials("tried", tried=tried, seed=seed, **about)
+    seeds = {0, seed} if len(tried) > 1 else {seed}
+    yield from (_alone_cell(role, each, **about) for role in ROLES for each in seeds)
+
+
+@work(needs=_needed, cost=60)
+def distilled(bench: Workbench, *, tried: list[Settings], seed: int, **about: Any) -> Tables:
+    """The models that learned, after a method with the best of its settings.
+
+    What counts is the student's hits on validation in units of the student alone; for BD, where both learn, that of
+    both. What was trained with seed 0 to find the settings is not trained again.
+    """
+    cells, best = _trials("tried", tried=tried, seed=seed, **about), 0
+    if cells:
+        units = {role: bench.found(_alone_cell(role, 0, **about)).table("about")["validation"][0] for role in ROLES}
+        counted = ROLES if about["method"] == "bd" else ROLES[1:]
+        reached = [dict(bench.found(cell).table("validation").iter_rows()) for cell in cells]
+        values = [sum(each[role] / (units[role] or 1.0) for role in counted) for each in reached]
+        best = values.index(max(values))
+    models = _models(bench, cells[best]) if cells and seed == 0 else _together(bench, seed, tried[best], **about)
+    for role, fitted in models.items():
+        fitted.save(bench.place / f"{role}.sureness")
+    found = {"about": pl.DataFrame({"changes": [json.dumps(tried[best])]})}
+    if seed == 0 and not cells and about["start"] != "public":
+        split = split_of(bench, **about)
+        hits = [sn.evaluate_ranking(each, split.validation, seen=split.train, metrics=["hit@50"])["hit@50"]
+                for each in models.values()]  # fmt: skip
+        found["validation"] = pl.DataFrame({"role": list(models), "value": hits})
+    return found
+
+
+def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> dict[str, Any]:
+    """The models that learned in a method, by role; a method of one's own is a function."""
+    method = about["method"]
+    if is_own(method):
+        pair = [_beginning(bench, role, seed, **about) for role in ROLES]
+        return dict(load_own(method)(*pair, split_of(bench, **about), seed))
+    settings = sn.distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
+    pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
+    both = sn.BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
+    both.fit(*_learned_from(bench, **about))
+    return {role: getattr(both, f"{role}_") for role in ROLES if _learns(method, role)}
 
 
 def _beginning(bench: Workbench, role: str, seed: int, student_start: str = "own", **about: Any) -> Any:
@@ -99,88 +142,10 @@ def _beginning(bench: Workbench, role: str, seed: int, student_start: str = "own
     return _make(about["model"], json.loads(found.table("about")["settings"][0]), cell["seed"])
 
 
-def spread_over(method: str, changes: Settings) -> Settings:
-    """Settings of a direction without its name go to every direction that learns.
-
-    Examples
-    --------
-    >>> spread_over("cd", {"items": 5}), spread_over("bd", {"to_teacher__weight": 1.0, "epochs": 3})
-    ({'to_student__items': 5}, {'to_teacher__weight': 1.0, 'epochs': 3})
-    """
-    from sureness.distillation import DistillationSettings
-
-    general = {field.name for field in fields(DistillationSettings)}
-    named = {name: value for name, value in changes.items() if "__" in name or name in general}
-    sides = [f"to_{role}" for role in ROLES if _learns(method, role)]
-    return {f"{side}__{name}": changes[name] for name in changes if name not in named for side in sides} | named
-
-
-def _tried_together(*, tried: list[Settings], seed: int, **about: Any) -> list[Cell]:
-    return [distilled.cell(**about, tried=[each], seed=0) for each in tried] if len(tried) > 1 else []
-
-
-def _needed_together(*, tried: list[Settings], seed: int, **about: Any) -> Iterable[Cell]:
-    yield from _tried_together(tried=tried, seed=seed, **about)
-    seeds = {0, seed} if len(tried) > 1 else {seed}
-    yield from (_alone_cell(role, each, **about) for role in ROLES for each in seeds)
-
-
-@work(needs=_needed_together, cost=60)
-def distilled(bench: Workbench, *, tried: list[Settings], seed: int, **about: Any) -> Tables:
-    """The models that learned, after a method with the best of its settings.
-
-    What counts is the student's hits on validation in units of the student alone; for BD, where both learn, that of
-    both. What was trained with seed 0 to find the settings is not trained again.
-    """
-    cells = _tried_together(tried=tried, seed=seed, **about)
-    changes = tried[0]
-    if cells:
-        units = {role: bench.found(_alone_cell(role, 0, **about)).table("about")["validation"][0] for role in ROLES}
-        counted = ROLES if about["method"] == "bd" else ROLES[1:]
-        reached = [dict(bench.found(cell).table("validation").iter_rows()) for cell in cells]
-        values = [sum(each[role] / (units[role] or 1.0) for role in counted) for each in reached]
-        best = values.index(max(values))
-        changes = tried[best]
-    models = _models(bench, cells[best]) if cells and seed == 0 else _together(bench, seed, changes, **about)
-    for role, fitted in models.items():
-        fitted.save(bench.place / f"{role}.sureness")
-    found = {"about": pl.DataFrame({"changes": [json.dumps(changes)]})}
-    if seed == 0 and not cells and about["start"] != "public":
-        found["validation"] = _validated(bench, models, **about)
-    return found
-
-
-def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> dict[str, Any]:
-    """The models that learned in a method, by role; a method of one's own is a function."""
-    from sureness.distillation import BidirectionalDistillation, distillation_method
-
-    method = about["method"]
-    if is_own(method):
-        pair = [_beginning(bench, role, seed, **about) for role in ROLES]
-        return dict(load_own(method)(*pair, split_of(bench, about["data"], about["start"]), seed))
-    settings = distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
-    pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
-    both = BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
-    both.fit(*_learned_from(bench, about["data"], about["start"]))
-    return {role: getattr(both, f"{role}_") for role in ROLES if _learns(method, role)}
-
-
-def _validated(bench: Workbench, models: dict[str, Any], *, data: str, start: str, **_: Any) -> pl.DataFrame:
-    """What the models reach on validation."""
-    from sureness.evaluation import evaluate_ranking
-
-    split = split_of(bench, data, start)
-    hits = [evaluate_ranking(each, split.validation, seen=split.train, metrics=["hit@50"])["hit@50"]
-            for each in models.values()]  # fmt: skip
-    return pl.DataFrame({"role": list(models), "value": hits})
-
-
 def _models(bench: Workbench, cell: Cell) -> dict[str, Any]:
     """The models that a distillation kept, by their role."""
-    from sureness.artefacts import load
-
     files = {role: bench.found(cell).folder / f"{role}.sureness" for role in ROLES}
-    return {role: load(file) for role, file in files.items() if file.exists()}
+    return {role: sn.load(file) for role, file in files.items() if file.exists()}
 
 
 # -- what is measured -------------------------------------------------------------------------------------------------
@@ -196,12 +161,12 @@ def models_needed(*, tried: list[Settings], seed: int, **parameters: Any) -> lis
 
 def models_of(bench: Workbench, **parameters: Any) -> dict[str, Any]:
     """The models of a point, by their role; "svd" is the best student that needs no training."""
-    from sureness.distillation import truncated
-
     cells = models_needed(**parameters)
     if len(cells) == 1:
         return _models(bench, cells[0])
     pair = {role: bench.found(cell).model for role, cell in zip(ROLES, cells, strict=True)}
     if parameters["method"] == "alone":
         return pair
+    from sureness.distillation import truncated
+
     return {"student": truncated(pair["teacher"].source_, parameters["bases"]["student"][0]["n_factors"])}
