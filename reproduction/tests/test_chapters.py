@@ -15,7 +15,7 @@ from sureness.sources import svd_source
 from sureness_reproduction.distillation.declared import PUBLIC_METHODS, public_settings
 from sureness_reproduction.distillation.studies import MASKED, PUBLIC, at_ranks
 from sureness_reproduction.distillation.training import spread_over
-from sureness_reproduction.list_size.budgets import EQUAL, PERSONAL, densest
+from sureness_reproduction.list_size.pages import EQUAL, PERSONAL, densest
 from sureness_reproduction.list_size.perk import NOTEBOOK, PUBLISHED, fitted_forms
 from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.pages import run_studies

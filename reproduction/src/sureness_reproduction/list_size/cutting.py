@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import polars as pl
 
+from sureness import truncation
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import base, needs_base, opened, ranked, recipe_of
+from sureness_reproduction.list_size.runs import UTILITIES, base, opened, ranked, recipe_of
 from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 
@@ -34,56 +35,41 @@ def cuts_of(data: str, scale: Scale) -> dict[str, Any]:
     return {"trials": 12, "schedule": {"epochs": 30, "patience": 3}, "chosen_on": chosen_on}
 
 
-def cut_cells(*, methods: list[str], cuts: dict[str, Any], utilities: Iterable[str], **run: Any) -> dict[Any, Cell]:
+def cut_cells(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> dict[Any, Cell]:
     """The cells with the sizes of the learned methods among some, by utility and name."""
     found = {}
-    for name in (name for name in methods if name in CUTS):
+    for name, utility in product((name for name in methods if name in CUTS), UTILITIES):
         kind, fixed = CUTS[name]
         trained = cuts | {"schedule": cuts["schedule"] | fixed}
-        for utility in utilities:
-            found[utility, name] = cut_sizes.cell(utility=utility, kind=kind, **run, **trained)
+        found[utility, name] = cut_sizes.cell(utility=utility, kind=kind, **run, **trained)
     return found
 
 
-@work(needs=needs_base, cost=120)
+@work(needs=base, cost=120)
 def cut_chosen(
     bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], **run: Any
 ) -> Tables:
     """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
-    from sureness.truncation import tune_cut
-
     made = opened(bench, **run)
-    lists = ranked(made.source, made.split.train, max_size, made.split.validation, features="features" in schedule)
+    lists = ranked(made.source, made.split.train, max_size, made.split.validation, "features" in schedule)
     fixed = schedule | {"epochs": min(16, schedule["epochs"]), "max_size": max_size}
-    return {"trials": tune_cut(kind, lists, utility, trials, seed=0, halving=2, **fixed).trials}
+    return {"trials": truncation.tune_cut(kind, lists, utility, trials, seed=0, halving=2, **fixed).trials}
 
 
-def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> Cell:
-    names = ("utility", "kind", "max_size", "trials", "schedule")
-    return cut_chosen.cell(**chosen_on, seed=0, **{name: cut[name] for name in names})
+def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> list[Cell]:
+    """The search for settings, where there is one."""
+    about = {name: cut[name] for name in ("utility", "kind", "max_size", "trials", "schedule")}
+    return [cut_chosen.cell(**chosen_on, seed=0, **about)] if cut["trials"] > 1 else []
 
 
-def _needs(**parameters: Any) -> Iterable[Cell]:
-    yield base(**parameters)
-    if parameters["trials"] > 1:
-        yield _chosen(**parameters)
-
-
-@work(needs=_needs, cost=30)
-def cut_sizes(
-    bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any],
-    chosen_on: dict[str, Any], **run: Any,
-) -> Tables:  # fmt: skip
+@work(needs=lambda **cut: [*base(**cut), *_chosen(**cut)], cost=30)
+def cut_sizes(bench: Workbench, **cut: Any) -> Tables:
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
-    from sureness.truncation import cut_type
-
-    settings, features = dict(schedule), "features" in schedule
-    if trials > 1:
-        choice = _chosen(utility=utility, kind=kind, max_size=max_size, trials=trials, schedule=schedule,
-                         chosen_on=chosen_on)  # fmt: skip
+    settings, max_size, made = dict(cut["schedule"]), cut["max_size"], opened(bench, **cut)
+    features = "features" in settings
+    for choice in _chosen(**cut):
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
-    made = opened(bench, **run)
-    policy = cut_type(kind)(utility, max_size=max_size, seed=run["seed"], **settings)
-    policy.fit(ranked(made.source, made.split.train, max_size, made.split.validation, features=features))
+    policy = truncation.cut_type(cut["kind"])(cut["utility"], max_size=max_size, seed=cut["seed"], **settings)
+    policy.fit(ranked(made.source, made.split.train, max_size, made.split.validation, features))
     lists = ranked(made.source, made.seen, max_size, features=features)
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

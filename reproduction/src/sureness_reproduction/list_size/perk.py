@@ -7,28 +7,21 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sureness.calibration import (
-    Calibrator,
-    PerUserCalibrator,
-    PerUserPlatt,
-    PlattCalibrator,
-    SigmoidCalibrator,
-    make_calibrator,
-)
+import sureness as sn
+from sureness.calibration import SigmoidCalibrator
 from sureness.data import Interactions
-from sureness.errors import SurenessWarning
 from sureness.evaluation import block_scores
 from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, expected_utility
-from sureness.metrics import expected_calibration_error
-from sureness.numerics import sigmoid
+from sureness.metrics import METRICS, expected_calibration_error
+from sureness.numerics import calibration_sums, sigmoid
 from sureness.pipeline import ConfidentRecommender, Target
 from sureness.sources import fitted_to
 from sureness_reproduction.list_size.runs import Opened
-from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.own import is_own, kind_of, load_own
 from sureness_reproduction.types import FloatArray, IntArray
 
 
@@ -36,51 +29,52 @@ from sureness_reproduction.types import FloatArray, IntArray
 class Form:
     """A way to get probabilities, and how the expected utility is computed from them."""
 
-    calibrator: Callable[[], PerUserCalibrator | Calibrator]
+    calibrator: Callable[[], Any]  # for all users or for each
     expected_relevant: Target = "carried"
     terms: int | None = None  # M of the dissertation's approximate utility; None: the exact one
     rescaled: bool = False  # probabilities multiplied as in the notebook of the dissertation
+    own: Any = None  # a policy class of one's own, instead of the expected utility
 
-    def policy(self, utility: str, max_size: int) -> ListSizePolicy:
-        """Sizes by the expected utility of this form."""
-        if self.terms is None:
-            return ExpectedUtility(utility, max_size=max_size)
-        return Truncated(utility, max_size=max_size, terms=self.terms)
+    def policy(self, utility: str, max_size: int, before: Lists | None = None) -> ListSizePolicy:
+        """Sizes by the expected utility, or a policy of one's own with as much as it takes, fitted to past lists."""
+        given: dict[str, Any] = {"utility": utility, "max_size": max_size}
+        if self.own is not None:
+            takes = inspect.signature(self.own).parameters
+            policy: ListSizePolicy = self.own(**{name: given[name] for name in given if name in takes})
+            return policy if before is None else policy.fit(before)
+        return ExpectedUtility(**given) if self.terms is None else Truncated(**given, terms=self.terms)
 
 
 class Truncated(ExpectedUtility):
     """The approximate form with a number of terms."""
 
-    def __init__(self, utility: str, *, min_size: int = 1, max_size: int = 50, terms: int = 2_000) -> None:
-        super().__init__(utility, min_size=min_size, max_size=max_size, method="approximate")
+    def __init__(self, utility: str, *, max_size: int, terms: int) -> None:
+        super().__init__(utility, max_size=max_size, method="approximate")
         self.terms = terms
 
     def expected(self, lists: Lists) -> FloatArray:
-        return expected_utility(
-            np.asarray(lists.probabilities), self.utility, max_size=self.max_size, lengths=lists.lengths,
-            tail=lists.tail, method="approximate", terms=self.terms,
-        )  # fmt: skip
-
-
-def published_map() -> PerUserPlatt:
-    """A map for each user as the dissertation has it: over all candidates, without a prior."""
-    return PerUserPlatt(top=None, unlabelled_positives=False, prior_width=np.inf)
+        known: dict[str, Any] = {"max_size": self.max_size, "lengths": lists.lengths, "tail": lists.tail}
+        probabilities = lists.needed("probabilities", self)
+        return expected_utility(probabilities, self.utility, method="approximate", terms=self.terms, **known)
 
 
 OURS, DEFAULT = "PerK, shrunk line", "PerK, default"
 PUBLISHED, NOTEBOOK = "PerK as published", "PerK, notebook"
 UNCALIBRATED, GLOBAL, USER_WISE = "uncalibrated", "global", "user-wise"
 EXACT, TERMS = "exact", (5, 10, 20, 50, 100, 500, 2_000, 3_000)  # the dissertation has 2,000, its notebook 3,000
+_EACH = partial(sn.PerUserPlatt, top=None, unlabelled_positives=False, prior_width=np.inf)
+"""A map for each user as the dissertation has it: over all candidates, without a prior."""
+
 FORMS = {
-    OURS: Form(PerUserPlatt),
-    DEFAULT: Form(PerUserCalibrator),
-    PUBLISHED: Form(published_map, "fitted", 2_000),
-    NOTEBOOK: Form(published_map, "fitted", 3_000, rescaled=True),
+    OURS: Form(sn.PerUserPlatt),
+    DEFAULT: Form(sn.PerUserCalibrator),
+    PUBLISHED: Form(_EACH, "fitted", 2_000),
+    NOTEBOOK: Form(_EACH, "fitted", 3_000, rescaled=True),
     UNCALIBRATED: Form(SigmoidCalibrator, "fitted"),
-    GLOBAL: Form(PlattCalibrator, "fitted"),
-    USER_WISE: Form(published_map, "fitted"),
-    EXACT: Form(published_map, "fitted"),
-    **{f"{terms}": Form(published_map, "fitted", terms) for terms in TERMS},
+    GLOBAL: Form(sn.PlattCalibrator, "fitted"),
+    USER_WISE: Form(_EACH, "fitted"),
+    EXACT: Form(_EACH, "fitted"),
+    **{f"{terms}": Form(_EACH, "fitted", terms) for terms in TERMS},
 }
 """A shrunk line for each user, and the library's default, whose shape is learned; the dissertation's maps on all
 candidates, as printed and as in its notebook; its ablation, all in one form; its maps with other numbers of terms."""
@@ -90,15 +84,9 @@ def form_of(method: str) -> Form:
     """A form by name, or PerK with a map of one's own or of the package; a policy of one's own has the shrunk line."""
     if method in FORMS:
         return FORMS[method]
-    if own_policy(method) is not None:
-        return FORMS[OURS]
-    return Form(load_own(method) if is_own(method) else partial(make_calibrator, method))
-
-
-def own_policy(method: str) -> type[ListSizePolicy] | None:
-    """A policy of one's own by its name, if it is one."""
-    found = load_own(method) if is_own(method) else None
-    return found if inspect.isclass(found) and issubclass(found, ListSizePolicy) else None
+    if kind_of(method) == "policy":
+        return Form(sn.PerUserPlatt, own=load_own(method))
+    return Form(load_own(method) if is_own(method) else partial(sn.make_calibrator, method))
 
 
 class Fitted(NamedTuple):
@@ -125,14 +113,14 @@ def fitted_forms(made: Opened, methods: Iterable[str], max_size: int) -> Iterato
 def _recommender(made: Opened, form: Form, max_size: int) -> ConfidentRecommender:
     """The fitted recommender of a form; a calibrator for all users is fitted on all candidates, as published."""
     calibrator, train, validation = form.calibrator(), made.split.train, made.split.validation
-    for_all = isinstance(calibrator, Calibrator)
+    for_all = isinstance(calibrator, sn.Calibrator)
     if for_all:
         calibrator.fit_source(made.source, validation, seen=train)
     recommender = ConfidentRecommender(
         made.source, calibrator, ExpectedUtility(max_size=max_size), expected_relevant=form.expected_relevant
     )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the kept", SurenessWarning)  # that is what the ablation is about
+        warnings.filterwarnings("ignore", "the kept", sn.SurenessWarning)  # that is what the ablation is about
         return recommender.fit(train, validation, refit=not for_all)
 
 
@@ -155,22 +143,12 @@ def _probabilities(recommender: ConfidentRecommender) -> Iterator[tuple[IntArray
 
 
 def calibration_of(fitted: Fitted, test: Interactions) -> dict[str, float]:
-    """ECE over all candidates, and over the candidates of the longest lists."""
-    lists = fitted.lists
+    """ECE over every candidate of every user, and over the candidates of the longest lists."""
+    lists, sums, seen = fitted.lists, np.zeros((15, 4)), fitted.recommender.seen_.matrix
+    relevant = fitted_to(fitted.recommender.source, test, "test").matrix
+    for block, p in _probabilities(fitted.recommender):
+        candidate, labels = seen[block].toarray() == 0, relevant[block].toarray() > 0
+        sums += calibration_sums(p[candidate], labels[candidate], None, len(sums))
     known = np.arange(lists.width) < lists.lengths[:, None]
     shown = expected_calibration_error(np.asarray(lists.hits)[known], np.asarray(lists.probabilities)[known])
-    return {"ece": _of_all(fitted.recommender, test), "ece of the top": float(shown)}
-
-
-def _of_all(recommender: ConfidentRecommender, test: Interactions, n_bins: int = 15) -> float:
-    """ECE over every candidate of every user, block by block."""
-    sums, seen, relevant = np.zeros((n_bins, 3)), recommender.seen_, fitted_to(recommender.source, test, "test")
-    for block, p in _probabilities(recommender):
-        candidate, labels = np.ones(p.shape, dtype=bool), np.zeros(p.shape, dtype=bool)
-        for row, user in enumerate(block):
-            candidate[row, seen.items_of(user)] = False
-            labels[row, relevant.items_of(user)] = True
-        bins = np.minimum((p[candidate] * n_bins).astype(np.int64), n_bins - 1)
-        for column, weights in enumerate((None, p[candidate], labels[candidate])):
-            sums[:, column] += np.bincount(bins, weights, n_bins)
-    return float(np.abs(sums[:, 1] - sums[:, 2]).sum() / sums[:, 0].sum())
+    return {"ece": float(METRICS["ece"].finish(sums)), "ece of the top": float(shown)}

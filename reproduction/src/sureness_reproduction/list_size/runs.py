@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sureness.evaluation import top_blocks
 from sureness.list_size import Lists
 from sureness.models import recommended
 from sureness.numerics import members
-from sureness.sources import FactorSource, MatrixSource, ScoreSource, fitted_to, id_maps
+from sureness.sources import MatrixSource, ScoreSource, fitted_to, id_maps
 from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, model_cell, split_options
 from sureness_reproduction.cells import Cell
 from sureness_reproduction.own import is_own
@@ -24,23 +24,21 @@ from sureness_reproduction.workbench import Workbench
 SEEDS: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(3)}
 MAX_SIZE = 50
 UTILITIES = ("ndcg", "pdcg", "f1", "tp")
+LARGE = "amazon-book-kgat"  # lists of so many users would take AttnCut and MtCut hours
 _OTHERS = ("ml-10m", "ml-25m", "amazon-books")  # run where the data folder has them
+_FULL = {
+    "bpr": ("citeulike-a", "ml-1m", "amazon-music", LARGE, *_OTHERS),
+    "neumf": ("citeulike-a", "amazon-music", *_OTHERS),
+    "lightgcn": ("citeulike-a", "ml-1m", "amazon-music", *_OTHERS),
+    "als": ("citeulike-a", "ml-1m", "amazon-music", LARGE),
+}
 DATA: dict[str, dict[Scale, Sequence[str]]] = {
-    "bpr": {
-        "quick": ("ml-100k", "amazon-music"),
-        "full": ("citeulike-a", "ml-1m", "amazon-music", "amazon-book-kgat", *_OTHERS),
-    },
-    "neumf": {"quick": ("ml-100k",), "full": ("citeulike-a", "amazon-music", *_OTHERS)},
-    "lightgcn": {"quick": ("ml-100k",), "full": ("citeulike-a", "ml-1m", "amazon-music", *_OTHERS)},
-    "als": {"quick": ("ml-100k",), "full": ("citeulike-a", "ml-1m", "amazon-music", "amazon-book-kgat")},
+    model: {"quick": ("ml-100k", "amazon-music") if model == "bpr" else ("ml-100k",), "full": full}
+    for model, full in _FULL.items()
 }
 SMALL: dict[Scale, Sequence[str]] = {
-    "quick": DATA["bpr"]["quick"],
-    "full": [name for name in DATA["bpr"]["full"] if name != "amazon-book-kgat"],
-}
-"""Where AttnCut and MtCut are run too: lists of more users would take them hours."""
-
-_TRIALS = 3
+    "quick": DATA["bpr"]["quick"], "full": [name for name in _FULL["bpr"] if name != LARGE],
+}  # fmt: skip
 _QUICK: dict[str, dict[str, Any]] = {
     "bpr": {"n_factors": 32, "epochs": 60},
     "neumf": {"n_factors": 32, "epochs": 20},
@@ -50,15 +48,7 @@ _DENSE = 250_000_000  # pairs whose scores are kept where each costs a pass thro
 
 
 def recipe_of(data: str, model: str, scale: Scale) -> dict[str, Any]:
-    """How a recommender is trained: the settings known to be good, or the best of a few on validation.
-
-    Examples
-    --------
-    >>> recipe_of("citeulike-a", "bpr", "full")
-    {'trials': 1, 'fixed': {}, 'start': {'popularity': 0.5, 'epochs': 600}}
-    >>> recipe_of("amazon-music", "bpr", "full")
-    {'trials': 3, 'fixed': {}, 'start': {}}
-    """
+    """How a recommender is trained: the settings known to be good, or the best of a few on validation."""
     if is_own(model):
         return {"trials": 1, "fixed": {}, "start": {}}
     if model == ALS:
@@ -67,7 +57,7 @@ def recipe_of(data: str, model: str, scale: Scale) -> dict[str, Any]:
     if scale == "quick":
         return {"trials": 1, "fixed": _QUICK[model], "start": {}}
     known = recommended(data, model)
-    return {"trials": 1 if known else _TRIALS, "fixed": {}, "start": known}
+    return {"trials": 1 if known else 3, "fixed": {}, "start": known}
 
 
 def with_recipe(scale: Scale, point: Mapping[str, Any], **more: Any) -> dict[str, Any] | None:
@@ -77,17 +67,12 @@ def with_recipe(scale: Scale, point: Mapping[str, Any], **more: Any) -> dict[str
     return {"recipe": recipe_of(point["data"], point["model"], scale), **more}
 
 
-def base(*, data: str, model: str, recipe: Mapping[str, Any], seed: int, **_: Any) -> Cell:
-    """The cell that trains a recommender on the split of a seed."""
-    return model_cell(data=data, protocol="ratio", model=model, seed=seed, **recipe)
+def base(*, data: str, model: str, recipe: Mapping[str, Any], seed: int, **_: Any) -> list[Cell]:
+    """The cell that trains a recommender on the split of a seed, which every study of one needs."""
+    return [model_cell(data=data, protocol="ratio", model=model, seed=seed, **recipe)]
 
 
-def needs_base(**parameters: Any) -> Iterable[Cell]:
-    """What every study of one trained recommender needs."""
-    yield base(**parameters)
-
-
-def split_of(bench: Workbench, data: str, seed: int) -> Split:
+def split_of(bench: Workbench, *, data: str, seed: int, **_: Any) -> Split:
     """60/20/20 of every user with enough interactions; all interactions count, as in the dissertation."""
     return bench.split(data, "ratio", seed=seed, **split_options(data, "ratio"))
 
@@ -104,58 +89,40 @@ class Opened(NamedTuple):
         return union([self.split.train, self.split.validation])
 
 
-def opened(bench: Workbench, *, data: str, model: str, seed: int, **parameters: Any) -> Opened:
-    """The recommender of a cell, and its split."""
-    source = bench.found(base(data=data, model=model, seed=seed, **parameters)).source
-    return Opened(_kept(source) if model == "neumf" else source, split_of(bench, data, seed))
-
-
-def _kept(source: ScoreSource) -> ScoreSource:
-    """The same scores as one matrix where it is small: studies look at them several times."""
-    if source.n_users * source.n_items > _DENSE:
-        return source
-    users, items = id_maps(source)
-    blocks = np.array_split(np.arange(source.n_users), max(source.n_users // 256, 1))
-    return MatrixSource(np.concatenate([source.score_block(block) for block in blocks]), users, items)
+def opened(bench: Workbench, **run: Any) -> Opened:
+    """The recommender of a cell, and its split; small matrices of costly scores are kept, to be looked at again."""
+    source = bench.found(base(**run)[0]).source
+    if run["model"] == "neumf" and source.n_users * source.n_items <= _DENSE:
+        blocks = np.array_split(np.arange(source.n_users), max(source.n_users // 256, 1))
+        source = MatrixSource(np.concatenate([source.score_block(block) for block in blocks]), *id_maps(source))
+    return Opened(source, split_of(bench, **run))
 
 
 def ranked(
-    source: ScoreSource, seen: Interactions | None, max_size: int, labels: Interactions | None = None, *,
-    features: bool = False,
-) -> Lists:  # fmt: skip
+    source: ScoreSource, seen: Interactions, max_size: int, labels: Interactions | None = None, features: bool = False
+) -> Lists:
     """The best candidates of every user with their scores, with hits where labels are given, and embeddings."""
-    hidden = None if seen is None else fitted_to(source, seen, "seen")
-    known = None if labels is None else fitted_to(source, labels, "labels")
-    parts = []
-    for block, items, scores in top_blocks(source, np.arange(source.n_users), min(max_size, source.n_items), hidden):
-        there = items >= 0
-        found: dict[str, Any] = {}
+    known, parts = None if labels is None else fitted_to(source, labels, "labels"), []
+    hidden, width = fitted_to(source, seen, "seen"), min(max_size, source.n_items)
+    for block, items, scores in top_blocks(source, np.arange(source.n_users), width, hidden):
+        there, found = items >= 0, dict[str, Any]()
         if known is not None:
-            hits = members(items, block, known.row_starts, known.item_rows) & there
-            found = {"hits": hits, "n_relevant": known.user_degree[block]}
+            found["hits"] = members(items, block, known.row_starts, known.item_rows) & there
+            found["n_relevant"] = known.user_degree[block]
         if features:
-            factors = getattr(source, "source_", source)  # of a recommender of the package
-            assert isinstance(factors, FactorSource)
+            factors: Any = getattr(source, "source_", source)  # of a recommender of the package
             found["features"] = factors.item_factors[np.maximum(items, 0)]
-        lengths = np.count_nonzero(there, axis=1)
-        parts.append(Lists(users=block, lengths=lengths, scores=scores.astype(np.float64), **found))
+        parts.append(Lists(users=block, lengths=there.sum(axis=1), scores=scores.astype(np.float64), **found))
     return Lists.joined(parts)
 
 
 def samples(users: IntArray, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
-    """What each user got, in long form: keys, metric, unit and value.
-
-    Examples
-    --------
-    >>> samples(np.array([7]), {"method": "Top-1"}, {"f1": [0.5]}).rows()
-    [('Top-1', 'f1', 7, 0.5)]
-    """
-    return pl.concat([
-        pl.DataFrame({"unit": users, "value": np.asarray(values, dtype=float)}).select(
-            **{key: pl.lit(value) for key, value in keys.items()}, metric=pl.lit(name), unit="unit", value="value"
-        )
-        for name, values in metrics.items()
-    ])  # fmt: skip
+    """What each user got, in long form: keys, metric, unit and value."""
+    wide = pl.DataFrame({"unit": users} | {name: np.asarray(values, dtype=float) for name, values in metrics.items()})
+    named = {key: pl.lit(value) for key, value in keys.items()}
+    return wide.unpivot(index="unit", variable_name="metric").select(
+        **named, metric="metric", unit="unit", value="value"
+    )
 
 
 def judged(lists: Lists, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
