@@ -146,13 +146,14 @@ def recommended(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
 
 def of_sizes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """Two models of other sizes; fixed partners for the usual sizes only, models alone beside the usual teacher."""
-    found, method, (start, model) = recommended(scale, point), point["methods"][0], (point["start"], point["model"])
+    found, method = recommended(scale, point), point["methods"][0]
     pair = dict(zip(SIZES, map(int, point["sizes"].split(" and ")), strict=True))
     usual = {"alone": pair["teacher"] == SIZES["teacher"], "bd": True}.get(method, pair == SIZES)
     if found is None or not usual:
         return None
     tuned_as = {role: "student" if size == SIZES["student"] else "teacher" for role, size in pair.items()}
-    return found | {"bases": {role: alone(scale, start, model, tuned_as[role], size) for role, size in pair.items()}}
+    told = (scale, point["start"], point["model"])
+    return found | {"bases": {role: alone(*told, tuned_as[role], size) for role, size in pair.items()}}
 
 
 # -- the authors' public code -----------------------------------------------------------------------------------------

@@ -11,13 +11,11 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.data import Interactions, Split, simulate
 from sureness.evaluation import n_parameters, top_blocks
 from sureness.list_size import ExpectedUtility, allocate_budget, equal_budget, fill_with_trending
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.numerics import members
-from sureness.pipeline import ConfidentRecommender
-from sureness.sources import ScoreSource, fitted_to, id_maps, svd_source
+from sureness.sources import fitted_to, id_maps
 from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
@@ -36,7 +34,7 @@ CUT, PERSONAL_PAGE, FILLED = "personal items, cut", "personal to the last slot",
 def pages_filled(bench: Workbench, *, slots: int, **run: Any) -> Tables:
     """Pages with personal sizes for F1 and trending items behind, against pages that are personal to the last slot."""
     made, policy = opened(bench, **run), ExpectedUtility("f1", max_size=slots)
-    recommender = ConfidentRecommender(made.source, policy=policy).fit(made.split.train, made.split.validation)
+    recommender = sn.ConfidentRecommender(made.source, policy=policy).fit(made.split.train, made.split.validation)
     test, seen = fitted_to(made.source, made.split.test, "test"), recommender.seen_
     lists = recommender.lists(labels=test)
     trending = np.argsort(-seen.item_degree, kind="stable")  # the most popular items of the time before the test
@@ -116,19 +114,19 @@ def pages_shared(
     return {"samples": pl.concat(parts), "cases": pl.DataFrame(_shared_cases(lists, sizes, worth))}
 
 
-def _simulated(world: dict[str, int], seed: int) -> tuple[ScoreSource, Split, AnyArray]:
-    drawn = simulate(sn.SimulatorSettings(**world, seed=seed))
-    split = sn.by_ratio(Interactions.from_matrix((drawn.train + drawn.held_out).tocsr()), seed=seed)
-    return svd_source(split.train, n_factors=7, seed=seed), split, np.array(drawn.domains)[drawn.item_domain]
+def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
+    drawn = sn.simulate(sn.SimulatorSettings(**world, seed=seed))
+    split = sn.by_ratio(sn.Interactions.from_matrix((drawn.train + drawn.held_out).tocsr()), seed=seed)
+    return sn.svd_source(split.train, n_factors=7, seed=seed), split, np.array(drawn.domains)[drawn.item_domain]
 
 
-def _shops(bench: Workbench, data: str, pair: str, seed: int, source: str) -> tuple[ScoreSource, Split, AnyArray]:
+def _shops(bench: Workbench, data: str, pair: str, seed: int, source: str) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
     split = bench.split(data, "ratio", seed=seed, pair=pair)
-    scores = als_source(split, _ALS, seed) if source == "als" else svd_source(split.train, n_factors=64, seed=seed)
+    scores = als_source(split, _ALS, seed) if source == "als" else sn.svd_source(split.train, n_factors=64, seed=seed)
     return scores, split, np.asarray(split.train.item_domain)
 
 
-def _categories(bench: Workbench, seed: int) -> tuple[ScoreSource, Split, AnyArray]:
+def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
     """BPR on the four largest categories of Ciao, for users who reviewed items of all four."""
     log = load_dataset(CIAO, bench.shelf.place(CIAO), domains=True).interactions
     of_pair = np.asarray(log.item_domain)[log.item_rows]
@@ -218,7 +216,7 @@ MORE = "more, as a share"
 def serving_measured(bench: Workbench, **run: Any) -> Tables:
     """Lists of up to 50 items with and without personal sizes, in turns, so that a busy machine slows both alike."""
     made = opened(bench, **run)
-    recommender = ConfidentRecommender(made.source, policy=ExpectedUtility("ndcg", max_size=MAX_SIZE))
+    recommender = sn.ConfidentRecommender(made.source, policy=ExpectedUtility("ndcg", max_size=MAX_SIZE))
     recommender.fit(made.split.train, made.split.validation)
     recommender.source = source = bench.found(*base(**run)).source
     rows = np.arange(min(500, source.n_users))
