@@ -100,9 +100,12 @@ class CDAENetwork(Network):
 
     def _histories(self, batch: Batch) -> Histories:
         """The histories of a batch's users, with a new dropout."""
-        some, place = _runs(batch.users)
-        items, starts, weights = self._weighted_histories(some)
-        return Histories(some, _ends(np.bincount(place)), starts, items, weights.numpy())
+        from sureness.models.networks import _history_kernels  # loads the compiler
+
+        by_root = self.settings.history == "root"
+        found = Histories(*_history_kernels.read_histories(batch.users, self.row_starts, self.item_rows, by_root))
+        kept = functional.dropout(torch.from_numpy(found.weights), self.settings.dropout, self.training)
+        return found._replace(weights=kept.numpy())
 
 
 def _runs(users: IntArray) -> tuple[IntArray, IntArray]:

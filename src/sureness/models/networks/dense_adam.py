@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -59,9 +61,17 @@ class DenseAdam(RowAdam):
         if not self.waits:
             self._make_up(name, np.arange(len(buffer.table)))
 
+    def move_placed(self, name: str, rows: IntArray, gradient: FloatArray, pulls: FloatArray, scale: float) -> None:
+        buffer = self.buffer(name)
+        buffer.gradient[rows] = gradient + pulls[:, None] * buffer.table[rows]
+        self.move_rows(name, rows, scale)
+
     @torch.no_grad()
-    def move_dense(self, name: str, gradient: FloatArray, scale: float = 1.0) -> None:
-        self._move_all(name, torch.from_numpy(gradient).mul(scale))
+    def move_dense(self, gradients: Mapping[str, FloatArray], pulls: Mapping[str, float], scale: float) -> None:
+        for name, gradient in gradients.items():
+            parameter = self.parameters[name]
+            summed = torch.from_numpy(gradient).view_as(parameter) + pulls.get(name, 0.0) * parameter
+            self._move_all(name, summed * scale)
 
     def state(self) -> dict[str, Tensor]:
         self.settle()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sureness._types import FloatArray
+from sureness._types import FloatArray, IntArray
 from sureness.models.networks.batches import Batch, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 
@@ -62,7 +63,16 @@ def fused_pairwise_step(
 
 def drawn_items(batch: Batch, of_negatives: float = 1.0) -> SoftItems:
     """The positives and negatives of a batch as labels of 1 and 0; a negative has this weight."""
-    items = np.column_stack([batch.positives, batch.negatives])
-    labels, weights = np.zeros(items.shape, dtype=np.float32), np.full(items.shape, of_negatives, dtype=np.float32)
+    n_pairs, n_negatives = batch.negatives.shape
+    items: IntArray = np.empty((n_pairs, 1 + n_negatives), dtype=np.int64)
+    items[:, 0], items[:, 1:] = batch.positives, batch.negatives
+    return SoftItems(items, *_own_labels(n_pairs, n_negatives, of_negatives))
+
+
+@lru_cache(maxsize=4)  # most batches of an epoch are of one shape
+def _own_labels(n_pairs: int, n_negatives: int, of_negatives: float) -> tuple[FloatArray, FloatArray]:
+    """Labels and weights of a positive and its negatives; not to be written to."""
+    labels: FloatArray = np.zeros((n_pairs, 1 + n_negatives), dtype=np.float32)
+    weights = np.full_like(labels, of_negatives)
     labels[:, 0], weights[:, 0] = 1.0, 1.0
-    return SoftItems(items, labels, weights)
+    return labels, weights

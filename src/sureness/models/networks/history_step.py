@@ -9,9 +9,9 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.models.networks.batches import SoftItems
-from sureness.models.networks.optimiser import RowAdam
+from sureness.models.networks.optimiser import Placed, RowAdam
 
-_TABLES = ("users_in", "items_in", "items_out")
+_TABLES = ("users_in", "items_in", "items_out", "item_level")
 
 
 class Histories(NamedTuple):
@@ -35,22 +35,44 @@ def fused_history_step(
         By which the sums are divided.
     optimiser : RowAdam
     tasks : sequence of (SoftItems, Histories)
-        The batch with its own labels, which bears the L2, then soft labels of another model if there are any.
+        The batch with its own labels, which bears the L2, then soft labels of another model if there are any. Both are
+        of the same users. The first item of a pair with its own labels is its positive.
     l2 : float
     """
-    from sureness.models.networks import _entropy_kernels as kernels  # loads the compiler
+    from sureness.models.networks import _history_kernels as kernels  # loads the compiler
 
     optimiser.steps += 1
-    rows = [optimiser.buffer(name).emptied() for name in _TABLES]
-    levels, bias = optimiser.buffer("item_level"), optimiser.parameters["first_bias"].detach().numpy()
-    of_bias, loss = np.zeros_like(bias), 0.0
-    for number, (task, histories) in enumerate(tasks):
-        pull = np.float32(0.0 if number else l2)
+    users, inputs, outputs, _ = touched = _touched(optimiser, tasks)
+    bias: FloatArray = optimiser.parameters["first_bias"].detach().numpy()
+    tables = [optimiser.buffer(name).table for name in _TABLES]
+    gradients: list[FloatArray] = [
+        np.zeros((len(some.rows), table.shape[1]), dtype=np.float32)
+        for some, table in zip(touched, tables, strict=True)
+    ]
+    of_bias, loss, read, drawn = np.zeros_like(bias), 0.0, n_pairs, 0
+    for task, histories in tasks:
+        of_read, of_drawn = slice(read, read + len(histories.items)), slice(drawn, drawn + task.items.size)
+        read, drawn = of_read.stop, of_drawn.stop
         loss += kernels.history_gradients(
-            *rows, levels.table, levels.gradient, bias, of_bias, histories, task, pull, optimiser.steps
-        )
-    for name, touched in zip(_TABLES, rows, strict=True):
-        optimiser.move_touched(name, int(touched.n_touched[0]), 1 / n_pairs)
-    optimiser.move_rows("item_level", optimiser.touched("items_out", int(rows[-1].n_touched[0])), 1 / n_pairs)
-    optimiser.move_dense("first_bias", of_bias, 1 / n_pairs)
+            *tables, bias, histories, users.places[histories.pairs[:-1]], inputs.places[of_read], task,
+            outputs.places[of_drawn], *gradients, of_bias,
+        )  # fmt: skip
+    for name, some, gradient, pull in zip(_TABLES, touched, gradients, (l2, l2, l2, 0.0), strict=True):
+        optimiser.move_placed(name, some.rows, gradient, some.counts * np.float32(pull), 1 / n_pairs)
+    optimiser.move_dense({"first_bias": of_bias}, {}, 1 / n_pairs)
     return float(loss) / n_pairs
+
+
+def _touched(optimiser: RowAdam, tasks: Sequence[tuple[SoftItems, Histories]]) -> tuple[Placed, ...]:
+    """The rows of each table that are touched, and how often L2 pulls them.
+
+    Items are read as positives, which bear the L2, and as histories; the places of the histories follow in this order.
+    """
+    own, histories = tasks[0]
+    positives = own.items[:, 0]
+    users = optimiser.placed("users_in", np.repeat(histories.users, np.diff(histories.pairs)), len(positives))
+    read = np.concatenate([positives, *(each.items for _, each in tasks)])
+    inputs = optimiser.placed("items_in", read, len(positives))
+    scored = own.items.ravel() if len(tasks) == 1 else np.concatenate([task.items.ravel() for task, _ in tasks])
+    outputs = optimiser.placed("items_out", scored, own.items.size)
+    return users, inputs, outputs, outputs

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
 from sureness.models.networks.batches import Batch, SoftItems
 from sureness.models.networks.fused import drawn_items
 from sureness.models.networks.losses import embedding_penalty, pointwise_loss
 from sureness.models.networks.network import Network, as_numpy, chain, items_against, new_table, rows_of
-from sureness.models.networks.neumf_step import NeuMFStep, filled_up
+from sureness.models.networks.neumf_step import NeuMFStep
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.neumf import NeuMFSettings
+
+_NOTHING: FloatArray = np.empty(0, dtype=np.float32)
 
 
 class NeuMFNetwork(Network):
@@ -60,27 +64,32 @@ class NeuMFNetwork(Network):
 
     @torch.no_grad()
     def score_block(self, users: Tensor) -> Tensor:
-        """All items: the linear part as one matrix product, then the layers, compiled on the CPU."""
-        size = self.settings.n_factors
-        weight = self.output.weight[0]
-        scores = (self.user_factors[users] * weight[:size]) @ self.item_factors.T + self.output.bias
-        of_user, of_item = self.of_user(self.user_inputs[users]), self.of_item(self.item_inputs)
+        """All items: the products of factors, then the layers; compiled on the CPU."""
+        size, weight = self.settings.n_factors, self.output.weight[0]
+        weighted, of_user = self.user_factors[users] * weight[:size], self.of_user(self.user_inputs[users])
+        of_item = self.of_item(self.item_inputs)
         if self.device.type == "cpu":
-            self._add_compiled(of_user, of_item, scores)
-        else:
-            for user, row in zip(of_user, scores, strict=True):
-                row += self.layers(torch.relu(user + of_item)) @ weight[size:]
+            return self._compiled_scores(weighted, of_user, of_item)
+        scores = weighted @ self.item_factors.T + self.output.bias
+        for user, row in zip(of_user, scores, strict=True):
+            row += self.layers(torch.relu(user + of_item)) @ weight[size:]
         return scores
 
-    def _add_compiled(self, of_user: Tensor, of_item: Tensor, scores: Tensor) -> None:
-        from sureness.models.networks import _entropy_kernels  # loads the compiler
+    def _compiled_scores(self, weighted: Tensor, of_user: Tensor, of_item: Tensor) -> Tensor:
+        from sureness.models.networks import _scoring_kernels as kernels  # loads the compiler
 
-        widths = self.settings.widths
-        layers = [(as_numpy(layer.weight), as_numpy(layer.bias)) for layer in self.linear_layers]
-        _entropy_kernels.score_rows(
-            of_user.numpy(), of_item.T.contiguous().numpy(), *filled_up(layers, max(widths)), np.array(widths),
-            as_numpy(self.output.weight)[0, self.settings.n_factors :], scores.numpy(),
+        weights, biases = (
+            np.concatenate([as_numpy(getattr(layer, name)).ravel() for layer in self.linear_layers] or [_NOTHING])
+            for name in ("weight", "bias")
+        )
+        factors, items = (_tiles(rows, kernels.TILE).numpy() for rows in (self.item_factors, of_item))
+        output, level = as_numpy(self.output.weight)[0], as_numpy(self.output.bias)[0]
+        scores = torch.empty(len(of_user), self.n_items)
+        kernels.score_rows(
+            weighted.numpy(), factors, of_user.numpy(), items, weights, biases, np.array(self.settings.widths),
+            output[self.settings.n_factors :], level, scores.numpy(),
         )  # fmt: skip
+        return scores
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
@@ -103,9 +112,15 @@ class NeuMFNetwork(Network):
         return settings.l2 * shallow + settings.dense_l2 * deep
 
     def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        step = NeuMFStep(optimiser, len(self.settings.widths) - 1, self.settings.l2, self.settings.dense_l2)
-        loss = step.add(batch.users, drawn_items(batch, 1 / batch.negatives.shape[1]), pull=True)
-        if soft is not None:
-            loss += step.add(batch.users, soft, pull=False)
-        step.move(len(batch.users))
-        return loss / len(batch.users)
+        step = optimiser.keep(
+            lambda: NeuMFStep(optimiser, len(self.settings.widths) - 1, self.settings.l2, self.settings.dense_l2)
+        )
+        own = drawn_items(batch, 1 / batch.negatives.shape[1])
+        return step.run(batch.users, [own] if soft is None else [own, soft]) / len(batch.users)
+
+
+def _tiles(rows: Tensor, size: int) -> Tensor:
+    """Rows (n, w) as columns of tiles (n / size, w, size), the last of which is filled up with zeros."""
+    n_tiles = -(-len(rows) // size)
+    filled = functional.pad(rows, (0, 0, 0, n_tiles * size - len(rows)))
+    return filled.reshape(n_tiles, size, -1).transpose(1, 2).contiguous()

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sureness._types import FloatArray, IntArray
 from sureness.models.networks.batches import SoftItems
-from sureness.models.networks.optimiser import RowAdam, Rows
+from sureness.models.networks.optimiser import Placed, RowAdam
 
-_FACTORS, _INPUTS = ("user_factors", "item_factors"), ("user_inputs", "item_inputs")
+_Gradients = dict[str, FloatArray]  # of the layers and of the output, by name
+
+
+class _Entries(NamedTuple):
+    """The pairs of users and items whose scores a step compares with labels."""
+
+    users: Placed
+    items: Placed
+    owners: IntArray  # (E,) the number of each entry's user
+    tasks: Sequence[SoftItems]
 
 
 class NeuMFStep:
-    """One step of a NeuMF, on the CPU; sums up gradients over one or two tasks, then moves everything.
+    """The steps of a NeuMF on the CPU: gradients of a batch, then Adam on the rows it touched and on all layers.
+
+    Users and items come several times in a batch; their rows are read, multiplied and moved once for each of them.
 
     Parameters
     ----------
@@ -28,94 +37,122 @@ class NeuMFStep:
     """
 
     def __init__(self, optimiser: RowAdam, n_layers: int, l2: float, dense_l2: float) -> None:
-        from sureness.models.networks import _entropy_kernels  # loads the compiler, which scoring does not need
+        from sureness.models.networks import _layer_kernels, _neumf_kernels, _row_kernels  # loads the compiler
 
-        optimiser.steps += 1
-        self.optimiser, self.kernels, self.l2, self.dense_l2 = optimiser, _entropy_kernels, np.float32(l2), dense_l2
-        self.rows: dict[str, Rows] = {name: optimiser.buffer(name).emptied() for name in (*_FACTORS, *_INPUTS)}
+        self.kernels, self.row_kernels, self.layer_kernels = _neumf_kernels, _row_kernels, _layer_kernels
+        self.optimiser, self.l2, self.dense_l2 = optimiser, l2, dense_l2
         self.layers = [f"layers.{2 * number}" for number in range(n_layers)]
-        self.dense = {name: tensor.detach() for name, tensor in optimiser.parameters.items() if name not in self.rows}
-        self.gradients = {name: torch.zeros_like(tensor) for name, tensor in self.dense.items()}
+        self.weights = {name: tensor.detach().numpy() for name, tensor in optimiser.parameters.items()}
+        self.weights["of_item.bias"] = np.zeros_like(self.weights["of_user.bias"])
+        self.output, self.size = self.weights["output.weight"][0], self.weights["user_factors"].shape[1]
 
-    def add(self, users: IntArray, task: SoftItems, *, pull: bool) -> float:
-        """Add the gradients of a batch, with the L2 of its rows or without; returns the sum of its losses."""
-        l2 = self.l2 if pull else np.float32(0.0)
-        user_inputs, item_inputs = (
-            self._gathered(name, rows) for name, rows in zip(_INPUTS, (users, task.items.ravel()), strict=True)
-        )
-        hidden = self._forward(user_inputs, item_inputs)
-        loss, of_last = self._last(users, task, hidden[-1], l2)
-        of_users, of_items = self._backward(user_inputs, item_inputs, hidden, of_last)
-        self._scatter("user_inputs", users, of_users, l2)
-        self._scatter("item_inputs", task.items.ravel(), of_items, l2)
+    def run(self, users: IntArray, tasks: Sequence[SoftItems]) -> float:
+        """One step on the own labels of a batch, which bear the L2, then soft labels; returns the sum of the losses."""
+        self.optimiser.steps += 1
+        some, gradients = self._entries(users, tasks), _Gradients()
+        inputs = self._inputs("user_inputs", some.users), self._inputs("item_inputs", some.items)
+        hidden = self._forward(some, *inputs)
+        loss, of_users, of_items, of_last = self._products(some, hidden[-1], gradients)
+        of_inputs = self._backward(some, inputs, hidden, of_last, gradients)
+        self._move("user", some.users, len(users), of_users, of_inputs[0])
+        self._move("item", some.items, len(users), of_items, of_inputs[1])
+        self._move_layers(gradients, len(users))
         return loss
 
-    def move(self, n_pairs: int) -> None:
-        """Move every weight by the mean over pairs."""
-        for name, rows in self.rows.items():
-            self.optimiser.move_touched(name, int(rows.n_touched[0]), 1 / n_pairs)
-        size = self.rows["user_factors"].table.shape[1]
-        for name, gradient in self.gradients.items():
-            weight = self.dense[name]
-            if name == "output.weight":
-                gradient[:, :size].add_(weight[:, :size] - 1, alpha=float(self.l2) * n_pairs)
-                gradient[:, size:].add_(weight[:, size:], alpha=self.dense_l2 * n_pairs)
-            elif name.endswith("weight"):
-                gradient.add_(weight, alpha=self.dense_l2 * n_pairs)
-            self.optimiser.move_dense(name, gradient.numpy(), 1 / n_pairs)
+    def _entries(self, users: IntArray, tasks: Sequence[SoftItems]) -> _Entries:
+        of_users = self.optimiser.placed("user_factors", users, len(users))
+        items = [task.items.ravel() for task in tasks]
+        owners = [np.repeat(of_users.places, task.items.shape[1]) for task in tasks]
+        of_items = self.optimiser.placed("item_factors", _joined(items), len(items[0]))
+        return _Entries(of_users, of_items, _joined(owners), tasks)
 
-    def _gathered(self, name: str, rows: IntArray) -> Tensor:
-        table = self.rows[name].table
-        values = torch.empty(len(rows), table.shape[1])
-        self.kernels.gather_rows(table, rows, values.numpy())
+    def _inputs(self, name: str, some: Placed) -> FloatArray:
+        values = _empty(len(some.rows), self.size)
+        self.row_kernels.gather_rows(self.weights[name], some.rows, values)
         return values
 
-    def _forward(self, user_inputs: Tensor, item_inputs: Tensor) -> list[Tensor]:
-        """The values of all layers for each pair (B * n, w)."""
-        of_users = torch.addmm(self.dense["of_user.bias"], user_inputs, self.dense["of_user.weight"].T)
-        of_items = item_inputs @ self.dense["of_item.weight"].T
-        first = torch.empty_like(of_items)
-        self.kernels.add_pairs(of_users.numpy(), of_items.numpy(), first.numpy())
-        hidden = [first]
+    def _forward(self, some: _Entries, users: FloatArray, items: FloatArray) -> list[FloatArray]:
+        """The values of all layers for each entry (E, w)."""
+        of_users, of_items = self._through("of_user", users, False), self._through("of_item", items, False)
+        hidden = [_empty(len(some.owners), of_items.shape[1])]
+        self.kernels.add_pairs(of_users, of_items, some.owners, some.items.places, hidden[0])
         for name in self.layers:
-            weight, bias = self.dense[f"{name}.weight"], self.dense[f"{name}.bias"]
-            hidden.append(torch.addmm(bias, hidden[-1], weight.T).relu_())
+            hidden.append(self._through(name, hidden[-1], True))
         return hidden
 
-    def _last(self, users: IntArray, task: SoftItems, deep: Tensor, l2: Any) -> tuple[float, Tensor]:
-        """The losses, and the gradient of the last layer before its rectifier."""
-        of_deep = torch.empty_like(deep)
-        weight, bias = self.dense["output.weight"].numpy()[0], self.dense["output.bias"].numpy()[0]
-        loss, of_level = self.kernels.product_gradients(
-            *(self.rows[name] for name in _FACTORS), users, task, deep.numpy(), weight, bias, l2,
-            self.optimiser.steps, self.gradients["output.weight"].numpy()[0], of_deep.numpy(),
+    def _through(self, layer: str, inputs: FloatArray, rectify: bool) -> FloatArray:
+        weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
+        outputs = _empty(len(inputs), len(bias))
+        self.layer_kernels.forward(inputs, weight, bias, rectify, outputs)
+        return outputs
+
+    def _products(
+        self, some: _Entries, deep: FloatArray, gradients: _Gradients
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """The loss, and the gradients of the factors, and of the last layer before its rectifier."""
+        rows, item_rows, size = some.users.rows, some.items.rows, self.size
+        users, items, products, last = (
+            self.weights["user_factors"], self.weights["item_factors"], self.output[:size], self.output[size:],
         )  # fmt: skip
-        self.gradients["output.bias"] += float(of_level)
-        return float(loss), of_deep
+        weighted, of_output, of_deep = _empty(len(rows), size), np.zeros_like(self.output), np.empty_like(deep)
+        self.kernels.weigh_rows(users, rows, products, weighted)
+        of_users, of_items = (np.zeros((len(each), size), dtype=np.float32) for each in (rows, item_rows))
+        start, total, of_level = 0, 0.0, 0.0
+        for task in some.tasks:
+            part = slice(start, start := start + task.items.size)
+            loss, level = self.kernels.product_gradients(
+                task, weighted, items, item_rows, some.owners[part], some.items.places[part], deep[part], last,
+                self.weights["output.bias"][0], of_users, of_items, of_output[size:], of_deep[part],
+            )  # fmt: skip
+            total, of_level = total + loss, of_level + level
+        self.kernels.unweigh_gradients(users, rows, products, of_users, of_output[:size])
+        gradients["output.weight"], gradients["output.bias"] = of_output, np.array([of_level], dtype=np.float32)
+        return total, of_users, of_items, of_deep
 
     def _backward(
-        self, user_inputs: Tensor, item_inputs: Tensor, hidden: Sequence[Tensor], gradient: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Add the gradients of all layers; returns those of the rows that came in, of users and of items."""
+        self, some: _Entries, inputs: tuple[FloatArray, FloatArray], hidden: Sequence[FloatArray],
+        gradient: FloatArray, gradients: _Gradients,
+    ) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+        """Adds to `gradients` those of all layers; returns those of the rows that came in, of users and of items."""
         for name, before in zip(reversed(self.layers), reversed(hidden[:-1]), strict=True):
-            self.gradients[f"{name}.weight"].addmm_(gradient.T, before)
-            self.gradients[f"{name}.bias"] += gradient.sum(dim=0)
-            gradient = (gradient @ self.dense[f"{name}.weight"]).mul_(before > 0)
-        of_users = gradient.reshape(len(user_inputs), -1, gradient.shape[1]).sum(dim=1)
-        self.gradients["of_user.bias"] += of_users.sum(dim=0)
-        self.gradients["of_user.weight"].addmm_(of_users.T, user_inputs)
-        self.gradients["of_item.weight"].addmm_(gradient.T, item_inputs)
-        return of_users @ self.dense["of_user.weight"], gradient @ self.dense["of_item.weight"]
+            gradient = self._back(name, gradient, before, gradients)
+            if before is not hidden[0]:
+                self.layer_kernels.rectified(gradient, before)
+        of_users, of_items = (np.zeros((len(each), gradient.shape[1]), dtype=np.float32) for each in inputs)
+        self.kernels.split_pairs(gradient, hidden[0], some.owners, some.items.places, of_users, of_items)
+        of_inputs = (
+            self._back("of_user", of_users, inputs[0], gradients), self._back("of_item", of_items, inputs[1], gradients)
+        )  # fmt: skip
+        del gradients["of_item.bias"]  # users and items share one
+        return of_inputs
 
-    def _scatter(self, name: str, rows: IntArray, values: Tensor, l2: Any) -> None:
-        self.kernels.scatter_rows(self.rows[name], rows, values.numpy(), l2, self.optimiser.steps)
+    def _back(self, layer: str, gradient: FloatArray, inputs: FloatArray, gradients: _Gradients) -> FloatArray:
+        """Adds to `gradients` those of a layer; returns that of its inputs."""
+        weight, of_inputs = self.weights[f"{layer}.weight"], np.empty_like(inputs)
+        of_weight, of_bias = np.empty_like(weight), _empty(len(weight))
+        self.layer_kernels.backward(gradient, inputs, weight, of_weight, of_bias, of_inputs)
+        gradients[f"{layer}.weight"], gradients[f"{layer}.bias"] = of_weight, of_bias
+        return of_inputs
+
+    def _move(self, kind: str, some: Placed, n_pairs: int, of_factors: FloatArray, of_inputs: FloatArray) -> None:
+        """Move the rows of users or items."""
+        pulls = some.counts * np.float32(self.l2)
+        self.optimiser.move_placed(f"{kind}_factors", some.rows, of_factors, pulls, 1 / n_pairs)
+        self.optimiser.move_placed(f"{kind}_inputs", some.rows, of_inputs, pulls, 1 / n_pairs)
+
+    def _move_layers(self, gradients: _Gradients, n_pairs: int) -> None:
+        """Move the layers, all pulled to 0, and the output weights, of which those of products are pulled to 1."""
+        of_output, size = gradients["output.weight"], self.size
+        of_output[:size] += self.l2 * n_pairs * (self.output[:size] - 1)
+        of_output[size:] += self.dense_l2 * n_pairs * self.output[size:]
+        pulled = ("of_user.weight", "of_item.weight", *(f"{name}.weight" for name in self.layers))
+        self.optimiser.move_dense(gradients, dict.fromkeys(pulled, self.dense_l2 * n_pairs), 1 / n_pairs)
 
 
-def filled_up(layers: Sequence[tuple[FloatArray, FloatArray]], widest: int) -> tuple[FloatArray, FloatArray]:
-    """Weights and biases of layers in one array each, zeros where a layer is narrower than the widest."""
-    weights = np.zeros((len(layers), widest, widest), dtype=np.float32)
-    biases = np.zeros((len(layers), widest), dtype=np.float32)
-    for number, (weight, bias) in enumerate(layers):
-        weights[number, : weight.shape[0], : weight.shape[1]] = weight
-        biases[number, : len(bias)] = bias
-    return weights, biases
+def _empty(*shape: int) -> FloatArray:
+    return np.empty(shape, dtype=np.float32)
+
+
+def _joined(parts: Sequence[IntArray]) -> IntArray:
+    """Several arrays as one; a single one stays as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

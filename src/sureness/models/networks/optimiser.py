@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -11,19 +11,17 @@ from torch import Tensor, nn
 
 from sureness._types import FloatArray, IntArray
 
+Kept = TypeVar("Kept")
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # decay of the two moments; what keeps the division finite
-_ONLY_ROW: IntArray = np.zeros(1, dtype=np.int64)
 _MANY = 16  # rows are sorted if more than one in 16 was touched
 
 
-class Rows(NamedTuple):
-    """What compiled code reads of a table and writes for it."""
+class Placed(NamedTuple):
+    """The distinct rows of a table that a step touches, numbered in the order in which they first come."""
 
-    table: FloatArray
-    gradient: FloatArray  # summed over a step; only touched rows are ever cleared
-    stamps: IntArray  # the step that touched each row last
-    touched: IntArray  # the touched rows of this step
-    n_touched: IntArray  # how many they are; one number
+    rows: IntArray  # (V,)
+    counts: IntArray  # (V,) int32, how often each one comes among those that bear L2
+    places: IntArray  # (E,) int32, the number of each entry's row, 0 where there is none
 
 
 class RowBuffer:
@@ -31,13 +29,11 @@ class RowBuffer:
 
     def __init__(self, table: Tensor, moments: tuple[Tensor, Tensor]) -> None:
         self.table, self.first, self.second = (tensor.detach().numpy() for tensor in (table, *moments))
+        self.moments: FloatArray | None = None  # (n, 2, d) once they stand beside each other
         self.gradient: FloatArray = np.empty(table.shape, dtype=np.float32)
         self.stamps: IntArray = np.zeros(len(table), dtype=np.int64)  # the step that touched each row last
         self.touched: IntArray = np.empty(len(table), dtype=np.int64)
-
-    def emptied(self) -> Rows:
-        """The buffer for a new step, which has touched nothing yet."""
-        return Rows(self.table, self.gradient, self.stamps, self.touched, np.zeros(1, dtype=np.int64))
+        self.where: IntArray = np.full(len(table), -1, dtype=np.int32)  # the number of each row while rows are placed
 
 
 class RowAdam:
@@ -64,6 +60,8 @@ class RowAdam:
         self.times = 1.0  # what gradients are multiplied by; only weight decay tells the difference
         self.moments = {name: (torch.zeros_like(p), torch.zeros_like(p)) for name, p in self.parameters.items()}
         self.buffers: dict[str, RowBuffer] = {}
+        self._dense: dict[str, tuple[FloatArray, ...]] = {}
+        self._kept: object = None
         self._numbers_of: tuple[int, float] | None = None
 
     @property
@@ -93,6 +91,12 @@ class RowAdam:
                 self._move_rows(name, *_summed_rows(gradient))
             parameter.grad = None
 
+    def keep(self, make: Callable[[], Kept]) -> Kept:
+        """What the compiled step of a network needs in every step: made by the first, then kept."""
+        if self._kept is None:
+            self._kept = make()
+        return cast(Kept, self._kept)
+
     def buffer(self, name: str) -> RowBuffer:
         """The buffer of a table."""
         if name not in self.buffers:
@@ -114,10 +118,45 @@ class RowAdam:
         buffer = self.buffer(name)
         self._adam((buffer.table, buffer.first, buffer.second, buffer.gradient), rows, scale)
 
-    def move_dense(self, name: str, gradient: FloatArray, scale: float = 1.0) -> None:
-        """Move a dense parameter, in one compiled pass: it is small, and torch would take a dozen operations."""
-        arrays = [tensor.detach().numpy() for tensor in (self.parameters[name], *self.moments[name])]
-        self._adam([array.reshape(1, -1) for array in (*arrays, gradient)], _ONLY_ROW, scale)
+    def placed(self, name: str, rows: IntArray, n_counted: int) -> Placed:
+        """Number the distinct rows of a table among `rows`, of which the first `n_counted` bear L2; below 0 is none."""
+        from sureness.models.networks import _row_kernels  # loads the compiler, which scoring does not need
+
+        distinct: IntArray = np.empty(len(rows), dtype=np.int64)
+        counts, places = np.empty((2, len(rows)), dtype=np.int32)
+        n = _row_kernels.place_rows(rows, n_counted, self.buffer(name).where, distinct, places, counts)
+        return Placed(distinct[:n], counts[:n], places)
+
+    def move_placed(self, name: str, rows: IntArray, gradient: FloatArray, pulls: FloatArray, scale: float) -> None:
+        """Move rows of a table by a gradient (V, d) and an L2 of `pulls` (V,), both times `scale`."""
+        from sureness.models.networks import _row_kernels  # loads the compiler, which scoring does not need
+
+        buffer = self.buffer(name)
+        if buffer.moments is None:  # both moments of a row beside each other, for fewer waits
+            together = torch.stack(self.moments[name], dim=1)
+            first, second = self.moments[name] = together[:, 0], together[:, 1]
+            buffer.first, buffer.second, buffer.moments = first.numpy(), second.numpy(), together.numpy()
+        _row_kernels.adam_placed(
+            buffer.table, buffer.moments, rows, gradient, pulls, np.float32(scale), self._numbers()
+        )
+
+    def move_dense(self, gradients: Mapping[str, FloatArray], pulls: Mapping[str, float], scale: float) -> None:
+        """Move dense parameters by gradients and an L2, both times `scale`, in one compiled pass.
+
+        They are small, and torch would take a dozen operations for each.
+        """
+        from sureness.models.networks import _row_kernels  # loads the compiler, which scoring does not need
+
+        rows = [(*self._dense_rows(name), gradient.ravel()) for name, gradient in gradients.items()]
+        l2 = np.array([pulls.get(name, 0.0) for name in gradients], dtype=np.float32)
+        _row_kernels.adam_dense(*zip(*rows, strict=True), l2, np.float32(scale), self._numbers())
+
+    def _dense_rows(self, name: str) -> tuple[FloatArray, ...]:
+        """A dense parameter and its two moments, flat."""
+        if name not in self._dense:
+            tensors = (self.parameters[name], *self.moments[name])
+            self._dense[name] = tuple(tensor.detach().numpy().reshape(-1) for tensor in tensors)
+        return self._dense[name]
 
     def _adam(self, arrays: Sequence[FloatArray], rows: IntArray, scale: float) -> None:
         """One step of Adam on rows of a table, its two moments and its gradient, which stand in this order."""
@@ -159,17 +198,17 @@ class RowAdam:
 
     def state(self) -> dict[str, Tensor]:
         """The moments, by name."""
-        return {
-            f"{moment}.{name}": tensor
-            for name, pair in self.moments.items()
-            for moment, tensor in zip(("first", "second"), pair, strict=True)
-        }
+        return {name: tensor.contiguous() for name, tensor in self._named_moments()}
 
     def restore(self, state: dict[str, Tensor], steps: int) -> None:
         """Resume from saved moments."""
         self.steps = steps
-        for name, tensor in self.state().items():
+        for name, tensor in self._named_moments():
             tensor.copy_(state[name])
+
+    def _named_moments(self) -> Iterator[tuple[str, Tensor]]:
+        for name, pair in self.moments.items():
+            yield from zip((f"first.{name}", f"second.{name}"), pair, strict=True)
 
 
 def _summed_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
