@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +20,7 @@ from benchmarks.baselines import recbole_process as recbole
 from benchmarks.baselines.implicit_bpr import fit_bpr
 from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, time_of
-from benchmarks.timing import growth, one_thread, processed, ratio, take_turns
+from benchmarks.timing import Measured, growth, one_thread, processed, ratio, take_turns
 from benchmarks.training import Sides, with_recbole
 from sureness.data import Interactions, Split
 from sureness.evaluation import evaluate_ranking
@@ -29,6 +35,9 @@ _RECBOLE: dict[str, tuple[str, dict[str, Any]]] = {
                         "mlp_hidden_size": [_N_FACTORS, _N_FACTORS // 2], "train_batch_size": 1024}),
     "cdae": ("CDAE", {"embedding_size": _N_FACTORS, "train_neg_sample_args": None}),
 }  # fmt: skip
+_OLDER = os.environ.get("SURENESS_OLDER")  # the folder of an older checkout, whose epochs are measured too
+_OF_OLDER = "older: the checkout in SURENESS_OLDER, with equal widths of NeuMF; its CDAE may have other layers."
+_WIDTHS = {"neumf": {"layer_widths": [_N_FACTORS, _N_FACTORS // 2]}, "cdae": {}}  # ours by default; older ones differ
 _JUDGED_EVERY = 2  # epochs
 _CACHED_VALUES = 262_144  # hidden values of one user at a time in the torch form of scoring
 # The best settings that `python -m benchmarks.quality` found for each.
@@ -60,7 +69,7 @@ def _epochs(name: str, scale: Scale) -> Table:
         sides: Sides = {
             "compiled": processed(_epoch(name, train)), "autograd": processed(_epoch(name, train, fused=False)),
         }  # fmt: skip
-        with one_thread(), with_recbole(sides, model, split, **settings):
+        with one_thread(), _with_older(sides, name, train), with_recbole(sides, model, split, **settings):
             runs = take_turns(sides, scale.training_rounds)
         sizes.append(len(train))
         every.append(runs)
@@ -69,7 +78,7 @@ def _epochs(name: str, scale: Scale) -> Table:
             (count_of(len(train)), *(time_of(side.median) for side in runs.values()), *map(str, faster.values()))
         )
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
-    bars = {"autograd": 3, "RecBole": 1}
+    bars = {"autograd": 3, "older": 3, "RecBole": 1}
     return Table(
         title,
         ("pairs", *every[0], *(f"times faster than {side}" for side in faster)),
@@ -77,6 +86,11 @@ def _epochs(name: str, scale: Scale) -> Table:
         notes=(
             "Processor time, one thread; ours with default settings, both forms take the same steps, and only touched "
             f"rows move in either. RecBole: {_written(settings)}.",
+            *(
+                ["older: the checkout in SURENESS_OLDER, with equal widths of NeuMF; its CDAE may have other layers."]
+                if _OLDER
+                else []
+            ),
             *([] if "RecBole" in faster else [f"{recbole.ABSENT}."]),
         ),
         bars=tuple(
@@ -84,6 +98,22 @@ def _epochs(name: str, scale: Scale) -> Table:
             for side, each in faster.items()
         ),
     )
+
+
+@contextmanager
+def _with_older(sides: Sides, name: str, train: Interactions) -> Iterator[None]:
+    """The version in `SURENESS_OLDER` joins the sides, in a process of its own and with the same widths."""
+    if not _OLDER:
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        pairs, script = Path(folder, "pairs.npy"), Path(__file__).parent / "baselines" / "older_epochs.py"
+        np.save(pairs, np.stack([train.user_rows, train.item_rows]))
+        settings = json.dumps({"n_factors": _N_FACTORS} | _WIDTHS[name])
+        command = (sys.executable, script, name, pairs, settings)
+        with recbole.working(recbole.EpochWorker(*command, PYTHONPATH=str(Path(_OLDER, "src")))) as worker:
+            sides["older"] = lambda: Measured(worker.epochs(1))
+            yield
 
 
 def _written(settings: dict[str, Any]) -> str:

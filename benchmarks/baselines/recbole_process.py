@@ -62,13 +62,12 @@ def fit_lightgcn(split: Split, settings: dict[str, Any], seed: int, folder: Path
 
 
 class EpochWorker:
-    """A process of RecBole's environment that has one model ready and trains it for as many epochs as it is asked."""
+    """A process that has one model ready and trains it for as many epochs as it is asked, in one thread."""
 
-    def __init__(self, model: str, folder: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, *command: str | Path, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [PYTHON, _FOLDER / "recbole_epochs.py", model, folder, json.dumps(settings)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=os.environ | _ONE_THREAD,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=os.environ | _ONE_THREAD | environment,
         )  # fmt: skip
         self._answer()
 
@@ -84,7 +83,7 @@ class EpochWorker:
         for line in self.process.stdout:
             if line.startswith("seconds "):
                 return float(line.split()[1])
-        raise RuntimeError(f"RecBole's process ended with code {self.process.wait()}")
+        raise RuntimeError(f"{self.process.args} ended with code {self.process.wait()}")
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -94,7 +93,14 @@ class EpochWorker:
 
 @contextmanager
 def epoch_worker(model: str, folder: Path, **settings: Any) -> Iterator[EpochWorker]:
-    worker = EpochWorker(model, folder, settings)
+    """RecBole's model in RecBole's environment."""
+    with working(EpochWorker(PYTHON, _FOLDER / "recbole_epochs.py", model, folder, json.dumps(settings))) as worker:
+        yield worker
+
+
+@contextmanager
+def working(worker: EpochWorker) -> Iterator[EpochWorker]:
+    """End the process at the end of the block."""
     try:
         yield worker
     finally:
