@@ -42,17 +42,23 @@ class Pool:
 
     def take(self, batch: Batch, epoch: int) -> DrawnItems:
         """The drawn items of a batch in an epoch, counted from the last refresh."""
-        rows, turn = batch.users if self.by_user else batch.places, epoch % self.items.shape[1]
+        rows = self.rows(batch, epoch)
         return DrawnItems(
-            _rows(self.items, rows, turn).astype(np.int64),
-            None if self.scores is None else _rows(self.scores, rows, turn),
-            None if self.weights is None else self.weights[rows],
+            self.flat(self.items).take(rows, axis=0).astype(np.int64),
+            None if self.scores is None else self.flat(self.scores).take(rows, axis=0),
+            None if self.weights is None else self.weights[batch.users if self.by_user else batch.places],
         )
 
+    def rows(self, batch: Batch, epoch: int) -> IntArray:
+        """The row of each pair of a batch in a `flat` table."""
+        rounds = self.items.shape[1]
+        rows = batch.users if self.by_user else batch.places
+        return rows if rounds == 1 else rows * rounds + epoch % rounds
 
-def _rows(table: AnyArray, rows: IntArray, turn: int) -> AnyArray:
-    """``table[rows, turn]``, several times faster: rows of a flat table are copied whole."""
-    return np.asarray(table.reshape(-1, table.shape[2]).take(rows * table.shape[1] + turn, axis=0))
+    @staticmethod
+    def flat(table: AnyArray) -> AnyArray:
+        """A table of the pool as rows of items, round after round; whole rows are several times faster to take."""
+        return table.reshape(-1, table.shape[2])
 
 
 class Refreshed(NamedTuple):

@@ -13,12 +13,16 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
+NO_ARRAYS: dict[str, Any] = {"_nrt": False}
+"""Options of kernels that make no arrays, views aside: references to arrays are not counted then, which takes as long
+as the work itself where rows are short."""
+
 _without_cache: list[str] = []
 """Names of the kernels that found no place for a cache."""
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function when it is first called; `options` are those of `numba.njit`."""
+    """Compile a function when it is first called; `options` are those of `numba.njit`, or `NO_ARRAYS`."""
 
     def compiled(function: Callable[..., Any]) -> Any:
         found = njit(**options)(function)

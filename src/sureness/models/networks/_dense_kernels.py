@@ -21,16 +21,16 @@ def _one_step(values, mean, square, slope, scale, decay, rate, of_first, of_seco
 
 @kernel(error_model="numpy")
 def step_rows(
-    table, first, second, gradient, rows, reached, step, scale, decay, rate, of_first, of_second, keep_first,
+    table, first, second, gradient, places, rows, reached, step, scale, decay, rate, of_first, of_second, keep_first,
     keep_second, small,
 ):  # fmt: skip
-    """The step number `step` of the rows that have a gradient."""
+    """The step number `step` of the rows that have a gradient, which stands at `places`."""
     for place in range(rows.shape[0]):
         row = rows[place]
         reached[row] = step
         _one_step(
-            table[row], first[row], second[row], gradient[row], scale, decay, rate, of_first, of_second, keep_first,
-            keep_second, small,
+            table[row], first[row], second[row], gradient[places[place]], scale, decay, rate, of_first, of_second,
+            keep_first, keep_second, small,
         )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sureness.models.networks.batches import Batch, SoftItems
+from sureness._types import FloatArray
+from sureness.models.networks.batches import Batch, GuidedItems, SoftItems
 from sureness.models.networks.fused import fused_pairwise_step
 from sureness.models.networks.losses import embedding_penalty, pairwise_loss
 from sureness.models.networks.network import FactorNetwork, items_against, products, rows_of
@@ -22,6 +23,7 @@ class BPRNetwork(FactorNetwork):
     has_fused_step = True
     asks_for_rows: ClassVar[bool] = True
     starts_from_factors: ClassVar[bool] = True
+    asks_guides: ClassVar[bool] = True
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
@@ -30,10 +32,26 @@ class BPRNetwork(FactorNetwork):
         loss = pairwise_loss(products(user, liked), products(user, others))
         return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
+    def product_tables(self) -> tuple[FloatArray, FloatArray] | None:
+        on_cpu = self.user_factors.device.type == "cpu"
+        return (self.user_factors.detach().numpy(), self.item_factors.detach().numpy()) if on_cpu else None
+
     def start_from(self, factors: FactorSource) -> None:
         used = int(np.flatnonzero(np.any(factors.user_factors, axis=0)).max(initial=-1)) + 1
         for own, given in ((self.user_factors, factors.user_factors), (self.item_factors, factors.item_factors)):
             own.data[:, :used].copy_(torch.from_numpy(given[:, :used]))
 
     def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, soft=soft)
+        return self._pairwise_step(batch, optimiser, soft)
+
+    def guided_step(self, batch: Batch, optimiser: RowAdam, guided: GuidedItems) -> float:
+        return self._pairwise_step(batch, optimiser, guided)
+
+    def _pairwise_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | GuidedItems | None) -> float:
+        return fused_pairwise_step(
+            batch, optimiser, "user_factors", "item_factors", self.settings.l2, self.weights_of(batch), soft
+        )
+
+    def weights_of(self, batch: Batch) -> FloatArray | None:
+        """The weight of each pair and negative in the loss, shape (B, n); None: 1."""
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -50,12 +51,27 @@ class DenseAdam(RowAdam):
             self._make_up(name, np.arange(len(self.parameters[name])))
 
     def move_rows(self, name: str, rows: IntArray, scale: float = 1.0) -> None:
+        self._step_rows(name, rows, self.buffer(name).gradient, rows, scale)
+
+    def step_pairs(self, users: str, items: str, task: tuple[Any, ...], scale: float) -> float:
+        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
+
+        self.steps += 1
+        tables = {name: self.buffer(name).sums for name in (users, items)}
+        loss = _kernels.pairwise_gradients(*tables.values(), *task)
+        for name, sums in tables.items():
+            rows = sums.touched[: sums.counts[1]]
+            self._step_rows(name, rows, sums.gradient, np.arange(len(rows)), scale)
+        return float(loss)
+
+    def _step_rows(self, name: str, rows: IntArray, gradient: FloatArray, places: IntArray, scale: float) -> None:
+        """One step of rows of a table, whose gradients stand at these places."""
         from sureness.models.networks import _dense_kernels  # loads the compiler, which scoring does not need
 
         buffer = self.buffer(name)
         numbers = (scale * self.times, self.weight_decay, self.learning_rate, *self.corrections, FIRST, SECOND, SMALL)
         _dense_kernels.step_rows(
-            buffer.table, buffer.first, buffer.second, buffer.gradient, rows, self.reached[name],
+            buffer.table, buffer.first, buffer.second, gradient, places, rows, self.reached[name],
             self.steps, *(np.float32(number) for number in numbers),
         )  # fmt: skip
         if not self.waits:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
-from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.batches import Batch, GuidedItems, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 
-_UNWEIGHTED: FloatArray = np.empty((0, 0), dtype=np.float32)
+_NO_NUMBERS: FloatArray = np.empty((0, 0), dtype=np.float32)
+_NO_ITEMS: IntArray = np.empty((0, 0), dtype=np.int32)
+_NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
+
+
+class _Soft(NamedTuple):
+    """Soft items as the compiled step reads them; an empty array is one that is not given."""
+
+    items: IntArray  # (rows, n)
+    rows: IntArray  # (B,) the row of each pair
+    labels: FloatArray  # (B, n), or none: those of the guide
+    weights: FloatArray  # (B, n), or none: one weight for all
+    guide_users: FloatArray
+    guide_items: FloatArray
+    numbers: tuple[Any, ...]  # steepness, weight, slope, shift
 
 
 def fused_pairwise_step(
     batch: Batch, optimiser: RowAdam, users: str, items: str, l2: float, weights: FloatArray | None = None,
-    soft: SoftItems | None = None,
+    soft: SoftItems | GuidedItems | None = None,
 ) -> float:  # fmt: skip
     """One step of a pairwise loss on two tables, on the CPU and in one thread; returns the mean loss.
 
@@ -31,34 +45,36 @@ def fused_pairwise_step(
         The names of the two tables.
     l2 : float
     weights : array of shape (B, n), optional
-    soft : SoftItems, optional
+    soft : SoftItems or GuidedItems, optional
         Soft labels of another model, whose loss is added; the returned loss includes it.
     """
-    from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
-
-    optimiser.reach(users, batch.users)
-    optimiser.reach(items, batch.positives, batch.negatives, *(() if soft is None else (soft.items,)))
-    optimiser.steps += 1
-    of_users, of_items = optimiser.buffer(users), optimiser.buffer(items)
-    gradients: Any = _kernels.pairwise_gradients
-    sums = (
-        of_users.gradient, of_items.gradient, of_users.stamps, of_items.stamps, of_users.touched, of_items.touched,
-    )  # fmt: skip
-    loss, n_users, n_items = gradients(
-        of_users.table, of_items.table, batch.users, batch.positives, batch.negatives,
-        _UNWEIGHTED if weights is None else weights, np.float32(l2), optimiser.steps, *sums,
-    )  # fmt: skip
+    given = _soft(soft, len(batch.users))
+    if optimiser.waits:
+        optimiser.reach(users, batch.users)
+        optimiser.reach(items, batch.positives, batch.negatives, given.items[given.rows])
     n_pairs = batch.negatives.size
-    if soft is not None:
-        per_pair = np.float32(batch.negatives.shape[1])  # the sums are divided by all negatives, not by the pairs
-        added, n_users, n_items = _kernels.soft_gradients(
-            of_users.table, of_items.table, batch.users, soft.items, soft.labels, soft.weights * per_pair,
-            np.float32(soft.slope), np.float32(soft.shift), optimiser.steps, n_users, n_items, *sums,
-        )  # fmt: skip
-        loss += added
-    optimiser.move_touched(users, n_users, 1 / n_pairs)
-    optimiser.move_touched(items, n_items, 1 / n_pairs)
-    return float(loss) / n_pairs
+    weighed = _NO_NUMBERS if weights is None else weights
+    task = batch.users, batch.positives, batch.negatives, weighed, np.float32(l2), given
+    return optimiser.step_pairs(users, items, task, 1 / n_pairs) / n_pairs
+
+
+def _soft(given: SoftItems | GuidedItems | None, n_pairs: int) -> _Soft:
+    if given is None:
+        return _NOTHING
+    if isinstance(given, SoftItems):
+        numbers = _single(1.0, 1.0, given.slope, given.shift)
+        rows, empty = np.arange(n_pairs), (_NO_NUMBERS, _NO_NUMBERS)
+        return _Soft(given.items, rows, given.labels, given.weights, *empty, numbers)
+    numbers = _single(given.steepness, given.weight, given.slope, given.shift)
+    factors = given.user_factors, given.item_factors
+    return _Soft(given.items, given.rows, _NO_NUMBERS, _NO_NUMBERS, *factors, numbers)
+
+
+def _single(*numbers: float) -> tuple[Any, ...]:
+    return tuple(map(np.float32, numbers))
+
+
+_NOTHING = _Soft(_NO_ITEMS, _NO_ROWS, *(_NO_NUMBERS,) * 4, _single(1.0, 1.0, 1.0, 0.0))
 
 
 def drawn_items(batch: Batch, of_negatives: float = 1.0) -> SoftItems:

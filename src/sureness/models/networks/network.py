@@ -18,7 +18,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
 from sureness.models.factors import product_source
-from sureness.models.networks.batches import Batch, Batches, PairBatches, SoftItems
+from sureness.models.networks.batches import Batch, Batches, GuidedItems, PairBatches, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.numerics.memory import check_memory
@@ -34,6 +34,7 @@ class Network(nn.Module, ABC):
     draws_dropout: ClassVar[bool] = False  # whether its steps take random numbers of torch
     weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
     asks_for_rows: ClassVar[bool] = False  # whether it asks the optimiser for every row that it reads while training
+    asks_guides: ClassVar[bool] = False  # whether it has a `guided_step`
     starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors
 
     def __init__(self, train: Interactions, settings: Settings) -> None:
@@ -66,11 +67,19 @@ class Network(nn.Module, ABC):
         """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
         raise NotImplementedError
 
+    def guided_step(self, batch: Batch, optimiser: RowAdam, guided: GuidedItems) -> float:
+        """A `fused_step` that also computes the soft labels of its items, if the network `asks_guides`."""
+        raise NotImplementedError
+
     def reach(self, optimiser: RowAdam, users: IntArray, items: IntArray) -> None:
         """Called before pairs are scored between two steps: asks the optimiser for what their scores are read from."""
 
     def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
         """Called after every step, to keep embeddings inside a ball for example."""
+
+    def product_tables(self) -> tuple[FloatArray, FloatArray] | None:
+        """The tables of users and items whose products are its scores now; None if there are none in memory."""
+        return None
 
     def start_from(self, factors: FactorSource) -> None:
         """Replace the weights by factors of the same users, items and width; those that are 0 throughout stay."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar, cast
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -24,6 +25,18 @@ class Placed(NamedTuple):
     places: IntArray  # (E,) int32, the number of each entry's row, 0 where there is none
 
 
+class RowSums(NamedTuple):
+    """Gradients of the rows that a step touches, in the order of their first touch, so that they stay in the cache."""
+
+    table: FloatArray
+    first: FloatArray  # its moments
+    second: FloatArray
+    gradient: FloatArray  # one row for each touched row, from the first on
+    slots: IntArray  # for each row of the table, where its gradient stood last; slots are counted over all steps
+    touched: IntArray  # the touched rows of this step
+    counts: IntArray  # slots used before this step, and in this step
+
+
 class RowBuffer:
     """One table and its moments as arrays, and a buffer that sums its gradients; only touched rows are ever cleared."""
 
@@ -34,6 +47,12 @@ class RowBuffer:
         self.stamps: IntArray = np.zeros(len(table), dtype=np.int64)  # the step that touched each row last
         self.touched: IntArray = np.empty(len(table), dtype=np.int64)
         self.where: IntArray = np.full(len(table), -1, dtype=np.int32)  # the number of each row while rows are placed
+
+    @cached_property
+    def sums(self) -> RowSums:
+        """Where the steps of factor models sum their gradients; memory is only taken for the rows of a step."""
+        slots, counts = np.full(len(self.table), -1, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        return RowSums(self.table, self.first, self.second, np.empty_like(self.table), slots, self.touched, counts)
 
 
 class RowAdam:
@@ -51,6 +70,7 @@ class RowAdam:
     """
 
     weight_decay: float = 0.0  # of dense Adam alone
+    waits: bool = False  # whether rows may wait for steps, so that `reach` must be called before they are read
 
     def __init__(self, network: nn.Module, learning_rate: float, *, compiled: bool = True) -> None:
         self.parameters = dict(network.named_parameters())
@@ -102,6 +122,14 @@ class RowAdam:
         if name not in self.buffers:
             self.buffers[name] = RowBuffer(self.parameters[name], self.moments[name])
         return self.buffers[name]
+
+    def step_pairs(self, users: str, items: str, task: tuple[Any, ...], scale: float) -> float:
+        """One compiled step of a pairwise loss on two tables, gradients times `scale`; returns the summed loss."""
+        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
+
+        self.steps += 1
+        sums = self.buffer(users).sums, self.buffer(items).sums
+        return float(_kernels.pairwise_step(*sums, *task, np.float32(scale), self._numbers()))
 
     def move_touched(self, name: str, count: int, scale: float = 1.0) -> None:
         """Move the first `count` touched rows of a table by what its buffer holds, times `scale`."""

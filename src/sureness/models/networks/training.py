@@ -19,7 +19,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DivergedError, EmptyError
 from sureness.evaluation.ranking import evaluate_ranking
 from sureness.models.checkpoints import Checkpoint
-from sureness.models.networks.batches import Batch, SoftItems
+from sureness.models.networks.batches import Batch, GuidedItems, SoftItems
 from sureness.models.networks.dense_adam import DenseAdam
 from sureness.models.networks.losses import soft_label_loss
 from sureness.models.networks.network import Network
@@ -64,7 +64,7 @@ class Trainer:
 
     def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
         """One step on one batch, and on the soft labels of another model if there are any; returns its mean loss."""
-        self.optimiser.times = len(batch.users) if self.settings.summed else 1
+        self._begin_step(batch)
         if self.fused:
             loss = self.network.fused_step(batch, self.optimiser, soft)
         else:
@@ -76,6 +76,14 @@ class Trainer:
             loss = float(mean.detach())
         self.network.after_step(batch, soft)
         return loss
+
+    def guided_step(self, batch: Batch, guided: GuidedItems) -> float:
+        """One step on one batch and on items that a guide labels meanwhile; returns its mean loss."""
+        self._begin_step(batch)
+        return self.network.guided_step(batch, self.optimiser, guided)
+
+    def _begin_step(self, batch: Batch) -> None:
+        self.optimiser.times = len(batch.users) if self.settings.summed else 1
 
     def _soft_loss(self, batch: Batch, soft: SoftItems) -> Tensor:
         network = self.network

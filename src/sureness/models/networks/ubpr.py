@@ -12,12 +12,10 @@ from torch import Tensor
 
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
-from sureness.models.networks.batches import Batch, PairBatches, SoftItems
+from sureness.models.networks.batches import Batch, PairBatches
 from sureness.models.networks.bpr import BPRNetwork
-from sureness.models.networks.fused import fused_pairwise_step
 from sureness.models.networks.losses import embedding_penalty, unbiased_pairwise_loss
 from sureness.models.networks.network import items_against, products, rows_of
-from sureness.models.networks.optimiser import RowAdam
 from sureness.models.ubpr import UBPRSettings
 from sureness.numerics.checks import check_propensity
 from sureness.propensity.models import PopularityPropensity
@@ -57,11 +55,10 @@ class UBPRNetwork(BPRNetwork):
         )
         return loss + self.settings.l2 * embedding_penalty(user[:, None], liked, others)
 
-    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
+    def weights_of(self, batch: Batch) -> FloatArray:
         omega = self._propensity_of_negatives(batch)
         against = 1.0 - np.divide(1.0, omega, out=np.zeros_like(omega), where=omega > 0)
-        weights = (against / self.observed.data[batch.places][:, None]).astype(np.float32)
-        return fused_pairwise_step(batch, optimiser, "user_factors", "item_factors", self.settings.l2, weights, soft)
+        return np.asarray(against / self.observed.data[batch.places][:, None], dtype=np.float32)
 
     def _propensity_of_negatives(self, batch: Batch) -> FloatArray:
         """Propensities of the drawn items that were observed, 0 for the others; shape (B, n)."""
