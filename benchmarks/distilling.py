@@ -133,9 +133,10 @@ def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
     directions = _ONCE.to_teacher, _ONCE.to_student
     tables = [weight_table(each.scheme, each.rank_gap_scale, train.n_items) for each in directions]
     factors = [model.source_.product() for model in pair]
-    for block in blocks_of(users, train.n_items):
-        seen = {"rows": block, "starts": train.row_starts, "seen": train.item_rows}
-        streams = [product_rank_parts(left[block], right, _ONCE.quantiles, _USERS, **seen) for left, right in factors]
+    blocks = list(blocks_of(users, train.n_items))
+    seen = {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
+    streams = [product_rank_parts(*each, _ONCE.quantiles, len(blocks[0]), _USERS, **seen) for each in factors]
+    for block in blocks:
         for first in range(0, len(block), _USERS):
             with watch.of("ranks"):
                 ranks = [next(stream) for stream in streams]

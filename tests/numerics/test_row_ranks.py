@@ -16,7 +16,15 @@ from scipy.stats import chi2_contingency, chisquare, rankdata
 
 from sureness.distillation.sampling import SCHEMES, weight_table
 from sureness.errors import DataError, SettingError
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, product_ranks, ranks_of, sketched_ranks
+from sureness.numerics.row_ranks import (
+    RowRanks,
+    draw_by_ranks,
+    exact_ranks,
+    product_rank_parts,
+    product_ranks,
+    ranks_of,
+    sketched_ranks,
+)
 
 LARGEST = float(np.finfo(np.float32).max)
 VALUES = st.one_of(
@@ -186,6 +194,20 @@ def test_a_product_is_sketched_like_its_scores():
     left, right = rng.normal(size=(7, 6)).astype(np.float32), rng.normal(size=(6, 20_001)).astype(np.float32)
     off = np.abs(product_ranks(left, right, 256).dense() - sketched(left @ right, 256))
     assert off.max() < 20
+    assert (off > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(1, [1]), (6, [4, 2]), (7, [4, 2, 1]), (23, [4, 2, 4, 2, 4, 2, 4, 1])])
+@pytest.mark.parametrize("n_columns", [300, 20_001])
+def test_products_in_blocks_and_parts_are_those_of_all_rows(n, sizes, n_columns):
+    """Blocks of 6 rows, 4 and 2 of them at a time; each part is read before the next one takes its memory."""
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(n, 6)).astype(np.float32), rng.normal(size=(6, n_columns)).astype(np.float32)
+    seen = {"rows": np.arange(n), "starts": np.arange(n + 1) * 2, "seen": rng.integers(0, n_columns, 2 * n)}
+    parts = [part.dense() for part in product_rank_parts(left, right, 256, 6, 4, **seen)]
+    assert [len(part) for part in parts] == sizes
+    off = np.abs(np.concatenate(parts) - product_ranks(left, right, 256, **seen).dense())
+    assert off.max() <= 2 * n_columns / 256  # products of other shapes may differ in the last bit
     assert (off > 0).mean() < 0.01
 
 

@@ -94,9 +94,11 @@ def _blocks(
                 found = _ranks(known[part], block[part], train, settings) if ranks else None
                 yield Block(block[part], known[part], found)
         return
-    for block in blocks_of(users, train.n_items):
-        of_users, of_items = factors[0][block], factors[1]
-        every = product_rank_parts(of_users, of_items, settings.quantiles, _USERS, **_seen(block, train))
+    blocks = list(blocks_of(users, train.n_items))
+    size = len(blocks[0]) if blocks else 1
+    left, right = factors
+    every = product_rank_parts(left, right, settings.quantiles, size, _USERS, **_seen(users, train))
+    for block in blocks:
         for part in _parts(block):
             yield Block(block[part], None, next(every) if ranks else None)
 

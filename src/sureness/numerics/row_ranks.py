@@ -120,28 +120,32 @@ def product_ranks(
     >>> int(np.abs(product_ranks(left, right, 100).dense() - exact_ranks(left @ right).dense()).max()) <= 100
     True
     """
-    return next(product_rank_parts(left, right, n_quantiles, len(left), rows=rows, starts=starts, seen=seen))
+    n = len(left)
+    return next(product_rank_parts(left, right, n_quantiles, n, n, rows=rows, starts=starts, seen=seen))
 
 
 def product_rank_parts(
-    left: FloatArray, right: FloatArray, n_quantiles: int, size: int, *, rows: IntArray | None = None,
+    left: FloatArray, right: FloatArray, n_quantiles: int, block: int, size: int, *, rows: IntArray | None = None,
     starts: IntArray | None = None, seen: IntArray = NOTHING,
 ) -> Iterator[RowRanks]:  # fmt: skip
-    """The ranks of `product_ranks` for `size` rows after the other; those of a few rows are used from the cache."""
-    sketch = _Sketch.of((len(left), right.shape[1]), n_quantiles)
-    if sketch is not None:
-        sketch.spread(left @ np.ascontiguousarray(right[:, :: sketch.stride]))
-        tile = np.empty((len(left), _TILE), dtype=np.float32)
-        for first in range(0, right.shape[1], _TILE):
-            columns = right[:, first : first + _TILE]
-            sketch.code(np.matmul(left, columns, out=tile if columns.shape[1] == _TILE else None), first)
-    for first in range(0, len(left) or 1, max(1, size)):
-        part = slice(first, first + size)
-        some, given = left[part], None if rows is None else rows[part]
-        if sketch is None:
-            yield exact_ranks(some @ right, rows=given, starts=starts, seen=seen)
-        else:
-            yield sketch.ranks(partial(_product_of, some, right), given, starts, seen, part)
+    """The ranks of `product_ranks`, multiplied for `block` rows at once and given for `size` of them after the other.
+
+    Those of a few rows are used from the cache. They are good until the next block, which takes their memory: new
+    memory for each would take the system as long as filling it.
+    """
+    n, block, size = len(left), max(1, block), max(1, size)
+    sketch = _Sketch.of((min(block, n), right.shape[1]), n_quantiles)
+    for start in range(0, n or 1, block):
+        some, given = left[start : start + block], None if rows is None else rows[start : start + block]
+        if sketch is not None:
+            sketch.fill(some, right)
+        for first in range(0, len(some) or 1, size):
+            part = slice(first, min(first + size, len(some)))
+            mine, of_mine = some[part], None if given is None else given[part]
+            if sketch is None:
+                yield exact_ranks(mine @ right, rows=of_mine, starts=starts, seen=seen)
+            else:
+                yield sketch.ranks(partial(_product_of, mine, right), of_mine, starts, seen, part)
 
 
 def _product_of(left: FloatArray, right: FloatArray, rows: BoolArray) -> FloatArray:
@@ -154,6 +158,7 @@ class _Sketch:
     def __init__(self, shape: tuple[int, int], allowed: int, n_bins: int) -> None:
         self.allowed, self.n_bins = allowed, n_bins
         self.stride = max(1, allowed // _BEYOND)
+        self.sample: FloatArray | None = None  # columns of a product that the range is taken from
         self.codes: IntArray = np.empty(shape, dtype=_code_type(max(shape[1], n_bins)))
 
     @classmethod
@@ -163,6 +168,16 @@ class _Sketch:
             raise SettingError(f"n_quantiles must be at least 1, got {n_quantiles}")
         allowed, n_bins = shape[1] // n_quantiles, _BINS_PER_QUANTILE * n_quantiles
         return None if allowed <= 1 or shape[1] < n_bins else cls(shape, allowed, n_bins)
+
+    def fill(self, left: FloatArray, right: FloatArray) -> None:
+        """Put ``left @ right`` into bins, a few columns at a time."""
+        if self.sample is None:
+            self.sample = np.ascontiguousarray(right[:, :: self.stride])
+        self.spread(left @ self.sample)
+        tile = np.empty((len(left), _TILE), dtype=np.float32)
+        for first in range(0, right.shape[1], _TILE):
+            columns = right[:, first : first + _TILE]
+            self.code(np.matmul(left, columns, out=tile if columns.shape[1] == _TILE else None), first)
 
     def spread(self, some: FloatArray) -> None:
         """Place the bins over the range of some scores of each row, with a margin."""
