@@ -10,8 +10,11 @@ from sureness.numerics.compiling import NO_ARRAYS, kernel
 _PAIRS_AHEAD, _ROWS_AHEAD = 4, 4  # how early rows are asked for: of pairs, of a table that moves
 _OPTIONS = {"fastmath": FAST, "error_model": "numpy", **NO_ARRAYS}
 
+# Functions within a kernel: part of its code, so that it rounds the same whether they come from the cache or not.
+_INSIDE = {"inline": "always", **_OPTIONS}
 
-@kernel(inline="always", **_OPTIONS)
+
+@kernel(**_INSIDE)
 def _ask_for_row(row, table):
     """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time."""
     for column in range(0, table.shape[1], LINE):
@@ -20,7 +23,7 @@ def _ask_for_row(row, table):
         ask_for(table, row, table.shape[1] - 1)
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _product(mine, theirs):
     total = np.float32(0.0)
     for f in range(mine.shape[0]):
@@ -44,7 +47,7 @@ def row_products(user_table, item_table, users, items, scores):
 # -- gradients of a batch ---------------------------------------------------------------------------------------------
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _slot(sums, row):
     """Where the gradient of a row is summed; cleared on its first touch in this step."""
     slot = sums.slots[row] - sums.counts[0]
@@ -57,7 +60,7 @@ def _slot(sums, row):
     return slot
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _chance(logit):
     """sigmoid(logit) and exp(-|logit|): one exponential serves sigmoid and softplus."""
     one = np.float32(1.0)
@@ -65,7 +68,7 @@ def _chance(logit):
     return (one if logit > 0 else shrunk) / (one + shrunk), shrunk
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _add_pair(of_users, of_items, u, i, j, weight, l2):
     """Adds the gradients of weight * softplus(s_j - s_i) + l2 / 2 * |rows|²; returns the loss without L2."""
     zero, one = np.float32(0.0), np.float32(1.0)
@@ -85,7 +88,7 @@ def _add_pair(of_users, of_items, u, i, j, weight, l2):
     return weight * (max(-margin, zero) + np.log(one + shrunk))
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _add_soft(of_users, of_items, u, j, label, weight, slope, shift):
     """Adds the gradients of weight * cross-entropy(label, slope * score + shift); returns that loss."""
     zero, one = np.float32(0.0), np.float32(1.0)
@@ -101,7 +104,7 @@ def _add_soft(of_users, of_items, u, j, label, weight, slope, shift):
     return weight * (max(logit, zero) - label * logit + np.log(one + shrunk))
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _ask_for_pair(index, of_users, of_items, users, positives, negatives, soft):
     """Ask for the rows of the next pair; and for a later user, and where its soft items stand."""
     later, n_soft = index + _PAIRS_AHEAD, soft.items.shape[1]
@@ -120,8 +123,8 @@ def _ask_for_pair(index, of_users, of_items, users, positives, negatives, soft):
                 _ask_for_row(item, soft.guide_items)
 
 
-@kernel(**_OPTIONS)
-def pairwise_gradients(of_users, of_items, users, positives, negatives, weights, l2, soft):
+@kernel(**_INSIDE)
+def _sum_batch(of_users, of_items, users, positives, negatives, weights, l2, soft):
     """Sums the gradients of a batch of pairs, and of their soft items where they have some; returns the loss.
 
     Soft items below 0 are left out. The sums will be divided by the number of negatives, not of pairs.
@@ -152,6 +155,12 @@ def pairwise_gradients(of_users, of_items, users, positives, negatives, weights,
 
 
 @kernel(**_OPTIONS)
+def pairwise_gradients(of_users, of_items, users, positives, negatives, weights, l2, soft):
+    """`_sum_batch` alone, for an optimiser that moves the rows itself."""
+    return _sum_batch(of_users, of_items, users, positives, negatives, weights, l2, soft)
+
+
+@kernel(**_OPTIONS)
 def sum_rows(rows, values, stamp, gradient, stamps, touched):
     """Sum the rows of a sparse gradient that belong to the same row of the table; returns how many rows there are."""
     count = 0
@@ -171,7 +180,7 @@ def sum_rows(rows, values, stamp, gradient, stamps, touched):
 # -- Adam -------------------------------------------------------------------------------------------------------------
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _constants(scale, numbers):
     """What Adam multiplies by in a step whose gradients are multiplied by `scale`.
 
@@ -183,7 +192,7 @@ def _constants(scale, numbers):
     return keep_first, of_slope, keep_second, of_square, learning_rate / of_first, one / np.sqrt(of_second), small
 
 
-@kernel(inline="always", **_OPTIONS)
+@kernel(**_INSIDE)
 def _move(values, mean, square, slope, constants):
     """One step of Adam on a row."""
     keep_first, of_slope, keep_second, of_square, rate, root, small = constants
@@ -208,7 +217,7 @@ def adam_rows(table, first, second, gradient, touched, scale, numbers):
         _move(table[row], first[row], second[row], gradient[row], constants)
 
 
-@kernel(**_OPTIONS)
+@kernel(**_INSIDE)
 def _adam_sums(sums, scale, numbers):
     """One step of Adam on the rows that `RowSums` has gradients for."""
     constants, n_touched = _constants(scale, numbers), sums.counts[1]
@@ -222,8 +231,8 @@ def _adam_sums(sums, scale, numbers):
 
 @kernel(**_OPTIONS)
 def pairwise_step(of_users, of_items, users, positives, negatives, weights, l2, soft, scale, numbers):
-    """`pairwise_gradients` and Adam on both tables; returns the loss."""
-    loss = pairwise_gradients(of_users, of_items, users, positives, negatives, weights, l2, soft)
+    """`_sum_batch` and Adam on both tables; returns the loss."""
+    loss = _sum_batch(of_users, of_items, users, positives, negatives, weights, l2, soft)
     _adam_sums(of_users, scale, numbers)
     _adam_sums(of_items, scale, numbers)
     return loss
