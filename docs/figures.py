@@ -85,7 +85,7 @@ def students() -> None:
             colour = BLUE if name[1] != "alone" else {"teacher": LIGHT_GREY, "student": GREY}[name[0]]
             ax.barh(label, mean, 0.62, color=colour, xerr=deviation, error_kw={"ecolor": INK, "elinewidth": 1.2})
             ax.text(mean + deviation + 0.003, place, f"{mean:.3f}", va="center")
-        ax.set(xlabel="H@50 on CiteULike, leave-one-out, mean and deviation of five seeds", xlim=(0, 0.26))
+        ax.set(xlabel="H@50 on CiteULike, leave-one-out, mean and deviation of three seeds", xlim=(0, 0.26))
         ax.grid(visible=False, axis="y")
     save_figure(figure, FOLDER / "students.png")
 
