@@ -72,7 +72,8 @@ CALLS = [
     Call("data describe", {"data": "coat", "options_folder": "data"}, {}, quick=False),
     Call("data fetch", {"folder": "data"}, {"to": "o"}, ("coat",), quick=False, keeps=True),
     Call("data simulate", {}, {"output": "o"}, quick=False),
-    Call("reproduce", {"data_folder": "data"}, {"output": "o", "cells": "cells"}, ("desiderata",), quick=False),
+    Call("reproduce", {"data_folder": "data"}, {"output": "o", "cells": "cells", "merge": "kept"},
+         ("desiderata", "--full"), quick=False),
 ]  # fmt: skip
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness.models.networks._row_kernels import ask_for_row
-from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD
+from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, ask_for_row
 from sureness.numerics.compiling import kernel
 
 # Part of whatever calls it, however that is compiled: from the cache on disk or anew, sums are rounded alike.

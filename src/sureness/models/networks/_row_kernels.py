@@ -8,19 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, LINE, ask_for
+from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, ask_for_row
 from sureness.numerics.compiling import kernel
-
-
-@kernel(error_model="numpy", inline="always")
-def ask_for_row(table, row):
-    """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time.
-
-    It is part of whatever calls it: as a call of its own it takes longer than the arithmetic of a row.
-    """
-    for column in range(0, table.shape[1], LINE):
-        ask_for(table, row, column)
-    ask_for(table, row, table.shape[1] - 1)
 
 
 @kernel(error_model="numpy")

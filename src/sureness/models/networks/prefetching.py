@@ -1,7 +1,7 @@
-"""Ask for memory before it is needed: an instruction that compiled steps are made with.
+"""Ask for memory before it is needed: what compiled steps are made with.
 
-It is no compiled function: the cache of the compiler holds it inside the functions that use it, in their own files.
-Empty the cache after a change here.
+Nothing here is compiled on its own: the cache of the compiler holds it inside the functions that use it, in their own
+files. Empty the cache after a change here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from sureness.numerics.compiling import kernel
 
 # Sums in any order, but NaN and infinity stay what they are: the loss must show that training diverged.
 FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
@@ -34,3 +36,14 @@ def ask_for(typing, table, row, column):
         return context.get_dummy_value()
 
     return types.void(table, row, column), generate
+
+
+@kernel(error_model="numpy", inline="always")
+def ask_for_row(table, row):
+    """Rows lie anywhere in memory; waiting for them is most of a step, unless they are asked for in time.
+
+    It is part of whatever calls it: as a call of its own it takes longer than the arithmetic of a row.
+    """
+    for column in range(0, table.shape[1], LINE):
+        ask_for(table, row, column)
+    ask_for(table, row, table.shape[1] - 1)
