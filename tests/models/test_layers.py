@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -110,3 +115,15 @@ def test_a_user_whose_pairs_stand_apart_is_moved_once():
         ends.append(one.network.users_in.detach().numpy())
     assert_allclose(ends[0], ends[1], rtol=1e-5)
     assert_array_equal(ends[0][5:], ends[1][5:])
+
+
+def test_scores_of_all_items_on_a_machine_with_short_vectors(tmp_path):
+    script = (
+        "from llvmlite import binding; binding.get_host_cpu_features = binding.targets.FeatureMap\n"
+        "from sureness.models.networks import _scoring_kernels as kernels; assert kernels._LANES == 8\n"
+        "from tests.models.test_architectures import test_neumf_scores_all_items_as_it_scores_pairs as check\n"
+        "check(100, (7, 6)), check(131, (9, 6, 4)), check(48, (5,))"
+    )
+    own_cache, root = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", script], cwd=root, env=own_cache, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

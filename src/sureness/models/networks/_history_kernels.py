@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, ask_for_row
-from sureness.numerics.compiling import kernel
+from sureness.numerics.compiling import NO_ARRAYS, kernel
+
+_PAIRS_AHEAD = 2  # how early the items of a pair are asked for
 
 # Part of whatever calls it, however that is compiled: from the cache on disk or anew, sums are rounded alike.
-_INSIDE = {"inline": "always"}
+_OPTIONS = {"fastmath": FAST, "error_model": "numpy", **NO_ARRAYS}
+_INSIDE = {"inline": "always", **_OPTIONS}
 
 
 @kernel(error_model="numpy")
@@ -34,7 +37,7 @@ def read_histories(users, row_starts, item_rows, by_root):
     return some[:n_users], pairs[: n_users + 1], starts[: n_users + 1], items, weights
 
 
-@kernel(fastmath=FAST, error_model="numpy", **_INSIDE)
+@kernel(**_INSIDE)
 def _entropy(logit, label):
     """Cross-entropy between a label and the sigmoid of a logit, and its slope in the logit."""
     one, zero = np.float32(1.0), np.float32(0.0)
@@ -43,7 +46,7 @@ def _entropy(logit, label):
     return (logit if logit > 0 else zero) - label * logit + np.log(one + shrunk), chance - label
 
 
-@kernel(fastmath=FAST, error_model="numpy", **_INSIDE)
+@kernel(**_INSIDE)
 def _encode(user, bias, inputs, histories, start, stop, hidden):
     """The hidden layer of a user: the sigmoid of user, bias and weighted history."""
     one, items = np.float32(1.0), histories.items
@@ -60,31 +63,27 @@ def _encode(user, bias, inputs, histories, start, stop, hidden):
         hidden[f] = one / (one + np.exp(-hidden[f]))
 
 
-@kernel(fastmath=FAST, error_model="numpy", **_INSIDE)
+@kernel(**_INSIDE)
 def _decode(task, place, pair, hidden, outputs, levels, of_outputs, of_levels, of_hidden):
     """The loss of one pair; adds its gradients to those of the hidden layer, of the items and of their levels.
 
     `place` is where each entry's item stands in the gradients.
     """
-    items, n_items = task.items.ravel(), task.items.shape[1]
-    labels, weights, slope, shift = (
-        task.labels.ravel(),
-        task.weights.ravel(),
-        np.float32(task.slope),
-        np.float32(task.shift),
-    )
+    n_items, slope, shift = task.items.shape[1], np.float32(task.slope), np.float32(task.shift)
     loss = 0.0
-    for entry in range(pair * n_items, (pair + 1) * n_items):
-        if entry + ITEMS_AHEAD < items.shape[0] and items[entry + ITEMS_AHEAD] >= 0:
-            ask_for_row(outputs, items[entry + ITEMS_AHEAD])
-        j = items[entry]
+    for draw in range(n_items):
+        later = task.items[min(pair + _PAIRS_AHEAD, task.items.shape[0] - 1), draw]
+        if later >= 0:
+            ask_for_row(outputs, later)
+        j, entry = task.items[pair, draw], pair * n_items + draw
         if j >= 0:
             item, of_item, score = outputs[j], of_outputs[place[entry]], levels[j, 0]
             for f in range(hidden.shape[0]):
                 score += hidden[f] * item[f]
-            entropy, pull = _entropy(slope * score + shift, labels[entry])
-            loss += weights[entry] * entropy
-            pull *= weights[entry] * slope
+            weight = task.weights[pair, draw]
+            entropy, pull = _entropy(slope * score + shift, task.labels[pair, draw])
+            loss += weight * entropy
+            pull *= weight * slope
             of_levels[place[entry], 0] += pull
             for f in range(hidden.shape[0]):
                 of_hidden[f] += pull * item[f]
@@ -92,19 +91,19 @@ def _decode(task, place, pair, hidden, outputs, levels, of_outputs, of_levels, o
     return loss
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def history_gradients(
     users, inputs, outputs, levels, bias, histories, user_places, input_places, task, output_places, of_users,
-    of_inputs, of_outputs, of_levels, of_bias,
+    of_inputs, of_outputs, of_levels, of_bias, hidden, of_hidden,
 ):  # fmt: skip
     """Adds the gradients of weight * cross-entropy(label, slope * score + shift) of CDAE; returns the loss.
 
     The gradients of a table have a row for each of the distinct rows that the step touches; the places say where those
-    of the users and items of the histories stand, and those of the task's items.
+    of the users and items of the histories stand, and those of the task's items. `hidden` and its gradient (d,) are
+    overwritten.
     """
     zero, one = np.float32(0.0), np.float32(1.0)
     n_factors = bias.shape[0]
-    hidden, of_hidden = np.empty(n_factors, dtype=np.float32), np.empty(n_factors, dtype=np.float32)
     loss = 0.0
     for place in range(histories.users.shape[0]):
         start, stop = histories.starts[place], histories.starts[place + 1]

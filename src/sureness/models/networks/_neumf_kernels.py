@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, ask_for_row
-from sureness.numerics.compiling import kernel
+from sureness.numerics.compiling import NO_ARRAYS, kernel
+
+_OPTIONS = {"fastmath": FAST, "error_model": "numpy", **NO_ARRAYS}
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def add_pairs(of_users, of_items, owners, places, hidden):
     """relu(of_users[owner] + of_items[place]) of each entry into `hidden`."""
     zero = np.float32(0.0)
@@ -19,7 +21,7 @@ def add_pairs(of_users, of_items, owners, places, hidden):
             sums[f] = total if total > zero else zero
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def split_pairs(gradient, hidden, owners, places, of_users, of_items):
     """Add the gradients of the two summands of `add_pairs`, from that of its result."""
     zero = np.float32(0.0)
@@ -32,7 +34,7 @@ def split_pairs(gradient, hidden, owners, places, of_users, of_items):
             item[f] += passed
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def weigh_rows(table, rows, weights, weighted):
     """Rows of a table times a weight for each column."""
     for place in range(rows.shape[0]):
@@ -41,7 +43,7 @@ def weigh_rows(table, rows, weights, weighted):
             product[f] = weights[f] * row[f]
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def _scores(weighted, items, rows, owners, places, deep, last, level, scores):
     """Products of weighted users (U, d) with rows of the items' table, and the last layer `deep` (E, h)."""
     for entry in range(scores.shape[0]):
@@ -55,17 +57,17 @@ def _scores(weighted, items, rows, owners, places, deep, last, level, scores):
         scores[entry] = score
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def _slopes(task, scores):
     """Replace scores by the slopes of weight * cross-entropy(label, slope * score + shift); returns the loss."""
     one, zero, slope, shift = np.float32(1.0), np.float32(0.0), np.float32(task.slope), np.float32(task.shift)
-    items, labels, weights = task.items.ravel(), task.labels.ravel(), task.weights.ravel()
-    loss = 0.0
+    n_items, loss = task.items.shape[1], 0.0
     for entry in range(scores.shape[0]):
-        if items[entry] < 0:
+        pair, draw = entry // n_items, entry % n_items
+        if task.items[pair, draw] < 0:
             scores[entry] = zero
             continue
-        logit, label, weight = slope * scores[entry] + shift, labels[entry], weights[entry]
+        logit, label, weight = slope * scores[entry] + shift, task.labels[pair, draw], task.weights[pair, draw]
         shrunk = np.float32(np.exp(-abs(logit)))  # one exponential serves both
         chance = one / (one + shrunk) if logit > 0 else shrunk / (one + shrunk)
         loss += weight * ((logit if logit > 0 else zero) - label * logit + np.log(one + shrunk))
@@ -73,17 +75,16 @@ def _slopes(task, scores):
     return loss
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def product_gradients(
-    task, weighted, items, rows, owners, places, deep, last, level, of_users, of_items, of_last, of_deep
+    task, weighted, items, rows, owners, places, deep, last, level, of_users, of_items, of_last, of_deep, slopes
 ):
     """Adds the gradients of the users' weighted factors (U, d), of the items' (V, d) and of the last weights (h,).
 
     Writes those of the last layer (E, h); where a value is 0 its gradient is too, so it is the one before the
-    rectifier. Returns the loss and the gradient of the level.
+    rectifier. `slopes` (E,) are overwritten. Returns the loss and the gradient of the level.
     """
     zero = np.float32(0.0)
-    slopes = np.empty(owners.shape[0], dtype=np.float32)
     _scores(weighted, items, rows, owners, places, deep, last, level, slopes)
     loss, of_level = _slopes(task, slopes), zero
     for entry in range(slopes.shape[0]):
@@ -100,7 +101,7 @@ def product_gradients(
     return loss, of_level
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(**_OPTIONS)
 def unweigh_gradients(table, rows, weights, gradient, of_weights):
     """From the gradients of `weigh_rows` those of the rows, in place, and those of the weights, which are added."""
     for place in range(rows.shape[0]):

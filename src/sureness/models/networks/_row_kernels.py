@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from sureness.models.networks.prefetching import FAST, ITEMS_AHEAD, ask_for_row
-from sureness.numerics.compiling import kernel
+from sureness.numerics.compiling import NO_ARRAYS, kernel
 
 
-@kernel(error_model="numpy")
+@kernel(error_model="numpy", **NO_ARRAYS)
 def place_rows(rows, n_counted, where, distinct, places, counts):
     """Number rows in the order in which they first come; returns how many differ.
 
@@ -37,7 +37,7 @@ def place_rows(rows, n_counted, where, distinct, places, counts):
     return n_distinct
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", **NO_ARRAYS)
 def gather_rows(table, rows, values):
     """Copy rows of a table."""
     for place in range(rows.shape[0]):
@@ -48,9 +48,9 @@ def gather_rows(table, rows, values):
             copied[f] = row[f]
 
 
-@kernel(fastmath=FAST, error_model="numpy", inline="always")
+@kernel(fastmath=FAST, error_model="numpy", inline="always", **NO_ARRAYS)
 def _move(values, mean, square, slopes, pull, scale, numbers):
-    """One step of Adam on one row, whose gradient and L2 are multiplied by `scale`.
+    """One step of Adam on one row, whose gradient and L2 are multiplied by `scale`; the gradient is cleared.
 
     A second moment that overflows would hold its row still for ever and hide that training diverged, so the row
     becomes NaN. Only its first number is looked at, because a look at all of them takes a quarter of the step.
@@ -60,7 +60,7 @@ def _move(values, mean, square, slopes, pull, scale, numbers):
     of_slope, of_square = (one - keep_first) * scale, (one - keep_second) * scale * scale
     rate, root = learning_rate / of_first, one / np.sqrt(of_second)
     for f in range(values.shape[0]):
-        slope = slopes[f] + pull * values[f]
+        slope, slopes[f] = slopes[f] + pull * values[f], np.float32(0.0)
         moved = keep_first * mean[f] + of_slope * slope
         spread = keep_second * square[f] + of_square * slope * slope
         mean[f], square[f] = moved, spread
@@ -69,12 +69,13 @@ def _move(values, mean, square, slopes, pull, scale, numbers):
         values[0] = np.nan
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", **NO_ARRAYS)
 def adam_placed(table, moments, rows, gradient, pulls, scale, numbers):
     """One step of Adam on `rows`, with `gradient` (V, d) and an L2 of `pulls` (V,), both multiplied by `scale`.
 
-    The two moments (n, 2, d) of a row stand together. Numbers: the learning rate, the two corrections, the decay of
-    the two moments, and what keeps the division finite.
+    The gradient is cleared for the sums of the next step, while it is in the cache. The two moments (n, 2, d) of a row
+    stand together. Numbers: the learning rate, the two corrections, the decay of the two moments, and what keeps the
+    division finite.
     """
     beside = moments.reshape(moments.shape[0], 2 * table.shape[1])
     for place in range(rows.shape[0]):
@@ -85,7 +86,7 @@ def adam_placed(table, moments, rows, gradient, pulls, scale, numbers):
         _move(table[row], moments[row, 0], moments[row, 1], gradient[place], pulls[place], scale, numbers)
 
 
-@kernel(fastmath=FAST, error_model="numpy")
+@kernel(fastmath=FAST, error_model="numpy", **NO_ARRAYS)
 def adam_dense(tables, firsts, seconds, gradients, pulls, scale, numbers):
     """One step of Adam on several flat parameters at once; they are small, and calls are dear."""
     for place in range(len(tables)):

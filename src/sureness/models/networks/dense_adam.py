@@ -80,6 +80,7 @@ class DenseAdam(RowAdam):
     def move_placed(self, name: str, rows: IntArray, gradient: FloatArray, pulls: FloatArray, scale: float) -> None:
         buffer = self.buffer(name)
         buffer.gradient[rows] = gradient + pulls[:, None] * buffer.table[rows]
+        gradient[:] = 0.0
         self.move_rows(name, rows, scale)
 
     @torch.no_grad()

@@ -45,17 +45,14 @@ def fused_history_step(
     users, inputs, outputs, _ = touched = _touched(optimiser, tasks)
     bias: FloatArray = optimiser.parameters["first_bias"].detach().numpy()
     tables = [optimiser.buffer(name).table for name in _TABLES]
-    gradients: list[FloatArray] = [
-        np.zeros((len(some.rows), table.shape[1]), dtype=np.float32)
-        for some, table in zip(touched, tables, strict=True)
-    ]
+    gradients = [optimiser.cleared(name, some) for name, some in zip(_TABLES, touched, strict=True)]
     of_bias, loss, read, drawn = np.zeros_like(bias), 0.0, n_pairs, 0
     for task, histories in tasks:
         of_read, of_drawn = slice(read, read + len(histories.items)), slice(drawn, drawn + task.items.size)
         read, drawn = of_read.stop, of_drawn.stop
         loss += kernels.history_gradients(
             *tables, bias, histories, users.places[histories.pairs[:-1]], inputs.places[of_read], task,
-            outputs.places[of_drawn], *gradients, of_bias,
+            outputs.places[of_drawn], *gradients, of_bias, *np.empty((2, len(bias)), dtype=np.float32),
         )  # fmt: skip
     for name, some, gradient, pull in zip(_TABLES, touched, gradients, (l2, l2, l2, 0.0), strict=True):
         optimiser.move_placed(name, some.rows, gradient, some.counts * np.float32(pull), 1 / n_pairs)

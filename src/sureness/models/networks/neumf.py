@@ -78,18 +78,29 @@ class NeuMFNetwork(Network):
     def _compiled_scores(self, weighted: Tensor, of_user: Tensor, of_item: Tensor) -> Tensor:
         from sureness.models.networks import _scoring_kernels as kernels  # loads the compiler
 
+        between = self.linear_layers[:-1]
         weights, biases = (
-            np.concatenate([as_numpy(getattr(layer, name)).ravel() for layer in self.linear_layers] or [_NOTHING])
+            np.concatenate([as_numpy(getattr(layer, name)).ravel() for layer in between] or [_NOTHING])
             for name in ("weight", "bias")
         )
+        widths = self.settings.widths[: max(1, len(self.settings.widths) - 1)]
         factors, items = (_tiles(rows, kernels.TILE).numpy() for rows in (self.item_factors, of_item))
-        output, level = as_numpy(self.output.weight)[0], as_numpy(self.output.bias)[0]
-        scores = torch.empty(len(of_user), self.n_items)
+        buffers, scores = torch.empty(2, max(widths), kernels.TILE), torch.empty(len(of_user), self.n_items)
         kernels.score_rows(
-            weighted.numpy(), factors, of_user.numpy(), items, weights, biases, np.array(self.settings.widths),
-            output[self.settings.n_factors :], level, scores.numpy(),
+            weighted.numpy(), factors, of_user.numpy(), items, weights, biases, np.array(widths),
+            self._last_layer(kernels.OUTPUTS), as_numpy(self.output.bias)[0], buffers.numpy(), scores.numpy(),
         )  # fmt: skip
         return scores
+
+    def _last_layer(self, multiple: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weight, bias and weight in the score of the last layer, filled up with outputs that are always 0."""
+        output = self.output.weight[0, self.settings.n_factors :]
+        if not self.linear_layers:
+            return _NOTHING.reshape(0, 0), _NOTHING, as_numpy(output)
+        layer = self.linear_layers[-1]
+        more = -layer.out_features % multiple
+        weight, bias, output = (functional.pad(each, (0, more)) for each in (layer.weight.T, layer.bias, output))
+        return as_numpy(weight), as_numpy(bias), as_numpy(output)
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)

@@ -96,13 +96,15 @@ class NeuMFStep:
         )  # fmt: skip
         weighted, of_output, of_deep = _empty(len(rows), size), np.zeros_like(self.output), np.empty_like(deep)
         self.kernels.weigh_rows(users, rows, products, weighted)
-        of_users, of_items = (np.zeros((len(each), size), dtype=np.float32) for each in (rows, item_rows))
+        of_users = self.optimiser.cleared("user_factors", some.users)
+        of_items = self.optimiser.cleared("item_factors", some.items)
         start, total, of_level = 0, 0.0, 0.0
         for task in some.tasks:
             part = slice(start, start := start + task.items.size)
             loss, level = self.kernels.product_gradients(
                 task, weighted, items, item_rows, some.owners[part], some.items.places[part], deep[part], last,
                 self.weights["output.bias"][0], of_users, of_items, of_output[size:], of_deep[part],
+                _empty(task.items.size),
             )  # fmt: skip
             total, of_level = total + loss, of_level + level
         self.kernels.unweigh_gradients(users, rows, products, of_users, of_output[:size])

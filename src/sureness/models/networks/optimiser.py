@@ -54,6 +54,11 @@ class RowBuffer:
         slots, counts = np.full(len(self.table), -1, dtype=np.int64), np.zeros(2, dtype=np.int64)
         return RowSums(self.table, self.first, self.second, np.empty_like(self.table), slots, self.touched, counts)
 
+    @cached_property
+    def cleared(self) -> FloatArray:
+        """A gradient of placed rows in which all is 0 between steps; `move_placed` clears it."""
+        return np.zeros_like(self.table)
+
 
 class RowAdam:
     """Adam for tables of embeddings: a step costs what its batch touches, not what the tables hold.
@@ -155,8 +160,12 @@ class RowAdam:
         n = _row_kernels.place_rows(rows, n_counted, self.buffer(name).where, distinct, places, counts)
         return Placed(distinct[:n], counts[:n], places)
 
+    def cleared(self, name: str, some: Placed) -> FloatArray:
+        """A gradient (V, d) of 0 for placed rows of a table, to be summed up and given to `move_placed`."""
+        return self.buffer(name).cleared[: len(some.rows)]
+
     def move_placed(self, name: str, rows: IntArray, gradient: FloatArray, pulls: FloatArray, scale: float) -> None:
-        """Move rows of a table by a gradient (V, d) and an L2 of `pulls` (V,), both times `scale`."""
+        """Move rows of a table by a gradient (V, d) and an L2 of `pulls` (V,), both times `scale`; clears it."""
         from sureness.models.networks import _row_kernels  # loads the compiler, which scoring does not need
 
         buffer = self.buffer(name)
