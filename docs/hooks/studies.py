@@ -13,10 +13,10 @@ import polars as pl
 from mkdocs.structure.files import File
 
 from sureness_reproduction.claims import RESULTS, claims_table, committed
+from sureness_reproduction.declarations import find_studies
 from sureness_reproduction.pages import lines_of
 from sureness_reproduction.pages import markdown as table_lines
 from sureness_reproduction.results import matches, read_csv
-from sureness_reproduction.study import find_studies
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -7,8 +7,8 @@ import polars as pl
 from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
 from sureness_reproduction.calibration import maps
 from sureness_reproduction.cells import work
-from sureness_reproduction.distillation import declared
-from sureness_reproduction.list_size import pages, runs, utility
+from sureness_reproduction.distillation import settings as distilling
+from sureness_reproduction.list_size import runs
 from sureness_reproduction.study import Claim, Study
 from sureness_reproduction.workbench import DataShelf
 
@@ -39,15 +39,16 @@ class SmallShelf(DataShelf):
 def make_small(monkeypatch):
     """Shrink what the quick scale trains; the grids stay as declared."""
     short = {"epochs": 2, "validate_every": 1, "patience": 1}
-    monkeypatch.setitem(maps._SEARCH, "quick", (1, {"epochs": 2, "patience": 2}))
-    for model, settings in runs._QUICK.items():
-        monkeypatch.setitem(runs._QUICK, model, settings | {"n_factors": 4, "epochs": 2})
-    cuts = {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}, "chosen_on": {}}
-    monkeypatch.setattr(utility, "cuts_of", lambda data, scale: cuts)
-    monkeypatch.setitem(pages._WORLD, "quick", {"n_users": 120, "n_items": 80})
-    for key, tried in declared._QUICK.items():
-        monkeypatch.setitem(declared._QUICK, key, [each | short for each in tried])
-    monkeypatch.setattr(declared, "schedule", lambda *about: short | {"warm_up": 1})
+    monkeypatch.setitem(maps._SETTINGS["search"], "quick", {"trials": 1, "epochs": 2, "patience": 2})
+    tiny = {"n_factors": 4, "epochs": 2}
+    monkeypatch.setitem(runs.SETTINGS, "quick", dict.fromkeys(runs.SETTINGS["quick"], tiny))
+    monkeypatch.setitem(runs.SETTINGS["cuts"], "quick", {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}})
+    monkeypatch.setitem(runs.SETTINGS["world"], "quick", {"n_users": 120, "n_items": 80})
+    usual = distilling.rows_of
+    monkeypatch.setattr(
+        distilling, "rows_of", lambda table: [each | short if "epochs" in each else each for each in usual(table)]
+    )
+    monkeypatch.setitem(distilling.DECLARED["schedule"], "quick", short | {"warm_up": 1})
 
 
 @work(judges=True)

@@ -11,17 +11,18 @@ from numpy.testing import assert_allclose
 
 from reproduction.tests.small import KNOWN, SmallShelf
 from sureness.cli import main
-from sureness_reproduction import claims, command, study
+from sureness_reproduction import claims, command, declarations
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import DECLARED, claims_table, computed
+from sureness_reproduction.declarations import find_studies, studies
 from sureness_reproduction.pages import PUBLISHED, published, run_studies
-from sureness_reproduction.study import Asked, find_studies, studies
+from sureness_reproduction.study import Asked
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     monkeypatch.setattr(command, "studies", lambda: [KNOWN])
-    monkeypatch.setattr(study, "studies", lambda: [KNOWN])
+    monkeypatch.setattr(declarations, "studies", lambda: [KNOWN])
     monkeypatch.chdir(tmp_path)
 
     def called(*words: str) -> int:

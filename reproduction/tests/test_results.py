@@ -14,9 +14,10 @@ from sureness.errors import DataError
 from sureness_reproduction import pages
 from sureness_reproduction.cells import CellError, CellStore, run_cells
 from sureness_reproduction.claims import RESULTS
+from sureness_reproduction.declarations import find_studies
 from sureness_reproduction.pages import blocks, claims_shown, merge_results, run_studies, with_published
 from sureness_reproduction.results import Results, gains_of, merged, of_draws, of_units, read_csv, with_verdicts
-from sureness_reproduction.study import Asked, Claim, find_studies
+from sureness_reproduction.study import Asked, Claim
 
 
 @pytest.fixture

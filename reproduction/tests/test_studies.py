@@ -1,6 +1,7 @@
 """Every study, from its grid to its page, with tiny models on small data; and with things of the user beside."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -12,13 +13,13 @@ from sureness.errors import DataError
 from sureness.models import make_recommender
 from sureness_reproduction.calibration.maps import AS_LOGGED, WITH_ANCHOR
 from sureness_reproduction.cells import in_order
-from sureness_reproduction.distillation.declared import ALONE, TRIED, alone, settings
+from sureness_reproduction.declarations import find_studies, read, studies
+from sureness_reproduction.distillation.settings import DECLARED, alone, chosen, tried_for
 from sureness_reproduction.distillation.training import spread_over
-from sureness_reproduction.list_size.utility import GROUPS
 from sureness_reproduction.own import digest_of_own, is_own, load_own
 from sureness_reproduction.pages import blocks, command_of, published, run_studies
 from sureness_reproduction.results import read_csv
-from sureness_reproduction.study import Asked, find_studies, studies
+from sureness_reproduction.study import Asked
 
 SLOW = {"teacher-student", "rank-difference", "distillation", "distillation-published", "model-sizes",
         "distillation-weights", "sampling-schemes"}  # fmt: skip
@@ -73,30 +74,30 @@ def test_single_cases_stay_single():
 @pytest.mark.parametrize("start", ["published", "strong"])
 def test_everything_is_tuned_equally_at_full_scale(start, model):
     for method in ("bd", "cd", "rd"):
-        found = settings("full", {"data": "citeulike-bd", "start": start, "model": model, "methods": [method]})
-        assert len(found["tried"]) == len(TRIED[method]) == 6
+        found = chosen("full", {"data": "citeulike-bd", "start": start, "model": model, "methods": [method]})
+        assert len(found["tried"]) == len(tried_for(method)) == 6
         assert {role: len(each) for role, each in found["bases"].items()} == {"teacher": 6, "student": 6}
 
 
 def test_all_declared_settings_are_valid():
-    for start, model in ALONE:
+    for start, model in product(("strong", "published"), DECLARED["alone"]["full"]):
         for scale, role in (("quick", "teacher"), ("full", "teacher"), ("quick", "student"), ("full", "student")):
             assert [make_recommender(model, **each) for each in alone(scale, start, model, role)]
-    for method, tried in TRIED.items():
-        assert [distillation_method(method, **spread_over(method, each)) for each in tried]
+    for method in DECLARED["tried"]:
+        assert [distillation_method(method, **spread_over(method, each)) for each in tried_for(method)]
 
 
 def test_chapter_three_runs_the_artefact_on_citeulike_only():
     point = {"data": "amazon-music", "start": "published", "model": "bpr", "methods": ["bd"]}
     runs = [("full", {}), ("full", {"start": "strong"}), ("quick", {})]
-    assert [settings(scale, point | changed) is None for scale, changed in runs] == [True, False, False]
+    assert [chosen(scale, point | changed) is None for scale, changed in runs] == [True, False, False]
 
 
 # --- what users bring -------------------------------------------------------------------------------------------------
 
 OWN = f"{Path(__file__).parent / 'own_things.py'}:"
 FEW = {"pairs": [AS_LOGGED, WITH_ANCHOR], "test": ["left_out"], "methods": [["isotonic", "platt"]]}
-SIZED, ALONE_ONLY = {"methods": GROUPS[:1]}, {"methods": [["alone"]], "start": ["strong"]}
+SIZED, ALONE_ONLY = {"methods": [read("list_size")["values"]["plain"]]}, {"methods": [["alone"]], "start": ["strong"]}
 
 
 @pytest.fixture

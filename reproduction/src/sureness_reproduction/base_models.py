@@ -19,7 +19,6 @@ from sureness.pipeline import Run
 from sureness.sources import MatrixSource, ScoreSource, from_implicit
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.own import is_own, load_own
-from sureness_reproduction.study import Scale, Study
 from sureness_reproduction.workbench import Workbench
 
 ALS = "als"  # of implicit, which is no dependency of the package
@@ -116,12 +115,3 @@ def counted(bench: Workbench, *, data: str, seed: int, options: dict[str, Any]) 
     sparsity = 100 * (1 - len(whole) / (whole.n_users * whole.n_items))
     found = {"users": whole.n_users, "items": whole.n_items, "interactions": len(whole), "sparsity": sparsity}
     return {"numbers": pl.DataFrame({"metric": list(found), "value": [float(value) for value in found.values()]})}
-
-
-def statistics(name: str, number: str, data: dict[Scale, Any], settings: Any) -> Study:
-    """The table of the data of a chapter; `settings` gives how a data set is prepared."""
-    return Study(
-        name=name, number=number, title="Data after preparation", measure=counted, rows=("data",), digits=1,
-        settings=lambda scale, point: {"options": settings(point["data"])}, published=name,
-        grid={"data": data, "seed": [0]}, note="Ours / the published number; sparsity in percent.",
-    )  # fmt: skip

@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 
 from sureness_reproduction.cells import CellStore
+from sureness_reproduction.declarations import find_studies
 from sureness_reproduction.pages import NONE
 from sureness_reproduction.results import Results, matches, read_csv
-from sureness_reproduction.study import Asked, find_studies
+from sureness_reproduction.study import Asked
 
 _PACKED = Path(str(files("sureness_reproduction"))) / "results"  # of an installed wheel
 RESULTS = _PACKED if _PACKED.is_dir() else Path(__file__).parents[2] / "results"

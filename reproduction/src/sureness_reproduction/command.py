@@ -15,10 +15,11 @@ from sureness.errors import DataError
 from sureness.workflows import check_outputs
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import claims_table, computed
+from sureness_reproduction.declarations import find_studies, studies
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.pages import blocks, claims_shown, command_of, lacking, merge_results, run_studies
 from sureness_reproduction.results import Results
-from sureness_reproduction.study import Asked, Study, find_studies, studies
+from sureness_reproduction.study import Asked, Study
 from sureness_reproduction.workbench import DataShelf
 
 _NAMES = Argument(

@@ -122,12 +122,12 @@ def matches(choice: Any, columns: Sequence[str]) -> pl.Expr:
     Examples
     --------
     >>> table = pl.DataFrame({"method": ["bd", "cd", "rd"]})
-    >>> table.filter(matches({"method": ("bd", "rd"), "x": 1}, table.columns)).rows()
+    >>> table.filter(matches({"method": ["bd", "rd"], "x": 1}, table.columns)).rows()
     [('bd',), ('rd',)]
     """
-    if isinstance(choice, tuple):
+    if isinstance(choice, list | tuple):
         return pl.any_horizontal([matches(each, columns) for each in choice])
-    wanted = {key: list(value) if isinstance(value, tuple) else [value] for key, value in choice.items()}
+    wanted = {key: value if isinstance(value, list | tuple) else [value] for key, value in choice.items()}
     return pl.all_horizontal(pl.lit(True), *(pl.col(key).is_in(wanted[key]) for key in wanted if key in columns))
 
 
@@ -148,7 +148,7 @@ def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
     for place, rows in part.group_by(per, maintain_order=True) if per else [((), part)]:
         where = dict(zip(per, place, strict=True))
         first = best(rows, claim.first, keys, claim.sign)
-        fixed = isinstance(claim.second, float)
+        fixed = isinstance(claim.second, int | float)
         second = ({}, claim.second) if fixed else best(rows, claim.second, keys, claim.sign)
         if first is None or second is None or first == second:
             continue

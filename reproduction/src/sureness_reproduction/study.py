@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
-from sureness.errors import DataError
 from sureness_reproduction.cells import Cell, Work
 from sureness_reproduction.own import is_own, kind_of
 
@@ -23,12 +21,7 @@ Axis = Sequence[Any] | Mapping[Scale, Sequence[Any]]
 """The values of an axis, the same for both scales or for each its own."""
 
 Choice = Mapping[str, Any]
-"""Rows of a study by their keys; a tuple of values allows each of them."""
-
-CHAPTERS = {"calibration": ("map",), "distillation": ("function",), "list_size": ("map", "policy")}
-"""Packages with a tuple STUDIES, in the order of the dissertation, and what `--method` may be there, see `kind_of`."""
-
-QUICK_AND_FULL: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(5)}
+"""Rows of a study by their keys; a list of values allows each of them."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,8 @@ class Claim:
 
     text: str
     metric: str
-    first: Choice | tuple[Choice, ...]  # of several rows, the one with the best mean
-    second: Choice | tuple[Choice, ...] | float
+    first: Choice  # of several rows, the one with the best mean
+    second: Choice | Sequence[Choice] | float  # the same, also of several choices; or a number
     sign: Literal["+", "-"] = "+"  # the first is above, or below, the second
     per: tuple[str, ...] = ("data", "model")  # tested for each of these apart
     claimed: bool = True  # whether the dissertation says so; otherwise a comparison of ours
@@ -60,14 +53,15 @@ class Study:
     """A table or figure of the dissertation, or a study beside it."""
 
     name: str
-    number: str  # in the dissertation, such as "table-2.3"; "" where it has none
     title: str
     grid: Mapping[str, Axis]  # one cell for each combination; "data" and "seed" are always there. An axis "methods"
     # holds groups of methods that one cell measures together
     measure: Work  # called with one value of each axis and with `settings`. It returns a table "numbers" (further keys,
     # metric, value), or "samples" (the same with a unit, such as a user) whose means are the numbers, or both
     settings: Callable[[Scale, Mapping[str, Any]], Mapping[str, Any] | None] = lambda scale, point: {}
-    # from a point of the grid to further parameters; None leaves the point out
+    # from a scale and a point of the grid to further parameters; None leaves the point out
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones that are the same at every point
+    number: str = ""  # in the dissertation, such as "table-2.3"
     published: str = ""  # the published table whose rows have the same keys
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # where published numbers stand
     claims: Sequence[Claim] = ()
@@ -81,6 +75,7 @@ class Study:
     digits: int = 4
     note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
+    takes: Sequence[str] = ("map", "policy", "function")  # what `--method` may add, see `kind_of`
 
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""
@@ -91,10 +86,9 @@ class Study:
             if wanted and name in axes:
                 axes[name] = [each for each in wanted if each in self.known(name) or is_own(each)]
         if "methods" in axes:
-            takes = CHAPTERS.get(self.measure.function.__module__.split(".")[1], ("map", "policy", "function"))
             declared = {name for group in axes["methods"] for name in group}
             chosen = [group for group in axes["methods"] if set(group) & set(asked.method)]
-            added = [[each] for each in asked.method if each not in declared and kind_of(each) in takes]
+            added = [[each] for each in asked.method if each not in declared and kind_of(each) in self.takes]
             axes["methods"] = [*(chosen or axes["methods"]), *added]
         return axes
 
@@ -107,33 +101,10 @@ class Study:
         axes = self.axes(asked)
         for values in product(*axes.values()):
             point = dict(zip(axes, values, strict=True))
-            if (further := self.settings(asked.scale, point)) is not None:
-                yield point, self.measure.cell(**point, **further)
+            if (further := self.settings(asked.scale, {**self.parameters, **point})) is not None:
+                yield point, self.measure.cell(**point, **self.parameters, **further)
 
 
 def values_of(axis: Axis, scale: Scale) -> Sequence[Any]:
     """The values of an axis at a scale."""
     return axis[scale] if isinstance(axis, Mapping) else axis
-
-
-def studies() -> list[Study]:
-    """Every study, in the order of the dissertation."""
-    return [study for name in CHAPTERS for study in import_module(f"sureness_reproduction.{name}").STUDIES]
-
-
-def find_studies(names: Sequence[str]) -> list[Study]:
-    """Studies by name, by number ("table-2.3"), by the numbers of a chapter ("table-2"), or all.
-
-    Examples
-    --------
-    >>> [each.name for each in find_studies(["table-2.3", "nll"])]
-    ['ece', 'nll']
-    """
-    every, found = studies(), dict[str, Study]()
-    for name in names:
-        named = [each for each in every if name in ("all", each.name) or f"{each.number}.".startswith(f"{name}.")]
-        if not named:
-            known = ", ".join(each.name for each in every)
-            raise DataError(f"there is no study {name!r}; there are {known}, numbers such as table-2.3, and all")
-        found |= {each.name: each for each in named}
-    return list(found.values())

@@ -18,6 +18,7 @@ from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.base_models import model_cell
 from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import BoolArray, FloatArray
@@ -25,32 +26,24 @@ from sureness_reproduction.workbench import Finished, Workbench
 
 # --- recommenders -----------------------------------------------------------------------------------------------------
 
-_PRINTED = {
-    "batch_size": 512, "learning_rate": 0.001, "popularity": 0.0, "l2": 0.0, "adam": "dense", "weight_decay": 0.001,
-}  # fmt: skip
-_STARTS: dict[str, dict[str, Any]] = {
-    "bpr": _PRINTED, "neumf": _PRINTED | {"negatives": 1}, "cml": _PRINTED | {"negatives": 1},
-    "ubpr": _PRINTED | {"propensity_power": 0.5, "propensity_clip": 0.1}, "lightgcn": _PRINTED | {"layers": 2},
-}  # fmt: skip
-"""The settings that the dissertation prints, tried first; weight decay reaches all parameters, as in its code."""
-
-_SEARCH: dict[Scale, tuple[int, dict[str, int]]] = {
-    "quick": (3, {"epochs": 40, "patience": 10}),
-    "full": (12, {"epochs": 200, "patience": 30}),
-}
-"""How many settings are tried, and how long a training may take."""
-
+_SETTINGS = read("calibration")["settings"]
 _MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a log of one's own
 
 
-def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
-    """How the recommender of a point is trained, as the further parameter `recipe`."""
+def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How the recommender of a point is trained; None for a calibration set that a log of one's own cannot have.
+
+    Such a log has no low ratings.
+    """
     model = point["model"]
+    if is_own(point["data"]) and point.get("pairs") in (AS_LOGGED, RATINGS):
+        return None
     if is_own(model):
         return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
-    trials, patience = _SEARCH[scale]
-    fixed = {"n_factors": 64 if model == "neumf" else 128, "validate_every": 1, **patience}
-    return {"recipe": {"trials": trials, "fixed": fixed, "start": _STARTS[model]}}
+    search = _SETTINGS["search"][scale]
+    fixed = {"n_factors": 64 if model == "neumf" else 128, "validate_every": 1, **search}
+    start = _SETTINGS["printed"] | _SETTINGS["printed_for"][model]
+    return {"recipe": {"trials": fixed.pop("trials"), "fixed": fixed, "start": start}}
 
 
 def recommender(*, data: str, model: str, seed: int, recipe: Mapping[str, Any], **_: Any) -> list[Cell]:
@@ -117,12 +110,6 @@ _ANCHORED = (WITH_BASE_RATE, WITH_ANCHOR)  # uniformly exposed labels enter the 
 _HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation
 _N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
 _MOST_HELD = 2_000_000
-
-
-def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The recipe of the recommender; a log of one's own has no low ratings, and so not every calibration set."""
-    can_build = not is_own(point["data"]) or point["pairs"] not in (AS_LOGGED, RATINGS)
-    return with_recipe(scale, point) if can_build else None
 
 
 def anchor_rows(n_test: int, seed: int) -> BoolArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -13,8 +13,9 @@ import polars as pl
 import sureness as sn
 from sureness.data import Interactions, Split
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.distillation.declared import SIZES, Settings
+from sureness_reproduction.distillation.settings import SIZES, Settings
 from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 
 ROLES = tuple(SIZES)
@@ -27,6 +28,11 @@ def split_options(data: str, start: str) -> dict[str, Any]:
     if data == "citeulike-bd":
         return {} if start == "strong" else {"artefact": True}
     return {"protocol": "leave-one-out", "positive_above": None} if data == "ml-100k" or is_own(data) else {}
+
+
+def preparation(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """How the dissertation prepares the data of a point."""
+    return {"options": split_options(point["data"], "published")}
 
 
 def split_of(bench: Workbench, *, data: str, start: str, **_: Any) -> Split:

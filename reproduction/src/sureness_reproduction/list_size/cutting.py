@@ -10,29 +10,23 @@ import polars as pl
 
 from sureness import truncation
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import UTILITIES, base, opened, ranked, recipe_of
+from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, base, opened, ranked, recipe_of
 from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 
-PUBLIC_CODE, WITH_ITEMS = "MtCut, public code", "AttnCut, item embeddings"
 CUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "AttnCut": ("attn-cut", {}),
     "MtCut": ("mt-cut", {}),
-    PUBLIC_CODE: ("mt-cut", {"variant": "public", "tau": 0.85}),
-    WITH_ITEMS: ("attn-cut", {"features": True}),
+    "MtCut, public code": ("mt-cut", {"variant": "public", "tau": 0.85}),
+    "AttnCut, item embeddings": ("attn-cut", {"features": True}),
 }
 """The kind of each learned method, and settings that are not searched."""
 
 
 def cuts_of(data: str, scale: Scale) -> dict[str, Any]:
-    """How they are trained: with twelve settings per data set and utility, chosen with BPR on the first split.
-
-    The worse half of the settings stops after two epochs, again after four, and so on; none has more than sixteen.
-    """
-    if scale == "quick":
-        return {"trials": 1, "schedule": {"epochs": 8, "patience": 2, "n_factors": 32}, "chosen_on": {}}
-    chosen_on = {"data": data, "model": "bpr", "recipe": recipe_of(data, "bpr", "full")}
-    return {"trials": 12, "schedule": {"epochs": 30, "patience": 3}, "chosen_on": chosen_on}
+    """How they are trained, and the recommender whose lists their settings are chosen on."""
+    chosen_on = {"data": data, "model": "bpr", "recipe": recipe_of(data, "bpr", "full")} if scale == "full" else {}
+    return {**SETTINGS["cuts"][scale], "chosen_on": chosen_on}
 
 
 def cut_cells(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> dict[Any, Cell]:

@@ -20,7 +20,7 @@ from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
-from sureness_reproduction.list_size.runs import MAX_SIZE, base, judged, opened, samples
+from sureness_reproduction.list_size.runs import MAX_SIZE, SETTINGS, base, judged, opened, samples
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import AnyArray, BoolArray, FloatArray
 from sureness_reproduction.workbench import Workbench, load_dataset, prepare
@@ -76,9 +76,6 @@ def _case(page: str, user: int, hits: AnyArray, f1: float, **keys: str) -> dict[
 EQUAL_SHARES, FREE, FULL = "equal shares", "shared, slots may stay free", "shared, all filled"
 SHOPS, SIMULATED, CIAO, FOUR = "amazon-crossdomain", "simulator", "ciao", "four domains"
 _DOMAINS = 4
-_WORLD: dict[Scale, dict[str, int]] = {
-    "quick": {"n_users": 1_000, "n_items": 600}, "full": {"n_users": 2_000, "n_items": 1_200},
-}  # fmt: skip
 _ALS = {"factors": 64, "iterations": 20, "regularization": 0.1, "alpha": 10.0}  # not tuned: all pages have its lists
 _APART = 10_000_000  # more than the users of a world
 
@@ -87,8 +84,8 @@ def shared_settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | 
     """Pairs of shops belong to the shops, four domains to the simulator and to Ciao."""
     if (point["data"] == SHOPS) != (point["domains"] != FOUR):
         return None
-    world = _WORLD[scale] if point["data"] == SIMULATED else {}
-    return {"world": world, "slots": 40, "source": "als" if point["data"] == SHOPS and als_is_here() else "svd"}
+    world = SETTINGS["world"][scale] if point["data"] == SIMULATED else {}
+    return {"world": world, "source": "als" if point["data"] == SHOPS and als_is_here() else "svd"}
 
 
 @work(judges=True, cost=30, version=2)

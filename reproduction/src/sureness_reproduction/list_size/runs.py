@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,34 +16,16 @@ from sureness.numerics import members
 from sureness.sources import MatrixSource, ScoreSource, fitted_to, id_maps
 from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, model_cell, split_options
 from sureness_reproduction.cells import Cell
+from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import IntArray
 from sureness_reproduction.workbench import Workbench
 
-SEEDS: Mapping[Scale, Sequence[int]] = {"quick": range(2), "full": range(3)}
 MAX_SIZE = 50
 UTILITIES = ("ndcg", "pdcg", "f1", "tp")
 LARGE = "amazon-book-kgat"  # lists of so many users would take AttnCut and MtCut hours
-_OTHERS = ("ml-10m", "ml-25m", "amazon-books")  # run where the data folder has them
-_FULL = {
-    "bpr": ("citeulike-a", "ml-1m", "amazon-music", LARGE, *_OTHERS),
-    "neumf": ("citeulike-a", "amazon-music", *_OTHERS),
-    "lightgcn": ("citeulike-a", "ml-1m", "amazon-music", *_OTHERS),
-    "als": ("citeulike-a", "ml-1m", "amazon-music", LARGE),
-}
-DATA: dict[str, dict[Scale, Sequence[str]]] = {
-    model: {"quick": ("ml-100k", "amazon-music") if model == "bpr" else ("ml-100k",), "full": full}
-    for model, full in _FULL.items()
-}
-SMALL: dict[Scale, Sequence[str]] = {
-    "quick": DATA["bpr"]["quick"], "full": [name for name in _FULL["bpr"] if name != LARGE],
-}  # fmt: skip
-_QUICK: dict[str, dict[str, Any]] = {
-    "bpr": {"n_factors": 32, "epochs": 60},
-    "neumf": {"n_factors": 32, "epochs": 20},
-    "lightgcn": {"n_factors": 32, "epochs": 40},
-}
+SETTINGS = read("list_size")["settings"]
 _DENSE = 250_000_000  # pairs whose scores are kept where each costs a pass through a network
 
 
@@ -52,19 +34,24 @@ def recipe_of(data: str, model: str, scale: Scale) -> dict[str, Any]:
     if is_own(model):
         return {"trials": 1, "fixed": {}, "start": {}}
     if model == ALS:
-        size = {"factors": 64, "iterations": 20} if scale == "full" else {"factors": 32, "iterations": 10}
-        return {"trials": len(ALS_GRID) if scale == "full" else 1, "fixed": size, "start": ALS_GRID[3]}
+        trials = len(ALS_GRID) if scale == "full" else 1
+        return {"trials": trials, "fixed": SETTINGS["als"][scale], "start": ALS_GRID[3]}
     if scale == "quick":
-        return {"trials": 1, "fixed": _QUICK[model], "start": {}}
+        return {"trials": 1, "fixed": SETTINGS["quick"][model], "start": {}}
     known = recommended(data, model)
     return {"trials": 1 if known else 3, "fixed": {}, "start": known}
 
 
-def with_recipe(scale: Scale, point: Mapping[str, Any], **more: Any) -> dict[str, Any] | None:
-    """How the recommender of a point is trained, and more; ALS is left out where implicit is not installed."""
+def with_recipe(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How the recommender of a point is trained; ALS is left out where implicit is not installed."""
     if point["model"] == ALS and not als_is_here():
         return None
-    return {"recipe": recipe_of(point["data"], point["model"], scale), **more}
+    return {"recipe": recipe_of(point["data"], point["model"], scale)}
+
+
+def preparation(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """How the data of a point are prepared."""
+    return {"options": {"protocol": "ratio", **split_options(point["data"], "ratio")}}
 
 
 def base(*, data: str, model: str, recipe: Mapping[str, Any], seed: int, **_: Any) -> list[Cell]:

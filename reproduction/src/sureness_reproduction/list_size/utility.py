@@ -14,7 +14,7 @@ from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size import perk, runs
 from sureness_reproduction.list_size.cutting import CUTS, cut_cells, cuts_of
-from sureness_reproduction.list_size.perk import DEFAULT, NOTEBOOK, OURS, PUBLISHED
+from sureness_reproduction.list_size.perk import DEFAULT, OURS, PUBLISHED
 from sureness_reproduction.list_size.runs import LARGE, MAX_SIZE, UTILITIES
 from sureness_reproduction.study import Scale
 from sureness_reproduction.types import FloatArray, IntArray
@@ -22,16 +22,16 @@ from sureness_reproduction.workbench import Workbench
 
 FIXED = [f"Top-{size}" for size in (1, 5, 10, 20, 50)]
 PLAIN = ["Oracle", *FIXED, "Rand", REFERENCE, "Val-k"]  # need no training
-GROUPS = [[*PLAIN, OURS], [DEFAULT], [PUBLISHED, NOTEBOOK], ["AttnCut", "MtCut"]]
-"""What one cell judges together."""
 
 
-def settings(scale: Scale, point: Mapping[str, Any], *, max_size: int = MAX_SIZE) -> dict[str, Any] | None:
+def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
     """How the recommender and the learned methods are trained; these are left out on large data."""
-    learned = bool(set(point["methods"]) & set(CUTS))
+    groups = point.get("groups") or [point["methods"]]
+    learned = any(name in CUTS for group in groups for name in group)
     if learned and point["data"] == LARGE:
         return None
-    return runs.with_recipe(scale, point, cuts=cuts_of(point["data"], scale) if learned else {}, max_size=max_size)
+    found = runs.with_recipe(scale, point)
+    return found and found | {"cuts": cuts_of(point["data"], scale) if learned else {}}
 
 
 @work(needs=lambda **run: [*runs.base(**run), *cut_cells(**run).values()], judges=True, cost=15, version=2)

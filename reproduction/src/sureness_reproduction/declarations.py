@@ -1,0 +1,142 @@
+"""Studies as the chapters declare them: one file `studies.toml` in each folder, read and checked here."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from itertools import product
+from typing import Any
+
+from sureness.errors import DataError
+from sureness_reproduction.study import Claim, Study
+
+PACKAGE = "sureness_reproduction"
+CHAPTERS = ("calibration", "distillation", "list_size")  # in the order of the dissertation
+_FILE = ("methods", "values", "settings", "defaults", "study")
+_STUDY = (*(field.name for field in fields(Study)), "like", "tested")
+_CLAIM = ("claim", "metric", "first", "above", "below", "both", "each", "per", "claimed")
+
+
+def studies() -> list[Study]:
+    """Every study, in the order of the dissertation."""
+    return [study for chapter in CHAPTERS for study in declared_studies(read(chapter), f"{PACKAGE}.{chapter}")]
+
+
+def find_studies(names: Sequence[str]) -> list[Study]:
+    """Studies by name, by number ("table-2.3"), by the numbers of a chapter ("table-2"), or all.
+
+    Examples
+    --------
+    >>> [each.name for each in find_studies(["table-2.3", "nll"])]
+    ['ece', 'nll']
+    """
+    every, found = studies(), dict[str, Study]()
+    for name in names:
+        named = [each for each in every if name in ("all", each.name) or f"{each.number}.".startswith(f"{name}.")]
+        if not named:
+            known = ", ".join(each.name for each in every)
+            raise DataError(f"there is no study {name!r}; there are {known}, numbers such as table-2.3, and all")
+        found |= {each.name: each for each in named}
+    return list(found.values())
+
+
+@cache
+def read(chapter: str) -> dict[str, Any]:
+    """The file of a chapter; its `settings` are those of the chapter's own functions."""
+    return tomllib.loads(files(f"{PACKAGE}.{chapter}").joinpath("studies.toml").read_text(encoding="utf-8"))
+
+
+def declared_studies(declared: Mapping[str, Any], package: str) -> list[Study]:
+    """The studies of a file; functions are looked up in the package."""
+    _refuse_unknown("a file of studies", declared, _FILE)
+    values, every, found = dict[str, Any](), dict[str, dict[str, Any]](), list[Study]()
+    for name, value in declared.get("values", {}).items():
+        values[name] = _looked_up(value, values)
+    usual = _looked_up(declared.get("defaults", {}), values)
+    for name, given in declared["study"].items():
+        _refuse_unknown(f"the study {name}", given, _STUDY)
+        if (like := given.get("like", name)) not in (name, *every):
+            raise DataError(f"the study {name} is like {like!r}, which is not declared before it")
+        every[name] = usual | every.get(like, {}) | _looked_up(given, values)
+        found.append(_study(name, every[name], package, declared.get("methods", ())))
+    return found
+
+
+def _study(name: str, about: dict[str, Any], package: str, methods: Sequence[str]) -> Study:
+    if missing := [field for field in ("title", "grid", "measure") if field not in about]:
+        raise DataError(f"the study {name} has no {missing[0]}; add one")
+    for axis, values in about["grid"].items():
+        if not isinstance(values, list) and set(values) != {"quick", "full"}:
+            raise DataError(f"the axis {axis} of the study {name} must be a list, or one for each of quick and full")
+    functions = {
+        field: function_of(about[field], package) for field in ("measure", "settings", "draw") if field in about
+    }
+    tested = {"per": ["data", "model"], "both": {}} | about.get("tested", {})
+    claims = [claim for given in about.get("claims", ()) for claim in _claims(given, tested, f"the study {name}")]
+    text = {"note": " ".join(about.get("note", "").split())}
+    plain = {field: about[field] for field in about if field not in ("like", "tested")}
+    return Study(name=name, **plain | functions | text | {"claims": claims, "takes": methods})
+
+
+def _claims(given: Mapping[str, Any], tested: Mapping[str, Any], place: str) -> Iterator[Claim]:
+    """One claim for each metric and each combination of the values of `each`; `tested` is what all claims share."""
+    about = {**tested, **given, "both": tested["both"] | given.get("both", {})}
+    _refuse_unknown(f"a claim of {place}", about, _CLAIM)
+    if not {"claim", "metric", "first"} <= set(about) or len({"above", "below"} & set(about)) != 1:
+        raise DataError(f"a claim of {place} must have claim, metric, first, and either above or below; got {given}")
+    each, metrics = about.pop("each", {}), about["metric"]
+    for values in product(*each.values()):
+        claim = _filled(about, dict(zip(each, values, strict=True)))
+        second = claim.get("above", claim.get("below"))
+        if isinstance(second, Mapping):
+            second = claim["both"] | second
+        for metric in metrics if isinstance(metrics, list) else [metrics]:
+            yield Claim(
+                claim["claim"], metric, claim["both"] | claim["first"], second, "+" if "above" in claim else "-",
+                tuple(claim["per"]), claim.get("claimed", True),
+            )  # fmt: skip
+
+
+def _looked_up(given: Any, values: Mapping[str, Any]) -> Any:
+    """The same with the values behind every "@name"."""
+    if isinstance(given, str) and given.startswith("@"):
+        if given[1:] not in values:
+            raise DataError(f"{given!r} is not declared before it is used; [values] has {', '.join(values)}")
+        return values[given[1:]]
+    return _inside(given, lambda part: _looked_up(part, values))
+
+
+def _filled(given: Any, names: Mapping[str, str]) -> Any:
+    """The same with the values of {name} in every text."""
+    if isinstance(given, str):
+        for name, value in names.items():
+            given = given.replace(f"{{{name}}}", value)
+        if "{" in given:
+            raise DataError(f"nothing is known for {given!r}; `each` has {', '.join(names) or 'no names'}")
+        return given
+    return _inside(given, lambda part: _filled(part, names))
+
+
+def _inside(given: Any, changed: Callable[[Any], Any]) -> Any:
+    """A table or list with changed parts; anything else as it is."""
+    if isinstance(given, Mapping):
+        return {key: changed(part) for key, part in given.items()}
+    return [changed(part) for part in given] if isinstance(given, list) else given
+
+
+def function_of(name: str, package: str) -> Any:
+    """The object behind "module:name" of a package; a dot before the module is one package up."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(f".{module}", package), attribute)
+    except (ModuleNotFoundError, AttributeError):
+        raise DataError(f"there is no {name!r} in {package}; give module:function") from None
+
+
+def _refuse_unknown(place: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    if unknown := [key for key in given if key not in known]:
+        raise DataError(f"{place} has no field {unknown[0]!r}; the fields are {', '.join(known)}")

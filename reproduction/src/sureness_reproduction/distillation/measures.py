@@ -1,0 +1,87 @@
+"""What is measured in chapter 3: how two models rank, also as the public code counts, their ranks and their sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sureness import evaluation
+from sureness.data import union
+from sureness_reproduction.cells import Tables, work
+from sureness_reproduction.distillation.training import models_needed, models_of, split_of
+from sureness_reproduction.types import IntArray
+from sureness_reproduction.workbench import Workbench
+
+METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
+PUBLIC, MASKED = "as the public code counts", "seen items masked"
+DIFFERENCE, BETTER = "average rank difference", "student ranks higher"
+STAGES = {"alone": "before", "bd": "after"}
+
+
+def _keyed(table: pl.DataFrame, **keys: str) -> pl.DataFrame:
+    """Metric, unit and value with the keys in front."""
+    return table.select(**{name: pl.lit(value) for name, value in keys.items()}, **_REST)
+
+
+_REST = {name: pl.col(name) for name in ("metric", "unit", "value")}
+
+
+@work(needs=models_needed, judges=True, cost=2)
+def judged(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
+    """Every user's test numbers, all unseen items ranked."""
+    split, parts = split_of(bench, **parameters), []
+    seen = union([split.train, split.validation])
+    for role, model in models_of(bench, **parameters).items():
+        users = evaluation.evaluate_ranking(model, split.test, seen=seen, metrics=METRICS).per_user
+        table = users.rename({"user_id": "unit"}).unpivot(METRICS, index="unit", variable_name="metric")
+        parts.append(_keyed(table, role=role, method=methods[0]))
+    return {"samples": pl.concat(parts)}
+
+
+@work(needs=models_needed, judges=True, cost=5)
+def counted(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
+    """Hits and NDCG of every test item: counted as in the public code, and with seen items masked."""
+    split, parts = split_of(bench, **parameters), []
+    seen_score = 0.0 if parameters["model"] == "bpr" else -np.inf  # CDAE's are probabilities: 0 is below all others
+    for role, model in models_of(bench, **parameters).items():
+        public = evaluation.held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
+        masked = evaluation.held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
+        for counting, ranks in ((PUBLIC, public + 1), (MASKED, masked)):
+            parts.append(_keyed(at_ranks(ranks), role=role, method=methods[0], counting=counting))
+    return {"samples": pl.concat(parts)}
+
+
+def at_ranks(ranks: IntArray) -> pl.DataFrame:
+    """H and N at 50 and 100 of every test item; the public code counts from rank 1 and hits below 50."""
+    hits = {f"hit@{k}": (ranks <= k).astype(float) for k in (50, 100)}
+    gains = {f"ndcg@{k}": (ranks <= k) / np.log2(ranks + 1) for k in (50, 100)}
+    return pl.DataFrame({"unit": np.arange(len(ranks)), **hits, **gains}).unpivot(index="unit", variable_name="metric")
+
+
+@work(needs=models_needed, judges=True, cost=5)
+def compared(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
+    """The ranks of all test interactions by both models, and those of some items that either ranks high."""
+    both, split = models_of(bench, **parameters), split_of(bench, **parameters)
+    teacher, student, seen = both["teacher"], both["student"], union([split.train, split.validation])
+    found = evaluation.compare_ranks(teacher, student, split.test, seen=seen)
+    scatter = evaluation.rank_scatter(teacher, student, seen=seen, n_points=1_500, seed=parameters["seed"])
+    numbers = {
+        DIFFERENCE: found.average_difference, BETTER: found.student_better, "equal": found.equal,
+        "teacher's first items in the student's first tenth": scatter.known_to_other("teacher"),
+        "student's in the teacher's": scatter.known_to_other("student"),
+    }  # fmt: skip
+    table = pl.DataFrame({"metric": list(numbers), "value": list(numbers.values())})
+    stage = pl.lit(STAGES.get(methods[0], methods[0]))
+    ranks = found.ranks.with_columns(n_items=pl.lit(found.n_items))
+    return {"numbers": table.with_columns(stage=stage), "ranks": ranks, "points": scatter.points}
+
+
+@work(needs=models_needed, cost=20)
+def sized(bench: Workbench, **parameters: Any) -> Tables:
+    """How many million numbers each model has learned, and how many seconds the lists of all users take."""
+    models, train = models_of(bench, **parameters), split_of(bench, **parameters).train
+    sizes = evaluation.inference_table(models, length=50, seen=train, repeats=2)
+    found = sizes.select(role="model", parameters=pl.col("parameters") / 1e6, time="seconds")
+    return {"numbers": found.unpivot(index="role", variable_name="metric")}

@@ -1,0 +1,104 @@
+"""What is tried for each model alone and for each method of chapter 3, as declared in studies.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sureness_reproduction.declarations import read
+from sureness_reproduction.own import is_own
+from sureness_reproduction.study import Scale
+
+Settings = dict[str, Any]
+
+DECLARED = read("distillation")["settings"]
+SIZES: dict[str, int] = DECLARED["sizes"]
+
+
+def rows_of(table: Settings | Sequence[Settings]) -> list[Settings]:
+    """The settings of a table, one for each value of its lists; several tables follow each other.
+
+    Examples
+    --------
+    >>> rows_of({"learning_rate": [0.1, 0.2], "epochs": 3})
+    [{'learning_rate': 0.1, 'epochs': 3}, {'learning_rate': 0.2, 'epochs': 3}]
+    """
+    if not isinstance(table, dict):
+        return [row for each in table for row in rows_of(each)]
+    length = max((len(column) for column in table.values() if isinstance(column, list)), default=1)
+    columns = [column if isinstance(column, list) else [column] * length for column in table.values()]
+    return [dict(zip(table, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _declared_for(tree: Any, *path: str) -> Any:
+    """What is declared at the end of a path; a step that is not told apart is left out."""
+    for step in path:
+        tree = tree.get(step, tree) if isinstance(tree, dict) else tree
+    return tree
+
+
+def tried_for(method: str) -> list[Settings]:
+    """What is tried for a method at full scale."""
+    return rows_of(DECLARED["tried"].get(method, {})) or [{}]
+
+
+def alone(scale: Scale, start: str, model: str, role: str, size: int | None = None) -> list[Settings]:
+    """What is tried for a model alone, whole; another size takes over what is tried for its role."""
+    tried = [Settings()] if is_own(model) else rows_of(_declared_for(DECLARED["alone"][scale], model, start, role))
+    n_factors = SIZES[role] if size is None else size
+    widths = [10, 5] if n_factors == 5 else [n_factors, max(n_factors // 2, 1)]
+    towers = {"layer_widths": widths} if model == "neumf" else {}
+    return [{"n_factors": n_factors, **DECLARED["usual"], **each, **towers} for each in tried]
+
+
+def chosen(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """Everything declared for a point of a grid, None where it is left out."""
+    start, model, method = point["start"], point["model"], point["methods"][0]
+    strong_only = DECLARED["strong_only"]
+    if (start != "strong" and method in strong_only) or model not in strong_only.get(method, (model,)):
+        return None
+    if start == "published" and scale == "full" and point["data"] != "citeulike-bd":
+        return None  # the dissertation's artefact is that of CiteULike
+    few = 2 if model == "bpr" and method != "teacher-positives" else 1  # of the settings at quick scale
+    return {
+        "bases": {role: alone(scale, start, model, role) for role in SIZES},
+        "schedule": _declared_for(DECLARED["schedule"][scale], "own" if is_own(model) else model, start),
+        "method": method, "tried": tried_for(method)[: None if scale == "full" else few],
+    }  # fmt: skip
+
+
+def recommended(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """The dissertation's setting of BD, with what further axes change; nothing is chosen."""
+    found, usual = chosen(scale, point), tried_for("bd")[0]
+    if point["methods"] != ["bd"]:
+        usual = {name: usual[name] for name in ("items", "temperature")}
+    changed = {name: value for name, value in point.items() if "__" in name or name == "refresh_every"}
+    return found and found | {"tried": [usual | changed]}
+
+
+def of_sizes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """Two models of other sizes; fixed partners for the usual sizes only, models alone beside the usual teacher."""
+    found, method = recommended(scale, point), point["methods"][0]
+    pair = dict(zip(SIZES, map(int, point["sizes"].split(" and ")), strict=True))
+    usual = {"alone": pair["teacher"] == SIZES["teacher"], "bd": True}.get(method, pair == SIZES)
+    if found is None or not usual:
+        return None
+    tuned_as = {role: "student" if size == SIZES["student"] else "teacher" for role, size in pair.items()}
+    told = (scale, point["start"], point["model"])
+    return found | {"bases": {role: alone(*told, tuned_as[role], size) for role, size in pair.items()}}
+
+
+def public(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
+    """The settings of the authors' public code for a model; two epochs each at quick scale."""
+    code, (row,), model = DECLARED["public"], point["methods"], point["model"]
+    if model not in code["methods"] or row not in ("alone", code["longer"], *code["rows"]):
+        return None  # other methods are in the main table
+    if model != "bpr" and row in code["bpr-only"]:
+        return None
+    times, full = 5 if row == code["longer"] else 1, scale == "full"
+    bases = {role: [code["dense"] | each | {"epochs": times * (each["epochs"] if full else 2)}]
+             for role, each in code["alone"][model].items()}  # fmt: skip
+    return {
+        "start": "public", "bases": bases, "schedule": {"epochs": code["epochs"][model] if full else 2},
+        "method": code["methods"][model] if row in code["rows"] else "alone", "tried": [code["rows"].get(row, {})],
+    }  # fmt: skip
