@@ -42,6 +42,15 @@ def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
     assert data.training_pairs == "left_out"
 
 
+def test_pairs_are_held_in_memory_unless_they_are_many(small_world):
+    world, source = small_world
+    data = CalibrationSet.from_source(source, world.held_out, seen=world.train)
+    held = data.in_memory()
+    assert next(iter(held.chunks())) is next(iter(held.chunks()))
+    assert_array_equal(held.gather().scores, data.gather().scores)
+    assert data.in_memory(most=10) is data
+
+
 def test_sampled_negatives_weigh_the_inverse_of_their_rate(small_world):
     world, source = small_world
     everything = CalibrationSet.from_source(source, world.held_out, seen=world.train).gather()

@@ -249,6 +249,8 @@ class TestExpectedUtility:
         exact, rough = (ExpectedUtility("f1", max_size=8, method=method) for method in ("exact", "approximate"))
         some = lists.lengths > 1
         assert np.all(rough.expected(lists)[some] < exact.expected(lists)[some])
+        fewer = ExpectedUtility("f1", max_size=8, method="approximate", terms=1)
+        assert np.all(fewer.expected(lists)[some] < rough.expected(lists)[some])
         with pytest.raises(SettingError, match="method"):
             ExpectedUtility(method="rough").sizes(lists)
 

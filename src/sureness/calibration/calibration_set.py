@@ -460,6 +460,21 @@ class CalibrationSet:
         """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
         return replace(self, chunks=HeldChunks((pairs,)), sampling_rate=1.0)
 
+    def in_memory(self, most: int = 2_000_000) -> Self:
+        """The same set with its pairs in memory, so that several fits score them once; as it is if they are more.
+
+        Parameters
+        ----------
+        most : int
+            Number of pairs that may be held.
+        """
+        held: list[ScoredPairs] = []
+        for pairs in self.chunks():
+            held.append(pairs)
+            if sum(map(len, held)) > most:
+                return self
+        return replace(self, chunks=HeldChunks(tuple(held)))
+
     def as_log_odds(self) -> Self:
         """The same pairs, whose scores are probabilities, with their log-odds as scores."""
         return self.map_scores(log_odds_of)

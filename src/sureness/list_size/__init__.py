@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "judging": ["AllocationComparison", "evaluate_allocation"],
         "lists": ["Lists"],
         "pages": ["Pages", "fill_with_trending"],
+        "ranked": ["ranked_lists"],
         "policies": [
             "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",

@@ -27,6 +27,7 @@ from sureness.list_size.policies import RandomSize as RandomSize
 from sureness.list_size.policies import Threshold as Threshold
 from sureness.list_size.policies import ValidationBest as ValidationBest
 from sureness.list_size.policies import best_sizes as best_sizes
+from sureness.list_size.ranked import ranked_lists as ranked_lists
 
 __all__ = [
     "AllocationComparison",
@@ -55,6 +56,7 @@ __all__ = [
     "expected_utility",
     "fill_with_trending",
     "promise",
+    "ranked_lists",
     "scale_odds",
     "shift_log_odds",
 ]

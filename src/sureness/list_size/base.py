@@ -41,6 +41,7 @@ class ListSizePolicy(Configurable, Savable):
     min_size: int = 1
     max_size: int = 50
     method: Literal["exact", "approximate"] = "exact"
+    terms: int = 2_000
 
     def fit(self, lists: Lists) -> Self:
         """Learn from lists with `hits` of the validation period; policies without parameters learn nothing."""
@@ -69,7 +70,7 @@ class ListSizePolicy(Configurable, Savable):
         longest = max(1, min(self.max_size, lists.width))  # a run may have far fewer items than a list may hold
         return expected_utility(
             lists.needed("probabilities", self), self.utility, max_size=longest,
-            lengths=np.minimum(lists.lengths, lists.width), tail=lists.tail, method=self.method,
+            lengths=np.minimum(lists.lengths, lists.width), tail=lists.tail, method=self.method, terms=self.terms,
         )  # fmt: skip
 
     @abstractmethod

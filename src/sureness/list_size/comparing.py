@@ -15,6 +15,7 @@ from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, SettingError
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.lists import Lists
+from sureness.metrics.differences import paired_difference
 from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_at_every_size
 
 
@@ -53,12 +54,8 @@ class PolicyComparison:
 
     def difference(self, policy: str, reference: str) -> tuple[float, float]:
         """Mean paired difference of two policies, and the p-value of a paired t-test (1 if they never differ)."""
-        from scipy.stats import ttest_rel
-
-        first, second = self.values[policy], self.values[reference]
-        if len(first) < 2 or np.array_equal(first, second):
-            return float(np.mean(first - second)), 1.0
-        return float(np.mean(first - second)), float(ttest_rel(first, second).pvalue)
+        found = paired_difference(self.values[policy] - self.values[reference])
+        return found.value, 1.0 if len(self.users) < 2 else found.p_value
 
     def _row(self, name: str) -> dict[str, Any]:
         row: dict[str, Any] = {

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sureness._types import FloatArray
 from sureness.errors import DataError
 from sureness.list_size._allocation_checks import check_shown
+from sureness.metrics.differences import paired_difference
 from sureness.metrics.utility import Utility, at_sizes, utility_at_every_size
 
 _ROWS = 1 << 16  # lists that are judged at a time
@@ -81,16 +82,8 @@ def evaluate_allocation(
 
 def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
     """Compare what two allocations were worth to each user."""
-    from scipy.special import stdtr
-
-    difference, n_users = own - other, len(own)
-    mean = float(difference.mean())
-    error = float(difference.std(ddof=1) / np.sqrt(n_users)) if n_users > 1 else float("nan")
-    if error == 0:
-        chance = 1.0 if mean == 0 else 0.0
-    else:
-        chance = float(2 * stdtr(n_users - 1, -abs(mean / error))) if n_users > 1 else float("nan")
+    found = paired_difference(own - other)
     return AllocationComparison(
-        n_users=n_users, value=float(own.mean()), reference=float(other.mean()), difference=mean,
-        standard_error=error, p_value=chance,
+        n_users=len(own), value=float(own.mean()), reference=float(other.mean()), difference=found.value,
+        standard_error=found.standard_error, p_value=found.p_value,
     )  # fmt: skip

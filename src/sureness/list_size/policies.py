@@ -32,6 +32,8 @@ class ExpectedUtility(ListSizePolicy):
         utilities with a loss, such as PDCG, which can be negative.
     method : {"exact", "approximate"}
         "approximate" is the form of the dissertation, for comparison.
+    terms : int
+        The M of the dissertation, for the approximate method.
 
     Examples
     --------
@@ -52,12 +54,14 @@ class ExpectedUtility(ListSizePolicy):
         max_size: int = 50,
         unsure_below: float = 0.0,
         method: Literal["exact", "approximate"] = "exact",
+        terms: int = 2_000,
     ) -> None:
         self.utility = utility
         self.min_size = min_size
         self.max_size = max_size
         self.unsure_below = unsure_below
         self.method = method
+        self.terms = terms
 
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(self.expected(lists), self.min_size)

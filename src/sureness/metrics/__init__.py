@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "METRICS", "Cells", "Judged", "Metric", "cell_sums", "cells_of_parts", "chosen", "judge", "named_metric",
             "top_mask",
         ],
+        "differences": ["Difference", "paired_difference", "resampled_difference"],
         "intervals": ["Interval", "basic_interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
         "ranking": ["MEASURES", "judge_lists", "longest", "parse_measure"],
         "reliability": ["ReliabilityCurve", "reliability_curve"],

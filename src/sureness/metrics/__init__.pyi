@@ -18,6 +18,9 @@ from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
+from sureness.metrics.differences import Difference as Difference
+from sureness.metrics.differences import paired_difference as paired_difference
+from sureness.metrics.differences import resampled_difference as resampled_difference
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
@@ -51,6 +54,7 @@ __all__ = [
     "BrierSplit",
     "Cells",
     "DCG",
+    "Difference",
     "F1",
     "Interval",
     "Judged",
@@ -86,9 +90,11 @@ __all__ = [
     "named_metric",
     "named_utility",
     "negative_log_likelihood",
+    "paired_difference",
     "parse_measure",
     "reliability_curve",
     "resample",
+    "resampled_difference",
     "resampled_means",
     "resampled_metric",
     "top_mask",
