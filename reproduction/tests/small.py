@@ -1,15 +1,17 @@
 """All chapters in seconds: one simulated log under every name, tiny models, one seed."""
 
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
 from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
 from sureness_reproduction.calibration import maps
 from sureness_reproduction.cells import work
+from sureness_reproduction.declarations import declared_studies
 from sureness_reproduction.distillation import settings as distilling
 from sureness_reproduction.list_size import runs
-from sureness_reproduction.study import Claim, Study
 from sureness_reproduction.workbench import DataShelf
 
 
@@ -38,17 +40,17 @@ class SmallShelf(DataShelf):
 
 def make_small(monkeypatch):
     """Shrink what the quick scale trains; the grids stay as declared."""
-    short = {"epochs": 2, "validate_every": 1, "patience": 1}
-    monkeypatch.setitem(maps._SETTINGS["search"], "quick", {"trials": 1, "epochs": 2, "patience": 2})
-    tiny = {"n_factors": 4, "epochs": 2}
-    monkeypatch.setitem(runs.SETTINGS, "quick", dict.fromkeys(runs.SETTINGS["quick"], tiny))
-    monkeypatch.setitem(runs.SETTINGS["cuts"], "quick", {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}})
-    monkeypatch.setitem(runs.SETTINGS["world"], "quick", {"n_users": 120, "n_items": 80})
-    usual = distilling.rows_of
-    monkeypatch.setattr(
-        distilling, "rows_of", lambda table: [each | short if "epochs" in each else each for each in usual(table)]
-    )
-    monkeypatch.setitem(distilling.DECLARED["schedule"], "quick", short | {"warm_up": 1})
+    tiny, short = {"n_factors": 4, "epochs": 2}, {"epochs": 2, "validate_every": 1, "patience": 1}
+    models = dict.fromkeys(("bpr", "neumf", "cdae"), short | {"learning_rate": 0.01})
+    for settings, name, smaller in (
+        (maps.SETTINGS["search"], "quick", {"trials": 1, "epochs": 2, "patience": 2}),
+        (runs.SETTINGS, "quick", dict.fromkeys(runs.SETTINGS["quick"], tiny)),
+        (runs.SETTINGS["cuts"], "quick", {"trials": 1, "schedule": {"epochs": 1, "n_factors": 4}}),
+        (runs.SETTINGS["world"], "quick", {"n_users": 120, "n_items": 80}),
+        (distilling.DECLARED["alone"], "quick", models),
+        (distilling.DECLARED["schedule"], "quick", short | {"warm_up": 1}),
+    ):
+        monkeypatch.setitem(settings, name, smaller)
 
 
 @work(judges=True)
@@ -60,13 +62,5 @@ def doubled(bench, *, data: str, model: str, methods: list[str], seed: int):
     return {"samples": pl.DataFrame(rows)}
 
 
-KNOWN = Study(
-    name="known", number="table-9.1", title="Known numbers", measure=doubled,
-    grid={"data": {"quick": ["simulator"], "full": ["simulator", "yahoo-r3"]}, "model": ["one", "two"],
-          "methods": [["good", "bad"]], "seed": {"quick": range(2), "full": range(3)}},
-    claims=(Claim("good beats bad", "worth", {"method": "good"}, {"method": "bad"}),
-            Claim("bad beats good", "worth", {"method": "bad"}, {"method": "good"}),
-            Claim("good is above 4", "worth", {"method": "good"}, 4.0)),
-    columns=("model",), note="How to read it.",
-)  # fmt: skip
-"""A study whose numbers can be computed by hand."""
+DECLARED = Path(__file__).with_name("known.toml").read_text(encoding="utf-8")
+(KNOWN,) = declared_studies(tomllib.loads(DECLARED), __package__)

@@ -1,5 +1,4 @@
 import ast
-import gzip
 import os
 import shutil
 import signal
@@ -14,7 +13,6 @@ import pytest
 import sureness_reproduction
 from reproduction.tests import works
 from sureness.errors import DataError, SurenessWarning
-from sureness_reproduction.base_models import tuned
 from sureness_reproduction.cells import CellError, CellStore, in_order, run_cells
 from sureness_reproduction.workbench import DataShelf, SealedError, load_dataset
 
@@ -121,24 +119,6 @@ def test_training_ratings_and_for_a_judge_test_labels_are_seen(coat):
     assert (log, labels > 0) == (6_960, True)
     with pytest.raises(DataError, match="looks at test labels"):
         coat.compute(works.choosing_by_the_test.cell(data="coat"))
-
-
-def test_tuning_does_not_see_test_labels(tmp_path, data_folder):
-    """The trials of a search are the same when every test rating is turned round."""
-    found = []
-    for name in ("plain", "turned"):
-        folder = tmp_path / name / "coat"
-        shutil.copytree(data_folder / "coat", folder)
-        if name == "turned":
-            path = folder / "interactions.tsv.gz"
-            turned = pl.when(split="test").then(6 - pl.col("rating")).otherwise(pl.col("rating"))
-            table = pl.read_csv(path, separator="\t").with_columns(rating=turned)
-            path.write_bytes(gzip.compress(table.write_csv(separator="\t").encode()))
-        store = CellStore(tmp_path / name / "cells", DataShelf(folder.parent))
-        recipe = {"trials": 3, "fixed": {"n_factors": 4, "epochs": 3}, "start": {}}
-        cell = tuned.cell(data="coat", protocol="preference", model="bpr", **recipe)
-        found.append(store.compute(cell).table("trials").drop("seconds"))
-    assert found[0].equals(found[1])
 
 
 def test_only_declared_needs_are_found(store):

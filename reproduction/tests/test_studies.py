@@ -1,21 +1,15 @@
 """Every study, from its grid to its page, with tiny models on small data; and with things of the user beside."""
 
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from reproduction.tests.small import small_log
-from sureness.distillation import distillation_method
 from sureness.errors import DataError
-from sureness.models import make_recommender
 from sureness_reproduction.calibration.maps import AS_LOGGED, WITH_ANCHOR
-from sureness_reproduction.cells import in_order
 from sureness_reproduction.declarations import find_studies, read, studies
-from sureness_reproduction.distillation.settings import DECLARED, alone, chosen, tried_for
-from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.own import digest_of_own, is_own, load_own
 from sureness_reproduction.pages import blocks, command_of, published, run_studies
 from sureness_reproduction.results import read_csv
@@ -45,52 +39,6 @@ def test_a_study_comes_to_its_table(small_store, tmp_path, name):
     again = read_csv(tmp_path / f"{name}.csv")
     assert again.height == results.summary.height
     assert again["value"].count() > 0
-
-
-@pytest.mark.parametrize("scale", ["quick", "full"])
-def test_what_chooses_never_judges(scale):
-    """No cell that a choice rests on, directly or not, may look at test labels."""
-    for study in studies():
-        for cell in in_order(cell for _, cell in study.points(Asked(scale, seeds=1))):
-            assert cell.declared.judges or not any(need.declared.judges for need in cell.needs), cell.label
-
-
-def test_names_and_numbers_lead_to_studies():
-    assert [each.name for each in find_studies(["table-2.3"])] == ["ece"]
-    assert sorted(each.number for each in find_studies(["table-2"])) == [f"table-2.{number}" for number in range(1, 6)]
-    assert find_studies(["all", "ece"]) == studies()
-    every = {each.number for each in studies()}
-    assert every >= {f"table-{chapter}.{number}" for chapter in (3, 4) for number in range(1, 7)}
-    with pytest.raises(DataError, match="no study 'table-9'"):
-        find_studies(["table-9"])
-
-
-def test_single_cases_stay_single():
-    (cases,) = find_studies(["calibration-case-study"])
-    assert list(cases.axes(Asked(seeds=3))["seed"]) == [0]
-
-
-@pytest.mark.parametrize("model", ["bpr", "neumf", "cdae"])
-@pytest.mark.parametrize("start", ["published", "strong"])
-def test_everything_is_tuned_equally_at_full_scale(start, model):
-    for method in ("bd", "cd", "rd"):
-        found = chosen("full", {"data": "citeulike-bd", "start": start, "model": model, "methods": [method]})
-        assert len(found["tried"]) == len(tried_for(method)) == 6
-        assert {role: len(each) for role, each in found["bases"].items()} == {"teacher": 6, "student": 6}
-
-
-def test_all_declared_settings_are_valid():
-    for start, model in product(("strong", "published"), DECLARED["alone"]["full"]):
-        for scale, role in (("quick", "teacher"), ("full", "teacher"), ("quick", "student"), ("full", "student")):
-            assert [make_recommender(model, **each) for each in alone(scale, start, model, role)]
-    for method in DECLARED["tried"]:
-        assert [distillation_method(method, **spread_over(method, each)) for each in tried_for(method)]
-
-
-def test_chapter_three_runs_the_artefact_on_citeulike_only():
-    point = {"data": "amazon-music", "start": "published", "model": "bpr", "methods": ["bd"]}
-    runs = [("full", {}), ("full", {"start": "strong"}), ("quick", {})]
-    assert [chosen(scale, point | changed) is None for scale, changed in runs] == [True, False, False]
 
 
 # --- what users bring -------------------------------------------------------------------------------------------------

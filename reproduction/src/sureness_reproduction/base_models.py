@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 
 from sureness import models
-from sureness.data import Split, union
+from sureness.data import IdMap, Split, union
 from sureness.evaluation import evaluate_ranking
 from sureness.pipeline import Run
 from sureness.sources import MatrixSource, ScoreSource, from_implicit
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.tables import numbers
 from sureness_reproduction.workbench import Workbench
 
 ALS = "als"  # of implicit, which is no dependency of the package
@@ -80,15 +81,22 @@ def trained(
     return {"about": pl.DataFrame([about])}
 
 
-model_cell = trained.cell
+def needs_recommender(protocol: str, /, *, data: str, model: str, seed: int, recipe: Any, **_: Any) -> list[Cell]:
+    """The cell that trains the recommender of a point, which every study of one needs."""
+    return [trained.cell(data=data, protocol=protocol, model=model, seed=seed, **recipe)]
 
 
 def _own_source(split: Split, model: str, seed: int) -> ScoreSource:
     made, parts = load_own(model), (split.train, split.validation)
     source = made().fit(*parts) if isinstance(made, type) else made(*parts, seed)
-    blocks = np.array_split(np.arange(split.train.n_users), max(split.train.n_users // 256, 1))
-    scores = np.concatenate([np.asarray(source.score_block(block), dtype=np.float32) for block in blocks])
-    return MatrixSource(scores, split.train.users, split.train.items)
+    return in_memory(source, split.train.users, split.train.items)
+
+
+def in_memory(source: Any, users: IdMap, items: IdMap) -> MatrixSource:
+    """All scores of a source as one matrix."""
+    blocks = np.array_split(np.arange(len(users)), max(len(users) // 256, 1))
+    scores = [np.asarray(source.score_block(block), dtype=np.float32) for block in blocks]
+    return MatrixSource(np.concatenate(scores), users, items)
 
 
 def als_is_here() -> bool:
@@ -114,4 +122,4 @@ def counted(bench: Workbench, *, data: str, seed: int, options: dict[str, Any]) 
     whole = union([split.train, split.validation, split.test])
     sparsity = 100 * (1 - len(whole) / (whole.n_users * whole.n_items))
     found = {"users": whole.n_users, "items": whole.n_items, "interactions": len(whole), "sparsity": sparsity}
-    return {"numbers": pl.DataFrame({"metric": list(found), "value": [float(value) for value in found.values()]})}
+    return {"numbers": numbers({}, found)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tomllib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -19,21 +20,9 @@ from sureness_reproduction.results import CONTRAST, SUMMARY, Results, merged, re
 from sureness_reproduction.study import Asked, Study
 
 NONE = "–"
-NAMES = {
-    "yahoo-r3": "Yahoo!R3", "coat": "Coat", "citeulike-bd": "CiteULike (leave-one-out)", "foursquare-tky": "Foursquare",
-    "yelp": "Yelp", "ml-10m": "MovieLens 10M", "ml-25m": "MovieLens 25M", "amazon-books": "Amazon Books",
-    "ml-100k": "MovieLens 100K", "ml-1m": "MovieLens 1M", "amazon-music": "Amazon Music", "citeulike-a": "CiteULike",
-    "amazon-book-kgat": "Amazon Books (KGAT)", "amazon-crossdomain": "Amazon shops", "simulator": "the simulator",
-    "bpr": "BPR", "neumf": "NeuMF", "cml": "CML", "ubpr": "UBPR", "lightgcn": "LightGCN", "cdae": "CDAE", "als": "ALS",
-    "hit@50": "H@50", "hit@100": "H@100", "ndcg@50": "N@50", "ndcg@100": "N@100", "ndcg": "NDCG", "pdcg": "PDCG",
-    "f1": "F1", "tp": "TP", "ece": "ECE", "mce": "MCE", "nll": "NLL", "bd": "BD", "cd": "CD", "rd": "RD", "svd": "SVD",
-    "bd-best": "BD, best guides", "mutual": "uniform", "left_out": "training pairs left out", "kept": "kept",
-    "to_student__weight": "weight to the student", "to_teacher__weight": "weight to the teacher",
-}  # fmt: skip
-"""What people call things."""
-
-
-PUBLISHED = json.loads(files("sureness_reproduction").joinpath("published.json").read_text(encoding="utf-8"))
+_PACKAGE = files("sureness_reproduction")
+NAMES = tomllib.loads(_PACKAGE.joinpath("names.toml").read_text(encoding="utf-8"))
+PUBLISHED = json.loads(_PACKAGE.joinpath("published.json").read_text(encoding="utf-8"))
 """All tables of the dissertation: their titles, columns and rows, in the names this package uses.
 
 Slips that the tables themselves give away are mended or left out: the MinMax rows of MCE and NLL, which repeat those of

@@ -10,21 +10,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from numpy.typing import NDArray
 
 from sureness.data import scan_table
-from sureness.metrics import basic_interval
+from sureness.metrics import Difference, basic_interval, paired_difference, resampled_difference
 from sureness.numerics import holm
 from sureness_reproduction.cells import Cell, CellStore
 from sureness_reproduction.study import Asked, Claim, Study
-from sureness_reproduction.types import FloatArray
 
 SUMMARY = ("value", "deviation", "low", "high", "seeds")
 CONTRAST = ("claim", "claimed", "metric", "first", "second", "value", "against", "difference", "low", "high", "p",
             "sign", "seeds", "p_holm", "holds")  # fmt: skip
 _NUMBERS = ("value", "deviation", "low", "high", "against", "difference", "p", "p_holm")
 _LEVEL = 0.05
-_NO_CHANCE = 1e-12  # of a difference that is the same in every draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ class Results:
     def contrasts(self) -> pl.DataFrame:
         """Every claim in every place: both sides, their difference, its interval and p-value, and whether it holds."""
         rows = [row for claim in self.study.claims for row in _contrasts_of(self, claim)]
-        return with_verdicts(pl.DataFrame(rows, infer_schema_length=None))
+        return with_verdicts(pl.DataFrame(rows, infer_schema_length=None).fill_nan(None))
 
 
 def shown_rows(study: Study, table: pl.DataFrame) -> pl.DataFrame:
@@ -134,10 +132,6 @@ def matches(choice: Any, columns: Sequence[str]) -> pl.Expr:
 # --- contrasts --------------------------------------------------------------------------------------------------------
 
 
-Difference = tuple[float, float | None, float | None, float | None]
-"""How much larger one mean is than another, both ends of its 95% interval, and the p-value of no difference."""
-
-
 def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
     """The rows of a claim, one for each place where both of its sides are."""
     if results.numbers.is_empty():
@@ -145,20 +139,25 @@ def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
     part = results.numbers.filter(metric=claim.metric).drop_nulls("value")
     per = [name for name in claim.per if name in part.columns]
     keys = [name for name in results.keys if name not in (*per, "metric", "seed")]
+    fixed = isinstance(claim.second, int | float)
     for place, rows in part.group_by(per, maintain_order=True) if per else [((), part)]:
         where = dict(zip(per, place, strict=True))
         first = best(rows, claim.first, keys, claim.sign)
-        fixed = isinstance(claim.second, int | float)
         second = ({}, claim.second) if fixed else best(rows, claim.second, keys, claim.sign)
         if first is None or second is None or first == second:
             continue
         told = [key for key in keys if (key in claim.first if fixed else first[0][key] != second[0][key])]
         names = [" ".join(str(row[key]) for key in told if row.get(key, "") != "") for row, _ in (first, second)]
-        seeds = rows.filter(matches(first[0], rows.columns))["value"].to_numpy()
-        about = where | {"metric": claim.metric}
-        apart = of_units(seeds - second[1]) if fixed else _apart(results, rows, about, first[0], second[0])
-        sides = (claim.text, claim.claimed, claim.metric, *names, first[1], second[1], *apart, claim.sign, len(seeds))
-        yield where | dict(zip(CONTRAST, sides, strict=False))  # the last two are known when all p-values are
+        seeds = rows.filter(matches(first[0], rows.columns))["value"]
+        if fixed:
+            found = paired_difference(seeds - second[1])
+        else:
+            found = _difference(results, rows, where | {"metric": claim.metric}, first[0], second[0])
+        yield where | {
+            "claim": claim.text, "claimed": claim.claimed, "metric": claim.metric, "first": names[0],
+            "second": names[1], "value": first[1], "against": second[1], "difference": found.value, "low": found.low,
+            "high": found.high, "p": found.p_value, "sign": claim.sign, "seeds": len(seeds),
+        }  # fmt: skip
 
 
 def best(rows: pl.DataFrame, choice: Any, keys: Sequence[str], sign: str) -> tuple[dict[str, Any], float] | None:
@@ -171,15 +170,19 @@ def best(rows: pl.DataFrame, choice: Any, keys: Sequence[str], sign: str) -> tup
     return None
 
 
-def _apart(results: Results, rows: pl.DataFrame, where: Mapping[str, Any], *sides: Mapping[str, Any]) -> Difference:
+def _difference(
+    results: Results, rows: pl.DataFrame, where: Mapping[str, Any], *sides: Mapping[str, Any]
+) -> Difference:
     """The difference of two rows by samples; of a study without samples, over seeds."""
     samples = results.samples
     if samples.is_empty():
         samples = rows.rename({"seed": "unit"}).with_columns(seed=pl.lit(0))
     gains = gains_of(samples.filter(matches(where, samples.columns)), sides, "unit", "seed")
     if results.study.samples == "users":
-        return of_units(gains.group_by("unit", maintain_order=True).agg(pl.col("value").mean())["value"].to_numpy())
-    return of_draws(float(gains_of(rows, sides, "seed")["value"].mean()), gains)  # type: ignore[arg-type]
+        of_units = gains.group_by("unit", maintain_order=True).agg(pl.col("value").mean())  # seeds share users
+        return paired_difference(of_units["value"])
+    value: Any = gains_of(rows, sides, "seed")["value"].mean()
+    return resampled_difference(value, _over_seeds(gains))
 
 
 def gains_of(table: pl.DataFrame, sides: Sequence[Mapping[str, Any]], *units: str) -> pl.DataFrame:
@@ -189,34 +192,7 @@ def gains_of(table: pl.DataFrame, sides: Sequence[Mapping[str, Any]], *units: st
     return both.select(*units, value=pl.col("value") - pl.col("value_other"))
 
 
-def of_units(gains: FloatArray) -> Difference:
-    """The mean of differences with the t-interval and t-test; none of both with a single one.
-
-    Users are the units, or seeds; a user's differences are averaged over seeds before, since seeds share users.
-    """
-    mean = float(gains.mean()) if len(gains) else float("nan")
-    if len(gains) < 2:
-        return mean, None, None, None
-    if not np.ptp(gains):
-        return mean, mean, mean, 0.0 if mean else 1.0
-    half = float(stats.t.ppf(0.975, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return mean, mean - half, mean + half, float(stats.ttest_1samp(gains, 0.0).pvalue)
-
-
-def of_draws(value: float, gains: pl.DataFrame) -> Difference:
-    """The difference of two metrics on the same draws of users, over drawn seeds, with its basic bootstrap interval."""
-    reflected = 2 * value - _over_seeds(gains)
-    low, high = np.quantile(reflected, [0.025, 0.975])
-    error = float(reflected.std(ddof=1))  # shares of 500 draws are too coarse for the correction of many p-values
-    p = (
-        2 * float(stats.norm.sf(abs(reflected.mean()) / error))
-        if error > _NO_CHANCE
-        else float(abs(value) <= _NO_CHANCE)
-    )
-    return value, float(low), float(high), p
-
-
-def _over_seeds(draws: pl.DataFrame) -> FloatArray:
+def _over_seeds(draws: pl.DataFrame) -> NDArray[Any]:
     """Means over drawn seeds of every draw of users: both kinds of chance in one."""
     resampled = draws.sort("seed", "unit")["value"].to_numpy().reshape(draws["seed"].n_unique(), -1)
     n_seeds, n_draws = resampled.shape

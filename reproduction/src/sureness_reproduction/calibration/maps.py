@@ -6,27 +6,27 @@ import inspect
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import sureness as sn
 from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above, union
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
-from sureness_reproduction.base_models import model_cell
+from sureness_reproduction.base_models import needs_recommender
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.study import Scale
-from sureness_reproduction.types import BoolArray, FloatArray
 from sureness_reproduction.workbench import Finished, Workbench
 
 # --- recommenders -----------------------------------------------------------------------------------------------------
 
-_SETTINGS = read("calibration")["settings"]
+SETTINGS = read("calibration")["settings"]
 _MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a log of one's own
 
 
@@ -40,15 +40,13 @@ def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     if is_own(model):
         return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
-    search = _SETTINGS["search"][scale]
+    search = SETTINGS["search"][scale]
     fixed = {"n_factors": 64 if model == "neumf" else 128, "validate_every": 1, **search}
-    start = _SETTINGS["printed"] | _SETTINGS["printed_for"][model]
+    start = SETTINGS["printed"] | SETTINGS["printed_for"][model]
     return {"recipe": {"trials": fixed.pop("trials"), "fixed": fixed, "start": start}}
 
 
-def recommender(*, data: str, model: str, seed: int, recipe: Mapping[str, Any], **_: Any) -> list[Cell]:
-    """The cell of a trained recommender, which every study of chapter 2 needs."""
-    return [model_cell(data=data, protocol="preference", model=model, seed=seed, **recipe)]
+recommender = partial(needs_recommender, "preference")
 
 
 @dataclass(frozen=True)
@@ -98,8 +96,7 @@ def opened(bench: Workbench, *, data: str, seed: int, test: str = "left_out", **
 
 # --- calibration sets -------------------------------------------------------------------------------------------------
 
-NEGATIVES = {count: f"{count} negative{'' if count == 1 else 's'} per positive" for count in (1, 3, 13)}
-PUBLIC_CODE = "57 negatives per positive (public code)"
+THREE_NEGATIVES = "3 negatives per positive"  # or another number
 AS_LOGGED = "as many negatives per positive as the log has"
 RATINGS = "held-out ratings, 3 and below as negatives"
 CANDIDATES = "all candidates, propensities at their word"
@@ -109,10 +106,9 @@ _ANCHORED = (WITH_BASE_RATE, WITH_ANCHOR)  # uniformly exposed labels enter the 
 
 _HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation
 _N_ANCHOR = 1_000  # uniformly exposed pairs that fix the level, and are then left out of the test
-_MOST_HELD = 2_000_000
 
 
-def anchor_rows(n_test: int, seed: int) -> BoolArray:
+def anchor_rows(n_test: int, seed: int) -> NDArray[Any]:
     """Which test pairs serve as anchor; never more than a quarter of them."""
     chosen = np.zeros(n_test, dtype=bool)
     chosen[np.random.default_rng(seed).permutation(n_test)[: min(_N_ANCHOR, n_test // 4)]] = True
@@ -150,7 +146,7 @@ def _rated(made: Opened, omega: Any) -> sn.CalibrationSet:
     positives, above = made.split.validation, made.threshold
     _, low = hold_out(made.log.keep(~rated_above(made.log, above)), _HELD_OUT_SHARE, seed=made.seed)
     users, items = np.r_[positives.user_rows, low.user_rows], np.r_[positives.item_rows, low.item_rows]
-    ratings: FloatArray = np.r_[np.full(len(positives), above + 1), np.asarray(low.ratings)]
+    ratings: NDArray[Any] = np.r_[np.full(len(positives), above + 1), np.asarray(low.ratings)]
     scores, propensity = scores_of(made.source, users, items), omega.propensity(users, items)
     return sn.CalibrationSet.from_ratings(scores, ratings, threshold=above, propensity=propensity)
 
@@ -158,13 +154,8 @@ def _rated(made: Opened, omega: Any) -> sn.CalibrationSet:
 # --- fitted maps ------------------------------------------------------------------------------------------------------
 
 PLAIN = ("minmax", "sigmoid", "histogram", "isotonic", "bbq")  # fitted to the labels as they are
-COUNTING = PLAIN[2:]
-COMPETITORS, PROPOSED = ("platt", "beta"), ("gaussian", "gamma")
-PRINTED = COMPETITORS + PROPOSED  # parametric methods of the dissertation's tables
-PARAMETRIC = (*PRINTED, "temperature", "manmatha", "kanoulas")
-RISKS = ("naive", "unbiased", "weighted")
+RISKS = ("naive", "unbiased", "weighted")  # of all others
 CONSTANT = "constant"  # gives every pair the same probability
-ALL = [*PLAIN, *PARAMETRIC, CONSTANT]
 _HISTOGRAM_BINS = {"coat": 15, "yahoo-r3": 50}
 _BINNINGS = (10, 20, 50, 100)  # of BBQ in the dissertation
 
@@ -198,22 +189,12 @@ def anchored(bench: Workbench, *, pairs: str, methods: list[str], **parameters: 
 
 def _kept(made: Opened, built: sn.CalibrationSet, methods: Sequence[str], constant: float | None = None) -> Tables:
     """Fit all methods and keep their maps; a risk without a minimum leaves none."""
-    built = _held(built)
+    built = built.in_memory()  # so that not every fit asks the recommender again
     for number, (method, risk) in enumerate(with_risks(methods)):
         if (calibrator := fit(built, method, risk, made.data)) is not None:
             calibrator.save(made.bench.place / f"{number}.json")
     share = float(built.gather().labels.mean()) if constant is None else constant
     return {"about": pl.DataFrame({"constant": [share]})}
-
-
-def _held(built: sn.CalibrationSet) -> sn.CalibrationSet:
-    """The same set with its pairs in memory where they are few, so that not every fit asks the recommender again."""
-    chunks: list[ScoredPairs] = []
-    for chunk in built.chunks():
-        chunks.append(chunk)
-        if sum(map(len, chunks)) > _MOST_HELD:
-            return built
-    return replace(built, chunks=lambda: chunks)
 
 
 def with_risks(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -254,7 +235,7 @@ def maps_of(found: Finished) -> dict[tuple[str, str], sn.Calibrator | None]:
     return {key: sn.load(file) if file.exists() else None for key, file in files.items()}
 
 
-def probabilities(calibrator: sn.Calibrator | None, scores: FloatArray) -> FloatArray | None:
+def probabilities(calibrator: sn.Calibrator | None, scores: NDArray[Any]) -> NDArray[Any] | None:
     """Those of a map where there is one."""
     return None if calibrator is None else calibrator.probability(scores)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.stats import skew
 
 import sureness as sn
@@ -21,7 +22,7 @@ from sureness_reproduction.calibration import maps
 from sureness_reproduction.calibration.maps import Opened, needs_maps, opened, recommender
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.own import is_own
-from sureness_reproduction.types import FloatArray
+from sureness_reproduction.tables import numbers, samples
 from sureness_reproduction.workbench import Workbench, load_dataset
 
 _RANKING = tuple(f"{metric}@{k}" for metric in ("ndcg", "recall") for k in (1, 3, 5))
@@ -36,17 +37,8 @@ def ranked(bench: Workbench, **parameters: Any) -> Tables:
         quality = evaluate_ranking(made.source, test, seen=seen, metrics=_RANKING)
     else:
         quality = evaluate_within(made.source, test, rated_above(test, made.threshold), metrics=_RANKING)
-    table = quality.per_user.rename({"user_id": "unit"}).unpivot(index="unit", variable_name="metric")
-    return {"samples": table.select("metric", "unit", "value")}
-
-
-def _numbers(*found: tuple[Mapping[str, Any], Mapping[str, Any]]) -> pl.DataFrame:
-    """One row for each metric with the keys in front; None stays None."""
-    rows = [
-        {**keys, "metric": name, "value": None if value is None else float(value)}
-        for keys, values in found for name, value in values.items()
-    ]  # fmt: skip
-    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"value": pl.Float64})
+    users = quality.per_user
+    return {"samples": samples(users["user_id"], {}, {name: users[name] for name in _RANKING})}
 
 
 # --- errors of maps ---------------------------------------------------------------------------------------------------
@@ -57,19 +49,19 @@ _N_RESAMPLES = 500
 
 def _errors(test: ScoredPairs, n_users: int, found: Iterable[tuple[dict[str, str], Any]], *metrics: str) -> Tables:
     """Metrics of maps, and their values on users drawn with replacement; a risk without a minimum has no map."""
-    rng, numbers, samples = np.random.default_rng(0), [], []  # the same users whatever is judged
+    rng, values, drawn = np.random.default_rng(0), [], []  # the same users whatever is judged
     draws = rng.multinomial(n_users, np.full(n_users, 1 / n_users), size=_N_RESAMPLES).astype(np.float64)
     for keys, probability in found:
-        values: dict[str, Any] = dict.fromkeys((*metrics, "mean probability"))
+        errors: dict[str, Any] = dict.fromkeys((*metrics, "mean probability"))
         for name in metrics if probability is not None else ():
             metric = METRICS[name]
             cells = metric.cells(judge(test.labels, probability), _N_BINS)
             sums = cluster_sums(cells, None, np.asarray(test.users), n_users)
-            values |= {name: metric.finish(cell_sums(cells, None)), "mean probability": probability.mean()}
-            drawn = np.asarray(metric.finish(np.tensordot(draws, sums, axes=1)), dtype=np.float32)
-            samples.append(pl.DataFrame(keys | {"metric": name, "unit": range(_N_RESAMPLES), "value": drawn}))
-        numbers.append((keys, values))
-    return {"numbers": _numbers(*numbers), "samples": pl.concat(samples) if samples else pl.DataFrame()}
+            errors |= {name: metric.finish(cell_sums(cells, None)), "mean probability": probability.mean()}
+            of_draws = np.asarray(metric.finish(np.tensordot(draws, sums, axes=1)), dtype=np.float32)
+            drawn.append(pl.DataFrame(keys | {"metric": name, "unit": range(_N_RESAMPLES), "value": of_draws}))
+        values.append(numbers(keys, errors))
+    return {"numbers": pl.concat(values), "samples": pl.concat(drawn) if drawn else pl.DataFrame()}
 
 
 @work(needs=needs_maps, judges=True, cost=2)
@@ -89,18 +81,18 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
         if probability is not None:
             columns[f"{method} {risk}".strip()] = probability
             key, curve = {"method": method, "risk": risk}, sn.reliability_curve(test.labels, probability, n_bins=10)
-            rows.append((key | {"bin": "all"}, {"largest": probability.max()}))
+            rows.append(numbers(key | {"bin": "all"}, {"largest": probability.max()}))
             measured = {"promised": curve.confidence, "observed": curve.observed, "low": curve.low, "high": curve.high}
             for place in curve.weight.nonzero()[0]:
                 bounds = {"bin": f"{curve.edges[place]:.1f}–{curve.edges[place + 1]:.1f}"}
-                rows.append((key | bounds, {name: values[place] for name, values in measured.items()}))
-    return {"numbers": _numbers(*rows), "pairs": pl.DataFrame(columns)}
+                rows.append(numbers(key | bounds, {name: values[place] for name, values in measured.items()}))
+    return {"numbers": pl.concat(rows), "pairs": pl.DataFrame(columns)}
 
 
 # --- propensities -----------------------------------------------------------------------------------------------------
 
 
-def _propensities(made: Opened, uniform_ratings: FloatArray, clip: float) -> dict[str, Any]:
+def _propensities(made: Opened, uniform_ratings: NDArray[Any], clip: float) -> dict[str, Any]:
     """Every estimate, none below `clip`; that of naive Bayes is for held-out positives, whose rating is known."""
     log, train, held_out, least = made.log, made.split.train, made.split.validation, max(clip, 0.01)
     bayes = estimating.NaiveBayesPropensity(clip=least)
@@ -130,7 +122,7 @@ def with_propensities(bench: Workbench, **parameters: Any) -> Tables:
     sets = {maps.AS_LOGGED: 0.1, maps.CANDIDATES: 0.0, maps.WITH_BASE_RATE: 0.0}  # clipped as in the dissertation
     estimates = {clip: _propensities(made, ratings, clip) for clip in set(sets.values())}
     found = []
-    for name, pairs, method in product(estimates[0.0], sets, maps.PROPOSED):
+    for name, pairs, method in product(estimates[0.0], sets, ("gaussian", "gamma")):
         built = maps.set_of(pairs, made, anchor, estimates[sets[pairs]][name])
         probability = maps.probabilities(maps.fit(built, method, "unbiased", made.data), test.scores)
         found.append(({"estimator": name, "pairs": pairs, "method": method}, probability))
@@ -148,13 +140,13 @@ _STRAIGHT = 0.01  # log-odds that leave a straight line by less than this share 
 def desiderata_met(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables:
     """Whether a map takes stretched scores alike and takes every score, never falls, and has bent log-odds."""
     made, rows = opened(bench, **parameters), []
-    built = maps.set_of(maps.NEGATIVES[3] if is_own(made.data) else maps.AS_LOGGED, made)
+    built = maps.set_of(maps.THREE_NEGATIVES if is_own(made.data) else maps.AS_LOGGED, made)
     wide = built.map_scores(lambda scores: scores * _STRETCH)
     for method in methods:
-        risk = "" if method in maps.COUNTING or is_own(method) else "naive"
+        risk = "" if method in maps.PLAIN or is_own(method) else "naive"
         met = _met(*(maps.fit(each, method, risk, made.data) for each in (built, wide)))
-        rows += [({"method": method, "desideratum": name}, {"met": value}) for name, value in met.items()]
-    return {"numbers": _numbers(*rows)}
+        rows += [numbers({"method": method, "desideratum": name}, {"met": value}) for name, value in met.items()]
+    return {"numbers": pl.concat(rows)}
 
 
 def _met(calibrator: sn.Calibrator | None, stretched: sn.Calibrator | None) -> dict[str, float | None]:
@@ -187,8 +179,9 @@ def moments(bench: Workbench, **parameters: Any) -> Tables:
     test, rows = opened(bench, **parameters).uniform_pairs(), []
     for name, label in (("negative", False), ("positive", True)):
         scores = test.scores[test.labels == label].astype(np.float64)
-        rows.append(({"class": name}, {"mean": scores.mean(), "deviation": scores.std(), "skewness": skew(scores)}))
-    return {"numbers": _numbers(*rows), "pairs": pl.DataFrame({"score": test.scores, "label": test.labels})}
+        found = {"mean": scores.mean(), "deviation": scores.std(), "skewness": skew(scores)}
+        rows.append(numbers({"class": name}, found))
+    return {"numbers": pl.concat(rows), "pairs": pl.DataFrame({"score": test.scores, "label": test.labels})}
 
 
 @work(needs=needs_maps, judges=True, cost=1)
@@ -199,8 +192,8 @@ def curves(bench: Workbench, **parameters: Any) -> Tables:
     for method in ("platt", "gaussian", "gamma"):
         values = maps.probabilities(found[method, "unbiased"], points)
         for place, value in zip(_QUANTILES, [None] * len(points) if values is None else values, strict=True):
-            rows.append(({"method": method, "quantile": f"{place:.3g}"}, {"probability": value}))
-    return {"numbers": _numbers(*rows)}
+            rows.append(numbers({"method": method, "quantile": f"{place:.3g}"}, {"probability": value}))
+    return {"numbers": pl.concat(rows)}
 
 
 @work(needs=needs_maps, judges=True, cost=1)
@@ -219,8 +212,8 @@ def topped(bench: Workbench, **parameters: Any) -> Tables:
     degrees = pl.DataFrame({"user_id": train.users.ids, "degree": train.user_degree})
     values = {"Pearson r": prepare_confidence_by_degree(top, degrees, n=TOP).correlation,
               "share above 0.99": (top["probability"] > 0.99).mean()}  # fmt: skip
-    numbers = _numbers(({"risk": risk}, values)).fill_nan(None)
-    return {"numbers": numbers, "cases": _cases(top, train), "top": top, "degrees": degrees}
+    told = numbers({"risk": risk}, values).fill_nan(None)
+    return {"numbers": told, "cases": _cases(top, train), "top": top, "degrees": degrees}
 
 
 def _cases(top: pl.DataFrame, train: Interactions) -> pl.DataFrame:

@@ -6,26 +6,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sureness import evaluation
 from sureness.data import union
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.distillation.training import models_needed, models_of, split_of
-from sureness_reproduction.types import IntArray
+from sureness_reproduction.tables import numbers, samples
 from sureness_reproduction.workbench import Workbench
 
 METRICS = ("hit@50", "hit@100", "ndcg@50", "ndcg@100")
 PUBLIC, MASKED = "as the public code counts", "seen items masked"
 DIFFERENCE, BETTER = "average rank difference", "student ranks higher"
 STAGES = {"alone": "before", "bd": "after"}
-
-
-def _keyed(table: pl.DataFrame, **keys: str) -> pl.DataFrame:
-    """Metric, unit and value with the keys in front."""
-    return table.select(**{name: pl.lit(value) for name, value in keys.items()}, **_REST)
-
-
-_REST = {name: pl.col(name) for name in ("metric", "unit", "value")}
 
 
 @work(needs=models_needed, judges=True, cost=2)
@@ -35,8 +28,8 @@ def judged(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables
     seen = union([split.train, split.validation])
     for role, model in models_of(bench, **parameters).items():
         users = evaluation.evaluate_ranking(model, split.test, seen=seen, metrics=METRICS).per_user
-        table = users.rename({"user_id": "unit"}).unpivot(METRICS, index="unit", variable_name="metric")
-        parts.append(_keyed(table, role=role, method=methods[0]))
+        found = {name: users[name] for name in METRICS}
+        parts.append(samples(users["user_id"], {"role": role, "method": methods[0]}, found))
     return {"samples": pl.concat(parts)}
 
 
@@ -49,15 +42,15 @@ def counted(bench: Workbench, *, methods: list[str], **parameters: Any) -> Table
         public = evaluation.held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
         masked = evaluation.held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
         for counting, ranks in ((PUBLIC, public + 1), (MASKED, masked)):
-            parts.append(_keyed(at_ranks(ranks), role=role, method=methods[0], counting=counting))
+            keys = {"role": role, "method": methods[0], "counting": counting}
+            parts.append(samples(np.arange(len(ranks)), keys, at_ranks(ranks)))
     return {"samples": pl.concat(parts)}
 
 
-def at_ranks(ranks: IntArray) -> pl.DataFrame:
+def at_ranks(ranks: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """H and N at 50 and 100 of every test item; the public code counts from rank 1 and hits below 50."""
-    hits = {f"hit@{k}": (ranks <= k).astype(float) for k in (50, 100)}
-    gains = {f"ndcg@{k}": (ranks <= k) / np.log2(ranks + 1) for k in (50, 100)}
-    return pl.DataFrame({"unit": np.arange(len(ranks)), **hits, **gains}).unpivot(index="unit", variable_name="metric")
+    hits = {f"hit@{k}": ranks <= k for k in (50, 100)}
+    return hits | {f"ndcg@{k}": (ranks <= k) / np.log2(ranks + 1) for k in (50, 100)}
 
 
 @work(needs=models_needed, judges=True, cost=5)
@@ -67,15 +60,14 @@ def compared(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tabl
     teacher, student, seen = both["teacher"], both["student"], union([split.train, split.validation])
     found = evaluation.compare_ranks(teacher, student, split.test, seen=seen)
     scatter = evaluation.rank_scatter(teacher, student, seen=seen, n_points=1_500, seed=parameters["seed"])
-    numbers = {
+    values = {
         DIFFERENCE: found.average_difference, BETTER: found.student_better, "equal": found.equal,
         "teacher's first items in the student's first tenth": scatter.known_to_other("teacher"),
         "student's in the teacher's": scatter.known_to_other("student"),
     }  # fmt: skip
-    table = pl.DataFrame({"metric": list(numbers), "value": list(numbers.values())})
-    stage = pl.lit(STAGES.get(methods[0], methods[0]))
     ranks = found.ranks.with_columns(n_items=pl.lit(found.n_items))
-    return {"numbers": table.with_columns(stage=stage), "ranks": ranks, "points": scatter.points}
+    stage = {"stage": STAGES.get(methods[0], methods[0])}
+    return {"numbers": numbers(stage, values), "ranks": ranks, "points": scatter.points}
 
 
 @work(needs=models_needed, cost=20)

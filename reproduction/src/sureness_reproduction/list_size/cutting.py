@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
 import polars as pl
 
 from sureness import truncation
+from sureness.list_size import Lists, ranked_lists
 from sureness_reproduction.cells import Cell, Tables, work
-from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, base, opened, ranked, recipe_of
+from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, base, opened, recipe_of
 from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 
@@ -39,13 +41,25 @@ def cut_cells(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> dict[A
     return found
 
 
+def _features(made: Opened, settings: Mapping[str, Any]) -> Any:
+    """The embeddings of the items, where a method takes them."""
+    factors: Any = getattr(made.source, "source_", made.source)  # of a recommender of the package
+    return factors.item_factors if "features" in settings else None
+
+
+def _past_lists(made: Opened, max_size: int, settings: Mapping[str, Any]) -> Lists:
+    """The lists before the validation part, whose items are the hits."""
+    train, validation, features = made.split.train, made.split.validation, _features(made, settings)
+    return ranked_lists(made.source, max_size, seen=train, labels=validation, item_features=features)
+
+
 @work(needs=base, cost=120)
 def cut_chosen(
     bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], **run: Any
 ) -> Tables:
     """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
     made = opened(bench, **run)
-    lists = ranked(made.source, made.split.train, max_size, made.split.validation, "features" in schedule)
+    lists = _past_lists(made, max_size, schedule)
     fixed = schedule | {"epochs": min(16, schedule["epochs"]), "max_size": max_size}
     return {"trials": truncation.tune_cut(kind, lists, utility, trials, seed=0, halving=2, **fixed).trials}
 
@@ -60,10 +74,9 @@ def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> list[Cell]:
 def cut_sizes(bench: Workbench, **cut: Any) -> Tables:
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
     settings, max_size, made = dict(cut["schedule"]), cut["max_size"], opened(bench, **cut)
-    features = "features" in settings
     for choice in _chosen(**cut):
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
     policy = truncation.cut_type(cut["kind"])(cut["utility"], max_size=max_size, seed=cut["seed"], **settings)
-    policy.fit(ranked(made.source, made.split.train, max_size, made.split.validation, features))
-    lists = ranked(made.source, made.seen, max_size, features=features)
+    policy.fit(_past_lists(made, max_size, settings))
+    lists = ranked_lists(made.source, max_size, seen=made.seen, item_features=_features(made, settings))
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 import sureness as sn
 from sureness.evaluation import n_parameters, top_blocks
@@ -20,9 +21,9 @@ from sureness.workflows import DomainLists, domain_lists
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
-from sureness_reproduction.list_size.runs import MAX_SIZE, SETTINGS, base, judged, opened, samples
+from sureness_reproduction.list_size.runs import MAX_SIZE, SETTINGS, base, judged, opened
 from sureness_reproduction.study import Scale
-from sureness_reproduction.types import AnyArray, BoolArray, FloatArray
+from sureness_reproduction.tables import samples
 from sureness_reproduction.workbench import Workbench, load_dataset, prepare
 
 # --- personal items, then trending ones -------------------------------------------------------------------------------
@@ -60,13 +61,13 @@ def pages_filled(bench: Workbench, *, slots: int, **run: Any) -> Tables:
     return {"samples": pl.concat(parts), "cases": pl.DataFrame(cases)}
 
 
-def _at(order: AnyArray, with_hit: AnyArray, shares: Sequence[float]) -> list[int]:
+def _at(order: NDArray[Any], with_hit: NDArray[Any], shares: Sequence[float]) -> list[int]:
     """Users at some places of an order, of those with a hit where there are any."""
     met = order[with_hit[order]] if with_hit[order].any() else order
     return [int(met[int(share * (len(met) - 1))]) for share in shares]
 
 
-def _case(page: str, user: int, hits: AnyArray, f1: float, **keys: str) -> dict[str, Any]:
+def _case(page: str, user: int, hits: NDArray[Any], f1: float, **keys: str) -> dict[str, Any]:
     labels = f"{len(hits)}: {''.join(str(int(hit)) for hit in hits)}" if len(hits) else "none"
     return {"user": str(user), **keys, "page": page, "labels": labels, "metric": "f1", "value": float(f1)}
 
@@ -111,19 +112,21 @@ def pages_shared(
     return {"samples": pl.concat(parts), "cases": pl.DataFrame(_shared_cases(lists, sizes, worth))}
 
 
-def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
+def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
     drawn = sn.simulate(sn.SimulatorSettings(**world, seed=seed))
     split = sn.by_ratio(sn.Interactions.from_matrix((drawn.train + drawn.held_out).tocsr()), seed=seed)
     return sn.svd_source(split.train, n_factors=7, seed=seed), split, np.array(drawn.domains)[drawn.item_domain]
 
 
-def _shops(bench: Workbench, data: str, pair: str, seed: int, source: str) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
+def _shops(
+    bench: Workbench, data: str, pair: str, seed: int, source: str
+) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
     split = bench.split(data, "ratio", seed=seed, pair=pair)
     scores = als_source(split, _ALS, seed) if source == "als" else sn.svd_source(split.train, n_factors=64, seed=seed)
     return scores, split, np.asarray(split.train.item_domain)
 
 
-def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, AnyArray]:
+def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
     """BPR on the four largest categories of Ciao, for users who reviewed items of all four."""
     log = load_dataset(CIAO, bench.shelf.place(CIAO), domains=True).interactions
     of_pair = np.asarray(log.item_domain)[log.item_rows]
@@ -137,7 +140,9 @@ def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, 
     return model, split, np.asarray(split.train.item_domain)
 
 
-def _shared_cases(lists: DomainLists, sizes: dict[str, AnyArray], worth: dict[str, FloatArray]) -> list[dict[str, Any]]:
+def _shared_cases(
+    lists: DomainLists, sizes: dict[str, NDArray[Any]], worth: dict[str, NDArray[Any]]
+) -> list[dict[str, Any]]:
     """Two users with a hit, in the middle and at nine tenths of the order by how uneven their pages are."""
     order = np.argsort(np.ptp(sizes[FREE], axis=1), kind="stable")
     met = (worth[EQUAL_SHARES] + worth[FREE]).sum(axis=1) > 0
@@ -196,7 +201,7 @@ def items_cached(bench: Workbench, *, each: list[int], bytes_of_items: str, **ru
     return {"samples": pl.concat(parts)}
 
 
-def densest(gains: FloatArray, costs: FloatArray, budget: float) -> BoolArray:
+def densest(gains: NDArray[Any], costs: NDArray[Any], budget: float) -> NDArray[Any]:
     """The entries with most gain per cost until the budget is spent."""
     order = np.argsort(-(gains / costs), axis=None, kind="stable")
     chosen = np.zeros(gains.size, dtype=bool)

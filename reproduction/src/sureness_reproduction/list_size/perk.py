@@ -10,19 +10,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import sureness as sn
 from sureness.calibration import SigmoidCalibrator
 from sureness.data import Interactions
 from sureness.evaluation import block_scores
-from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy, expected_utility
+from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy
 from sureness.metrics import METRICS, expected_calibration_error
 from sureness.numerics import calibration_sums, sigmoid
 from sureness.pipeline import ConfidentRecommender, Target
 from sureness.sources import fitted_to
 from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.own import is_own, kind_of, load_own
-from sureness_reproduction.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,9 @@ class Form:
             takes = inspect.signature(self.own).parameters
             policy: ListSizePolicy = self.own(**{name: given[name] for name in given if name in takes})
             return policy if before is None else policy.fit(before)
-        return ExpectedUtility(**given) if self.terms is None else Truncated(**given, terms=self.terms)
-
-
-class Truncated(ExpectedUtility):
-    """The approximate form with a number of terms."""
-
-    def __init__(self, utility: str, *, max_size: int, terms: int) -> None:
-        super().__init__(utility, max_size=max_size, method="approximate")
-        self.terms = terms
-
-    def expected(self, lists: Lists) -> FloatArray:
-        known: dict[str, Any] = {"max_size": self.max_size, "lengths": lists.lengths, "tail": lists.tail}
-        probabilities = lists.needed("probabilities", self)
-        return expected_utility(probabilities, self.utility, method="approximate", terms=self.terms, **known)
+        if self.terms is not None:
+            given |= {"method": "approximate", "terms": self.terms}
+        return ExpectedUtility(**given)
 
 
 OURS, DEFAULT = "PerK, shrunk line", "PerK, default"
@@ -136,7 +125,7 @@ def _rescaled(recommender: ConfidentRecommender, made: Opened, lists: Lists) -> 
     return replace(lists, probabilities=np.minimum(listed * factor, 1.0), tail=powers)
 
 
-def _probabilities(recommender: ConfidentRecommender) -> Iterator[tuple[IntArray, FloatArray]]:
+def _probabilities(recommender: ConfidentRecommender) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """Of all items for blocks of users; a map for the top is asked about all of them here."""
     for block, scores in block_scores(recommender.source, np.arange(recommender.source.n_users)):
         yield block, sigmoid(recommender.mapped_.log_odds(scores, block) + recommender.summaries_.shift[block][:, None])

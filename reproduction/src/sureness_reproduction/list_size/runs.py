@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sureness.data import Interactions, Split, union
-from sureness.evaluation import top_blocks
 from sureness.list_size import Lists
 from sureness.models import recommended
-from sureness.numerics import members
-from sureness.sources import MatrixSource, ScoreSource, fitted_to, id_maps
-from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, model_cell, split_options
-from sureness_reproduction.cells import Cell
+from sureness.sources import ScoreSource, id_maps
+from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, in_memory, needs_recommender, split_options
 from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own
 from sureness_reproduction.study import Scale
-from sureness_reproduction.types import IntArray
+from sureness_reproduction.tables import samples
 from sureness_reproduction.workbench import Workbench
 
 MAX_SIZE = 50
@@ -54,9 +52,7 @@ def preparation(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
     return {"options": {"protocol": "ratio", **split_options(point["data"], "ratio")}}
 
 
-def base(*, data: str, model: str, recipe: Mapping[str, Any], seed: int, **_: Any) -> list[Cell]:
-    """The cell that trains a recommender on the split of a seed, which every study of one needs."""
-    return [model_cell(data=data, protocol="ratio", model=model, seed=seed, **recipe)]
+base = partial(needs_recommender, "ratio")
 
 
 def split_of(bench: Workbench, *, data: str, seed: int, **_: Any) -> Split:
@@ -80,39 +76,11 @@ def opened(bench: Workbench, **run: Any) -> Opened:
     """The recommender of a cell, and its split; small matrices of costly scores are kept, to be looked at again."""
     source = bench.found(base(**run)[0]).source
     if run["model"] == "neumf" and source.n_users * source.n_items <= _DENSE:
-        blocks = np.array_split(np.arange(source.n_users), max(source.n_users // 256, 1))
-        source = MatrixSource(np.concatenate([source.score_block(block) for block in blocks]), *id_maps(source))
+        source = in_memory(source, *id_maps(source))
     return Opened(source, split_of(bench, **run))
 
 
-def ranked(
-    source: ScoreSource, seen: Interactions, max_size: int, labels: Interactions | None = None, features: bool = False
-) -> Lists:
-    """The best candidates of every user with their scores, with hits where labels are given, and embeddings."""
-    known, parts = None if labels is None else fitted_to(source, labels, "labels"), []
-    hidden, width = fitted_to(source, seen, "seen"), min(max_size, source.n_items)
-    for block, items, scores in top_blocks(source, np.arange(source.n_users), width, hidden):
-        there, found = items >= 0, dict[str, Any]()
-        if known is not None:
-            found["hits"] = members(items, block, known.row_starts, known.item_rows) & there
-            found["n_relevant"] = known.user_degree[block]
-        if features:
-            factors: Any = getattr(source, "source_", source)  # of a recommender of the package
-            found["features"] = factors.item_factors[np.maximum(items, 0)]
-        parts.append(Lists(users=block, lengths=there.sum(axis=1), scores=scores.astype(np.float64), **found))
-    return Lists.joined(parts)
-
-
-def samples(users: IntArray, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
-    """What each user got, in long form: keys, metric, unit and value."""
-    wide = pl.DataFrame({"unit": users} | {name: np.asarray(values, dtype=float) for name, values in metrics.items()})
-    named = {key: pl.lit(value) for key, value in keys.items()}
-    return wide.unpivot(index="unit", variable_name="metric").select(
-        **named, metric="metric", unit="unit", value="value"
-    )
-
-
-def judged(lists: Lists, keys: Mapping[str, Any], metrics: Mapping[str, Any]) -> pl.DataFrame:
+def judged(lists: Lists, keys: Mapping[str, Any], values: Mapping[str, Any]) -> pl.DataFrame:
     """What the users with a relevant item got, see `samples`."""
     rows = np.asarray(lists.n_relevant) > 0
-    return samples(lists.users[rows], keys, {name: np.asarray(values)[rows] for name, values in metrics.items()})
+    return samples(lists.users[rows], keys, {name: np.asarray(some)[rows] for name, some in values.items()})

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sureness.list_size import Lists
+from sureness.list_size import Lists, ranked_lists
 from sureness.metrics import at_sizes, utility_at_every_size
 from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
@@ -17,7 +18,7 @@ from sureness_reproduction.list_size.cutting import CUTS, cut_cells, cuts_of
 from sureness_reproduction.list_size.perk import DEFAULT, OURS, PUBLISHED
 from sureness_reproduction.list_size.runs import LARGE, MAX_SIZE, UTILITIES
 from sureness_reproduction.study import Scale
-from sureness_reproduction.types import FloatArray, IntArray
+from sureness_reproduction.tables import numbers
 from sureness_reproduction.workbench import Workbench
 
 FIXED = [f"Top-{size}" for size in (1, 5, 10, 20, 50)]
@@ -39,7 +40,7 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
     """The utility and the number of items of every user's list by a group of methods."""
     made, parts = runs.opened(bench, **run), []
     if cells := cut_cells(methods=methods, cuts=cuts, max_size=max_size, **run):
-        lists = runs.ranked(made.source, made.seen, max_size, made.split.test)
+        lists = ranked_lists(made.source, max_size, seen=made.seen, labels=made.split.test)
         for (utility, name), cell in cells.items():
             parts.append(_long({name: bench.found(cell).table("sizes")["size"].to_numpy()}, lists, utility))
     plain = [name for name in methods if name in PLAIN]
@@ -57,7 +58,7 @@ def utilities(bench: Workbench, *, methods: list[str], cuts: dict[str, Any], max
     return {"samples": pl.concat(parts)}
 
 
-def _long(sizes: Mapping[str, IntArray], lists: Lists, utility: str, key: str = "method") -> pl.DataFrame:
+def _long(sizes: Mapping[str, NDArray[Any]], lists: Lists, utility: str, key: str = "method") -> pl.DataFrame:
     """Utility and number of items by method and user."""
     worth = utility_at_every_size(np.asarray(lists.hits), np.asarray(lists.n_relevant), utility)
     return pl.concat([
@@ -69,16 +70,15 @@ def _long(sizes: Mapping[str, IntArray], lists: Lists, utility: str, key: str = 
 @work(needs=runs.base, judges=True, cost=20, version=2)
 def by_calibration(bench: Workbench, *, methods: list[str], max_size: int, **run: Any) -> Tables:
     """Calibration errors over all candidates and the longest lists, and the utility of every user."""
-    made, numbers, samples = runs.opened(bench, **run), [], []
+    made, means, users = runs.opened(bench, **run), [], []
     for fitted in perk.fitted_forms(made, methods, max_size):
-        errors = perk.calibration_of(fitted, made.split.test)
-        numbers += [{"calibration": fitted.method, "metric": name, "value": value} for name, value in errors.items()]
+        found: dict[str, Any] = {**perk.calibration_of(fitted, made.split.test)}
         for utility in UTILITIES:
             sizes = fitted.form.policy(utility, max_size).sizes(fitted.lists)
-            judged = _long({fitted.method: sizes}, fitted.lists, utility, "calibration").filter(metric=utility)
-            numbers.append({"calibration": fitted.method, "metric": utility, "value": judged["value"].mean()})
-            samples.append(judged)
-    return {"numbers": pl.DataFrame(numbers), "samples": pl.concat(samples)}
+            users.append(_long({fitted.method: sizes}, fitted.lists, utility, "calibration").filter(metric=utility))
+            found[utility] = users[-1]["value"].mean()
+        means.append(numbers({"calibration": fitted.method}, found))
+    return {"numbers": pl.concat(means), "samples": pl.concat(users)}
 
 
 # --- how long the lists are -------------------------------------------------------------------------------------------
@@ -109,18 +109,17 @@ def sizes_described(bench: Workbench, **parameters: Any) -> Tables:
         oracle = _shares(part.filter(method="Oracle")["size"].to_numpy())
         listed = part.filter(~pl.col("method").str.starts_with("Top-"))
         for (method,), each in listed.group_by("method", maintain_order=True):
-            keys, some = {"utility": utility, "method": method}, each["size"].to_numpy()
+            some = each["size"].to_numpy()
             low, middle, high = np.quantile(some, (0.25, 0.5, 0.75))
-            found = {
+            rows.append(numbers({"utility": utility, "method": method}, {
                 "mean": some.mean(), "lower quartile": low, "median": middle, "upper quartile": high,
                 "share within 10 to 20": ((some >= 10) & (some <= 20)).mean(),
                 "distance to Oracle": np.abs(_shares(some) - oracle).sum() / 2,
-            }  # fmt: skip
-            rows += [keys | {"metric": name, "value": float(value)} for name, value in found.items()]
-    return {"numbers": pl.DataFrame(rows), "sizes": sizes.filter(utility="f1")}
+            }))  # fmt: skip
+    return {"numbers": pl.concat(rows), "sizes": sizes.filter(utility="f1")}
 
 
-def _shares(sizes: IntArray) -> FloatArray:
+def _shares(sizes: NDArray[Any]) -> NDArray[Any]:
     """The share of lists of each size."""
     return np.bincount(sizes, minlength=MAX_SIZE + 1)[: MAX_SIZE + 1] / len(sizes)
 
@@ -137,5 +136,5 @@ def size_by_degree(bench: Workbench, **parameters: Any) -> Tables:
         pl.corr("size", "degree").fill_nan(0.0).alias("Pearson r"),
         pl.corr("size", "degree", method="spearman").fill_nan(0.0).alias("Spearman"),
     )
-    numbers = found.unpivot(index=["utility", "method"], variable_name="metric")
-    return {"numbers": numbers, "sizes": joined.filter(utility="f1")}
+    long = found.unpivot(index=["utility", "method"], variable_name="metric")
+    return {"numbers": long, "sizes": joined.filter(utility="f1")}

@@ -1,0 +1,103 @@
+"""Studies in files: every name leads somewhere, mistakes are refused, and settings are valid and tried equally."""
+
+import tomllib
+from itertools import product
+
+import pytest
+
+from reproduction.tests.small import DECLARED, KNOWN
+from sureness.distillation import distillation_method
+from sureness.errors import DataError
+from sureness.models import make_recommender
+from sureness_reproduction.cells import in_order
+from sureness_reproduction.declarations import declared_studies, find_studies, studies
+from sureness_reproduction.distillation import settings
+from sureness_reproduction.distillation.training import spread_over
+from sureness_reproduction.study import Asked
+
+
+def test_a_claim_is_made_for_each_value_and_metric():
+    text = DECLARED.replace('one = ["good"]', 'one = ["good", "best"]').replace('"worth"', '["worth", "size"]')
+    (study,) = declared_studies(tomllib.loads(text), "reproduction.tests")
+    assert [(claim.text, claim.metric) for claim in study.claims[:4]] == [
+        ("good beats bad", "worth"), ("good beats bad", "size"), ("best beats bad", "worth"), ("best beats bad", "size")
+    ]  # fmt: skip
+    assert study.claims[2].first == {"method": "best"}
+    assert [claim.sign for claim in KNOWN.claims] == ["+", "+", "+"]
+
+
+def test_a_study_takes_over_what_another_has():
+    like = '[study.alike]\nlike = "known"\ntitle = "Another"\ncolumns = ["method"]\n'
+    known, alike = declared_studies(tomllib.loads(DECLARED + like), "reproduction.tests")
+    assert (alike.title, alike.columns, alike.note) == ("Another", ["method"], known.note)
+    assert (alike.grid, alike.claims) == (known.grid, known.claims)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("[study.known]", "[study.known]\ncolour = 1", "the study known has no field 'colour'; the fields are name"),
+        ("[values]", "[valeus]", "a file of studies has no field 'valeus'"),
+        ("small:doubled", "small:trebled", "there is no 'small:trebled' in reproduction.tests; give module:function"),
+        ("small:doubled", "large:doubled", "there is no 'large:doubled'"),
+        ("@two-seeds", "@seeds", "'@seeds' is not declared before it is used; .values. has two-seeds"),
+        ('title = "Known numbers"', "", "the study known has no title"),
+        ('title = "Known numbers"', 'title = "x"\nlike = "other"', "like 'other', which is not declared before it"),
+        ('model = ["one", "two"]', 'model = "one"', "the axis model of the study known must be a list"),
+        ('above = 4.0', "over = 4.0", "a claim of the study known has no field 'over'"),
+        ('above = 4.0', "above = 4.0, below = 5.0", "must have claim, metric, first, and either above or below"),
+        ("{one} beats", "{won} beats", "nothing is known for '{won} beats bad'; `each` has one, other"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_refused_in_one_sentence(right, wrong, told):
+    assert right in DECLARED
+    with pytest.raises(DataError, match=told):
+        declared_studies(tomllib.loads(DECLARED.replace(right, wrong)), "reproduction.tests")
+
+
+def test_names_and_numbers_lead_to_studies():
+    assert [each.name for each in find_studies(["table-2.3"])] == ["ece"]
+    assert sorted(each.number for each in find_studies(["table-2"])) == [f"table-2.{number}" for number in range(1, 6)]
+    assert [each.name for each in find_studies(["all", "ece"])] == [each.name for each in studies()]
+    every = {each.number for each in studies()}
+    assert every >= {f"table-{chapter}.{number}" for chapter in (3, 4) for number in range(1, 7)}
+    with pytest.raises(DataError, match="no study 'table-9'"):
+        find_studies(["table-9"])
+
+
+def test_single_cases_stay_single():
+    (cases,) = find_studies(["calibration-case-study"])
+    assert list(cases.axes(Asked(seeds=3))["seed"]) == [0]
+
+
+@pytest.mark.parametrize("scale", ["quick", "full"])
+def test_what_chooses_never_judges(scale):
+    """No cell that a choice rests on, directly or not, may look at test labels."""
+    for study in studies():
+        for cell in in_order(cell for _, cell in study.points(Asked(scale, seeds=1))):
+            assert cell.declared.judges or not any(need.declared.judges for need in cell.needs), cell.label
+
+
+# --- the settings of chapter 3 ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("start", "model"), [*product(("strong", "published"), settings.DECLARED["alone"]["full"])])
+def test_settings_are_valid_and_everything_is_tried_equally_at_full_scale(start, model):
+    for scale, role in product(("quick", "full"), settings.SIZES):
+        tried = settings.alone(scale, start, model, role)
+        assert [make_recommender(model, **each) for each in tried]
+        assert len(tried) == 6 or scale == "quick"
+    for method in ("bd", "cd", "rd"):
+        point = {"data": "citeulike-bd", "start": start, "model": model, "methods": [method]}
+        assert len(settings.chosen("full", point)["tried"]) == 6
+
+
+@pytest.mark.parametrize("method", settings.DECLARED["tried"])
+def test_what_is_tried_for_a_method_is_valid(method):
+    assert [distillation_method(method, **spread_over(method, each)) for each in settings.tried_for(method)]
+
+
+def test_chapter_three_runs_the_artefact_on_citeulike_only():
+    point = {"data": "amazon-music", "start": "published", "model": "bpr", "methods": ["bd"]}
+    runs = [("full", {}), ("full", {"start": "strong"}), ("quick", {})]
+    assert [settings.chosen(scale, point | changed) is None for scale, changed in runs] == [True, False, False]
