@@ -1,6 +1,7 @@
 """Studies in files: every name leads somewhere, mistakes are refused, and settings are valid and tried equally."""
 
 import tomllib
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -36,7 +37,8 @@ def test_a_study_takes_over_what_another_has():
 @pytest.mark.parametrize(
     ("right", "wrong", "told"),
     [
-        ("[study.known]", "[study.known]\ncolour = 1", "the study known has no field 'colour'; the fields are name"),
+        ("[study.known]", "[study.known]\ncolour = 1", "the study known has no field 'colour'; the fields are title"),
+        ("[defaults]", "[defaults]\nname = 'x'", ".defaults. has no field 'name'"),
         ("[values]", "[valeus]", "a file of studies has no field 'valeus'"),
         ("small:doubled", "small:trebled", "there is no 'small:trebled' in reproduction.tests; give module:function"),
         ("small:doubled", "large:doubled", "there is no 'large:doubled'"),
@@ -53,6 +55,18 @@ def test_mistakes_are_refused_in_one_sentence(right, wrong, told):
     assert right in DECLARED
     with pytest.raises(DataError, match=told):
         declared_studies(tomllib.loads(DECLARED.replace(right, wrong)), "reproduction.tests")
+
+
+@pytest.mark.parametrize(
+    ("name", "axis", "told"),
+    [("ece", {"pairs": ["all candidates"]}, "no calibration set 'all candidates'"),
+     ("distillation", {"start": ["strogn"]}, "no settings are declared for 'strogn'"),
+     ("distillation", {"model": ["npr"]}, "no settings are declared for 'npr'")],
+)  # fmt: skip
+def test_a_misspelt_value_of_an_axis_is_refused_before_anything_is_computed(name, axis, told):
+    (study,) = find_studies([name])
+    with pytest.raises(DataError, match=told):
+        list(replace(study, grid={**study.grid, **axis}).points(Asked("full")))
 
 
 def test_names_and_numbers_lead_to_studies():

@@ -8,6 +8,7 @@ from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
@@ -17,7 +18,7 @@ from sureness_reproduction.study import Claim, Study
 PACKAGE = "sureness_reproduction"
 CHAPTERS = ("calibration", "distillation", "list_size")  # in the order of the dissertation
 _FILE = ("methods", "values", "settings", "defaults", "study")
-_STUDY = (*(field.name for field in fields(Study)), "like", "tested")
+_STUDY = [field.name for field in fields(Study) if field.name not in ("name", "takes")] + ["like", "tested"]
 _CLAIM = ("claim", "metric", "first", "above", "below", "both", "each", "per", "claimed")
 
 
@@ -57,6 +58,7 @@ def declared_studies(declared: Mapping[str, Any], package: str) -> list[Study]:
     for name, value in declared.get("values", {}).items():
         values[name] = _looked_up(value, values)
     usual = _looked_up(declared.get("defaults", {}), values)
+    _refuse_unknown("[defaults]", usual, _STUDY)
     for name, given in declared["study"].items():
         _refuse_unknown(f"the study {name}", given, _STUDY)
         if (like := given.get("like", name)) not in (name, *every):
@@ -72,14 +74,12 @@ def _study(name: str, about: dict[str, Any], package: str, methods: Sequence[str
     for axis, values in about["grid"].items():
         if not isinstance(values, list) and set(values) != {"quick", "full"}:
             raise DataError(f"the axis {axis} of the study {name} must be a list, or one for each of quick and full")
-    functions = {
-        field: function_of(about[field], package) for field in ("measure", "settings", "draw") if field in about
-    }
     tested = {"per": ["data", "model"], "both": {}} | about.get("tested", {})
     claims = [claim for given in about.get("claims", ()) for claim in _claims(given, tested, f"the study {name}")]
-    text = {"note": " ".join(about.get("note", "").split())}
-    plain = {field: about[field] for field in about if field not in ("like", "tested")}
-    return Study(name=name, **plain | functions | text | {"claims": claims, "takes": methods})
+    made = {field: about[field] for field in about if field not in ("like", "tested")}
+    made |= {field: function_of(made[field], package) for field in ("measure", "settings", "draw") if field in made}
+    made |= {"claims": claims, "takes": methods, "note": " ".join(about.get("note", "").split())}
+    return Study(name=name, **made)
 
 
 def _claims(given: Mapping[str, Any], tested: Mapping[str, Any], place: str) -> Iterator[Claim]:
@@ -131,10 +131,12 @@ def _inside(given: Any, changed: Callable[[Any], Any]) -> Any:
 def function_of(name: str, package: str) -> Any:
     """The object behind "module:name" of a package; a dot before the module is one package up."""
     module, _, attribute = name.partition(":")
-    try:
-        return getattr(import_module(f".{module}", package), attribute)
-    except (ModuleNotFoundError, AttributeError):
-        raise DataError(f"there is no {name!r} in {package}; give module:function") from None
+    found = None
+    if find_spec(f".{module}", package) is not None:
+        found = getattr(import_module(f".{module}", package), attribute, None)
+    if found is None:
+        raise DataError(f"there is no {name!r} in {package}; give module:function")
+    return found
 
 
 def _refuse_unknown(place: str, given: Mapping[str, Any], known: Iterable[str]) -> None:

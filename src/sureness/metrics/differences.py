@@ -83,5 +83,7 @@ def resampled_difference(value: float, resampled: ArrayLike, *, level: float = 0
     reflected = 2 * value - check_scores(resampled, "resampled")
     low, high = np.quantile(reflected, [(1 - level) / 2, (1 + level) / 2])
     error = float(reflected.std(ddof=1))
-    by_chance = 2 * ndtr(-abs(reflected.mean()) / error) if error > _NO_CHANCE else abs(value) <= _NO_CHANCE
-    return Difference(value, error, float(low), float(high), float(by_chance))
+    if error <= _NO_CHANCE:
+        return Difference(value, error, float(low), float(high), float(abs(value) <= _NO_CHANCE))
+    in_errors = float(abs(reflected.mean()) / error)
+    return Difference(value, error, float(low), float(high), float(2 * ndtr(-in_errors)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 import sureness as sn
 from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above, union
-from sureness.errors import NoMinimumError, SurenessWarning
+from sureness.errors import DataError, NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.base_models import needs_recommender
 from sureness_reproduction.cells import Cell, Tables, work
@@ -35,8 +36,12 @@ def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
 
     Such a log has no low ratings.
     """
-    model = point["model"]
-    if is_own(point["data"]) and point.get("pairs") in (AS_LOGGED, RATINGS):
+    model, pairs = point["model"], point.get("pairs", CANDIDATES)
+    if pairs not in _SETS and not re.match(r"\d+ negatives? per positive", pairs):
+        raise DataError(
+            f"there is no calibration set {pairs!r}; there are {'; '.join(_SETS)}; N negatives per positive"
+        )
+    if is_own(point["data"]) and pairs in (AS_LOGGED, RATINGS):
         return None
     if is_own(model):
         return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
@@ -102,6 +107,7 @@ RATINGS = "held-out ratings, 3 and below as negatives"
 CANDIDATES = "all candidates, propensities at their word"
 WITH_BASE_RATE = "all candidates, level from a base rate"
 WITH_ANCHOR = "all candidates, level from 1,000 uniform pairs"
+_SETS = (AS_LOGGED, RATINGS, CANDIDATES, WITH_BASE_RATE, WITH_ANCHOR)
 _ANCHORED = (WITH_BASE_RATE, WITH_ANCHOR)  # uniformly exposed labels enter the fit, which therefore cannot be sealed
 
 _HELD_OUT_SHARE = 0.1  # of the training positives, as in the dissertation

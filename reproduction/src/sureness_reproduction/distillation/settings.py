@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sureness.errors import DataError
 from sureness_reproduction.declarations import read
 from sureness_reproduction.own import is_own
 from sureness_reproduction.study import Scale
@@ -31,9 +32,13 @@ def rows_of(table: Settings | Sequence[Settings]) -> list[Settings]:
 
 
 def _declared_for(tree: Any, *path: str) -> Any:
-    """What is declared at the end of a path; a step that is not told apart is left out."""
+    """What is declared along a path, down to where it is not told apart any more."""
     for step in path:
-        tree = tree.get(step, tree) if isinstance(tree, dict) else tree
+        if isinstance(tree, list) or not any(isinstance(part, dict) for part in tree.values()):
+            break
+        if step not in tree:
+            raise DataError(f"no settings are declared for {step!r}; there are some for {', '.join(tree)}")
+        tree = tree[step]
     return tree
 
 
