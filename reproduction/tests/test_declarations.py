@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from sureness.distillation import distillation_method
 from sureness.errors import DataError
 from sureness.models import make_recommender
 from sureness_reproduction.cells import in_order
-from sureness_reproduction.declarations import declared_studies, find_studies, studies
+from sureness_reproduction.declarations import PACKAGE, declared_studies, find_studies, read, studies
 from sureness_reproduction.distillation import settings
 from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.study import Asked
@@ -32,6 +33,14 @@ def test_a_study_takes_over_what_another_has():
     known, alike = declared_studies(tomllib.loads(DECLARED + like), "reproduction.tests")
     assert (alike.title, alike.columns, alike.note) == ("Another", ["method"], known.note)
     assert (alike.grid, alike.claims) == (known.grid, known.claims)
+
+
+def test_the_study_of_the_readme_can_be_added():
+    readme = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
+    added = tomllib.loads(readme.split("```toml")[1].split("```")[0])
+    file = read("calibration")
+    study = declared_studies(file | {"study": file["study"] | added["study"]}, f"{PACKAGE}.calibration")[-1]
+    assert (study.name, len(list(study.points(Asked())))) == ("ece-of-two", 4)
 
 
 @pytest.mark.parametrize(
