@@ -1,7 +1,7 @@
 import ast
+import gzip
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -13,6 +13,7 @@ import pytest
 import sureness_reproduction
 from reproduction.tests import works
 from sureness.errors import DataError, SurenessWarning
+from sureness_reproduction.base_models import tuned
 from sureness_reproduction.cells import CellError, CellStore, in_order, run_cells
 from sureness_reproduction.workbench import DataShelf, SealedError, load_dataset
 
@@ -121,6 +122,21 @@ def test_training_ratings_and_for_a_judge_test_labels_are_seen(coat):
         coat.compute(works.choosing_by_the_test.cell(data="coat"))
 
 
+def test_tuning_does_not_see_test_labels(tmp_path, data_folder):
+    """The trials of a search are the same when every test rating is turned round."""
+    recipe, found = {"trials": 3, "fixed": {"n_factors": 4, "epochs": 3}, "start": {}}, []
+    for name, turned in (("plain", pl.col("rating")), ("turned", 6 - pl.col("rating"))):
+        shutil.copytree(data_folder / "coat", tmp_path / name / "coat")
+        path = tmp_path / name / "coat" / "interactions.tsv.gz"
+        table = pl.read_csv(path, separator="\t")
+        table = table.with_columns(rating=pl.when(split="test").then(turned).otherwise(pl.col("rating")))
+        path.write_bytes(gzip.compress(table.write_csv(separator="\t").encode()))
+        cell = tuned.cell(data="coat", protocol="preference", model="bpr", **recipe)
+        store = CellStore(tmp_path / name / "cells", DataShelf(tmp_path / name))
+        found.append(store.compute(cell).table("trials").drop("seconds"))
+    assert found[0].equals(found[1])
+
+
 def test_only_declared_needs_are_found(store):
     run_cells(NUMBERS, store)
     with pytest.raises(DataError, match="not declared"):
@@ -140,19 +156,8 @@ from sureness_reproduction.cells import CellStore, run_cells
 from sureness_reproduction.workbench import DataShelf
 from reproduction.tests import works
 if __name__ == "__main__":
-    cells = [works.slow.cell(place=place, seconds=float(sys.argv[3])) for place in range(8)]
-    run_cells(cells, CellStore(Path(sys.argv[1]), DataShelf()), int(sys.argv[2]))
+    run_cells(works.SLOW, CellStore(Path(sys.argv[1]), DataShelf()), int(sys.argv[2]))
 """
-
-
-def started(tmp_path, trace, *, jobs, seconds, cells):
-    """A process that computes, when it has begun with so many cells."""
-    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
-    command = [sys.executable, tmp_path / "script.py", tmp_path / "cells", str(jobs), str(seconds)]
-    process = subprocess.Popen(command, env=environment, start_new_session=True)
-    assert within(60, lambda: len(trace()) >= cells)
-    return process
 
 
 def within(seconds, happened):
@@ -162,29 +167,6 @@ def within(seconds, happened):
     return happened()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_kill_loses_at_most_the_running_cells(tmp_path, trace, jobs, store):
-    process = started(tmp_path, trace, jobs=jobs, seconds=0.4, cells=3)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    begun, cells = len(trace()), [works.slow.cell(place=place, seconds=0.4) for place in range(8)]
-    done = sum(map(store.has, cells))
-    assert begun - jobs <= done < 8
-    for partial in store.folder.glob(".*.partial"):
-        os.utime(partial, (0, 0))  # left for longer than a day
-    assert run_cells(cells, store) == (8 - done, done)
-    assert sorted(file.name for file in store.folder.iterdir()) == sorted(map(store.key, cells))
-
-
-def test_workers_end_with_a_killed_parent(tmp_path, trace):
-    process = started(tmp_path, trace, jobs=2, seconds=40, cells=2)  # longer than we wait below
-    workers = [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if is_worker(stat, process.pid)]
-    process.kill()
-    process.wait()
-    assert len(workers) >= 2
-    assert within(10, lambda: not any(map(Path.exists, workers)))
-
-
 def is_worker(stat, parent):
     """Whether a process computes for another; the one that tracks its semaphores does not."""
     try:
@@ -192,6 +174,25 @@ def is_worker(stat, parent):
         return int(fields[1]) == parent and "spawn_main" in (stat.parent / "cmdline").read_text(encoding="utf-8")
     except OSError:
         return False
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_kill_loses_at_most_the_running_cells_and_leaves_no_worker(tmp_path, trace, jobs, store):
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    process = subprocess.Popen([sys.executable, tmp_path / "script.py", store.folder, str(jobs)], env=environment)
+    assert within(60, lambda: len(trace()) >= 3)
+    workers = [stat.parent for stat in Path("/proc").glob("[0-9]*/stat") if is_worker(stat, process.pid)]
+    process.kill()
+    process.wait()
+    assert len(workers) == (jobs if jobs > 1 else 0)
+    assert within(10, lambda: not any(map(Path.exists, workers)))  # otherwise they would wait for ever
+    done = sum(map(store.has, works.SLOW))
+    assert len(trace()) - jobs <= done < 8
+    for partial in store.folder.glob(".*.partial"):
+        os.utime(partial, (0, 0))  # left for longer than a day
+    assert run_cells(works.SLOW, store) == (8 - done, done)
+    assert sorted(file.name for file in store.folder.iterdir()) == sorted(map(store.key, works.SLOW))
 
 
 def test_only_the_workbench_reads_data_sets():

@@ -10,7 +10,7 @@ from reproduction.tests.small import small_log
 from sureness.errors import DataError
 from sureness_reproduction.calibration.maps import AS_LOGGED, WITH_ANCHOR
 from sureness_reproduction.declarations import find_studies, read, studies
-from sureness_reproduction.own import digest_of_own, is_own, load_own
+from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.pages import blocks, command_of, published, run_studies
 from sureness_reproduction.results import read_csv
 from sureness_reproduction.study import Asked
@@ -105,8 +105,6 @@ def test_what_cannot_be_imported_is_refused(name):
     assert is_own(name)
     with pytest.raises(DataError, match="file.py:object"):
         load_own(name)
-    with pytest.raises(DataError, match="file.py:object"):
-        digest_of_own(name)
 
 
 def test_a_method_is_added_where_it_belongs():

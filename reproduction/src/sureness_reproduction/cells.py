@@ -57,9 +57,6 @@ class Cell:
         """What the work is called with; tuples come as lists."""
         return dict(json.loads(self.text))
 
-    def __getitem__(self, name: str) -> Any:
-        return self.parameters[name]
-
     @property
     def label(self) -> str:
         """The cell as people read it, such as "trained coat bpr"."""

@@ -145,7 +145,7 @@ def _beginning(bench: Workbench, role: str, seed: int, student_start: str = "own
     found, from_svd = bench.found(cell), role == "student" and student_start == "svd"
     if not from_svd and (about["start"] != "published" or is_own(method) or not _learns(method, role)):
         return found.model
-    return _make(about["model"], json.loads(found.table("about")["settings"][0]), cell["seed"])
+    return _make(about["model"], json.loads(found.table("about")["settings"][0]), cell.parameters["seed"])
 
 
 def _models(bench: Workbench, cell: Cell) -> dict[str, Any]:

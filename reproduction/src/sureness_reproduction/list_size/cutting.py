@@ -16,12 +16,7 @@ from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, ba
 from sureness_reproduction.study import Scale
 from sureness_reproduction.workbench import Workbench
 
-CUTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "AttnCut": ("attn-cut", {}),
-    "MtCut": ("mt-cut", {}),
-    "MtCut, public code": ("mt-cut", {"variant": "public", "tau": 0.85}),
-    "AttnCut, item embeddings": ("attn-cut", {"features": True}),
-}
+CUTS: dict[str, dict[str, Any]] = SETTINGS["cut_methods"]
 """The kind of each learned method, and settings that are not searched."""
 
 
@@ -35,9 +30,8 @@ def cut_cells(*, methods: list[str], cuts: dict[str, Any], **run: Any) -> dict[A
     """The cells with the sizes of the learned methods among some, by utility and name."""
     found = {}
     for name, utility in product((name for name in methods if name in CUTS), UTILITIES):
-        kind, fixed = CUTS[name]
-        trained = cuts | {"schedule": cuts["schedule"] | fixed}
-        found[utility, name] = cut_sizes.cell(utility=utility, kind=kind, **run, **trained)
+        trained = cuts | {"kind": CUTS[name]["kind"], "schedule": cuts["schedule"] | CUTS[name].get("fixed", {})}
+        found[utility, name] = cut_sizes.cell(utility=utility, **run, **trained)
     return found
 
 

@@ -49,8 +49,6 @@ class Form:
 
 OURS, DEFAULT = "PerK, shrunk line", "PerK, default"
 PUBLISHED, NOTEBOOK = "PerK as published", "PerK, notebook"
-UNCALIBRATED, GLOBAL, USER_WISE = "uncalibrated", "global", "user-wise"
-EXACT, TERMS = "exact", (5, 10, 20, 50, 100, 500, 2_000, 3_000)  # the dissertation has 2,000, its notebook 3,000
 _EACH = partial(sn.PerUserPlatt, top=None, unlabelled_positives=False, prior_width=np.inf)
 """A map for each user as the dissertation has it: over all candidates, without a prior."""
 
@@ -59,20 +57,24 @@ FORMS = {
     DEFAULT: Form(sn.PerUserCalibrator),
     PUBLISHED: Form(_EACH, "fitted", 2_000),
     NOTEBOOK: Form(_EACH, "fitted", 3_000, rescaled=True),
-    UNCALIBRATED: Form(SigmoidCalibrator, "fitted"),
-    GLOBAL: Form(sn.PlattCalibrator, "fitted"),
-    USER_WISE: Form(_EACH, "fitted"),
-    EXACT: Form(_EACH, "fitted"),
-    **{f"{terms}": Form(_EACH, "fitted", terms) for terms in TERMS},
+    "uncalibrated": Form(SigmoidCalibrator, "fitted"),
+    "global": Form(sn.PlattCalibrator, "fitted"),
+    "user-wise": Form(_EACH, "fitted"),
+    "exact": Form(_EACH, "fitted"),
 }
 """A shrunk line for each user, and the library's default, whose shape is learned; the dissertation's maps on all
-candidates, as printed and as in its notebook; its ablation, all in one form; its maps with other numbers of terms."""
+candidates, as printed (M = 2,000) and as in its notebook (3,000); its ablation, all in one form."""
 
 
 def form_of(method: str) -> Form:
-    """A form by name, or PerK with a map of one's own or of the package; a policy of one's own has the shrunk line."""
+    """A form by name, or PerK with a map of one's own or of the package; a policy of one's own has the shrunk line.
+
+    A number is the M of the approximate utility, with the maps of the dissertation.
+    """
     if method in FORMS:
         return FORMS[method]
+    if method.isdecimal():
+        return Form(_EACH, "fitted", int(method))
     if kind_of(method) == "policy":
         return Form(sn.PerUserPlatt, own=load_own(method))
     return Form(load_own(method) if is_own(method) else partial(sn.make_calibrator, method))
