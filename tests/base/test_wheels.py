@@ -33,7 +33,10 @@ def test_a_wheel_holds_the_package_with_its_types_and_nothing_else(wheels, name)
 def test_the_library_ships_no_experiment_and_no_published_number(wheels):
     held = opened(wheels, "sureness").namelist()
     assert not [file for file in held if "reproduc" in file or "published" in file]
-    assert "sureness_reproduction/published.json" in opened(wheels, "sureness_reproduction").namelist()
+    shipped = opened(wheels, "sureness_reproduction").namelist()
+    assert {
+        f"sureness_reproduction/{name}" for name in ("published.json", "names.toml", "calibration/studies.toml")
+    } <= {*shipped}
 
 
 def test_the_library_needs_no_extra(wheels):
