@@ -48,6 +48,7 @@ def test_the_study_of_the_readme_can_be_added():
     [
         ("[study.known]", "[study.known]\ncolour = 1", "the study known has no field 'colour'; the fields are title"),
         ("[defaults]", "[defaults]\nname = 'x'", ".defaults. has no field 'name'"),
+        ('["map", ', '["mop", ', "methods of a file of studies are map, policy, function, got mop"),
         ("[values]", "[valeus]", "a file of studies has no field 'valeus'"),
         ("small:doubled", "small:trebled", "there is no 'small:trebled' in reproduction.tests; give module:function"),
         ("small:doubled", "large:doubled", "there is no 'large:doubled'"),

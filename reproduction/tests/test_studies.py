@@ -29,6 +29,9 @@ def test_a_study_comes_to_its_table(small_store, tmp_path, name):
     if study.published:  # otherwise ours and theirs would never meet
         assert set(published(study.published).columns) - {"value"} <= set(results.summary.columns)
     assert len(results.finished) == len(results.points) > 0
+    for claim in study.claims:  # otherwise a misspelt one would say nothing for ever
+        assert claim.metric in results.numbers["metric"].to_list(), claim.text
+        assert {*claim.first, *claim.per} <= {*results.numbers.columns}, claim.text
     shown = blocks(study, results.summary)
     assert shown
     assert all(frame.height and frame.width > len(study.rows) for _, frame in shown)

@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from sureness.errors import DataError
+from sureness_reproduction.own import METHOD_KINDS
 from sureness_reproduction.study import Claim, Study
 
 PACKAGE = "sureness_reproduction"
@@ -54,6 +55,8 @@ def read(chapter: str) -> dict[str, Any]:
 def declared_studies(declared: Mapping[str, Any], package: str) -> list[Study]:
     """The studies of a file; functions are looked up in the package."""
     _refuse_unknown("a file of studies", declared, _FILE)
+    if unknown := set(declared.get("methods", ())) - set(METHOD_KINDS):
+        raise DataError(f"methods of a file of studies are {', '.join(METHOD_KINDS)}, got {', '.join(unknown)}")
     values, every, found = dict[str, Any](), dict[str, dict[str, Any]](), list[Study]()
     for name, value in declared.get("values", {}).items():
         values[name] = _looked_up(value, values)

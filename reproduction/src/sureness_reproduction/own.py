@@ -15,6 +15,7 @@ from sureness.data import RECIPES
 from sureness.errors import DataError, SettingError
 from sureness.list_size import ListSizePolicy
 
+METHOD_KINDS = ("map", "policy", "function")  # what `--method` may be, see `kind_of`
 _HOW = "give module:object or file.py:object"
 
 

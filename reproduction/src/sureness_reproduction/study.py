@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from sureness_reproduction.cells import Cell, Work
-from sureness_reproduction.own import is_own, kind_of
+from sureness_reproduction.own import METHOD_KINDS, is_own, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ class Study:
     digits: int = 4
     note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
-    takes: Sequence[str] = ("map", "policy", "function")  # what `--method` may add, see `kind_of`
+    takes: Sequence[str] = METHOD_KINDS  # what `--method` may add
 
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""
