@@ -69,6 +69,15 @@ def test_seeds_are_the_units_of_a_study_without_samples(results):
     assert_allclose(row["p"], ttest_rel([3.5, 4.5], [0.35, 0.35]).pvalue)
 
 
+@pytest.mark.parametrize("samples", ["users", "draws"])
+def test_rows_without_a_common_seed_are_not_compared(results, samples):
+    apart = replace(results, study=replace(KNOWN, samples=samples))
+    seed = pl.when(method="good").then(0).otherwise(1)
+    tables = {name: getattr(results, name).filter(pl.col("seed") == seed) for name in ("samples", "numbers")}
+    apart.__dict__.update(tables)
+    assert set(apart.contrasts["claim"]) == {"good is above 4"}
+
+
 def test_draws_keep_users_paired(results):
     """A difference that is the same in every draw is certain, however much both sides vary from draw to draw."""
     drawn = replace(results, study=replace(KNOWN, samples="draws"))

@@ -149,10 +149,12 @@ def _contrasts_of(results: Results, claim: Claim) -> Iterator[dict[str, Any]]:
         told = [key for key in keys if (key in claim.first if fixed else first[0][key] != second[0][key])]
         names = [" ".join(str(row[key]) for key in told if row.get(key, "") != "") for row, _ in (first, second)]
         seeds = rows.filter(matches(first[0], rows.columns))["value"]
-        if fixed:
-            found = paired_difference(seeds - second[1])
-        else:
-            found = _difference(results, rows, where | {"metric": claim.metric}, first[0], second[0])
+        about = where | {"metric": claim.metric}
+        found = (
+            paired_difference(seeds - second[1]) if fixed else _difference(results, rows, about, first[0], second[0])
+        )
+        if found is None:
+            continue
         yield where | {
             "claim": claim.text, "claimed": claim.claimed, "metric": claim.metric, "first": names[0],
             "second": names[1], "value": first[1], "against": second[1], "difference": found.value, "low": found.low,
@@ -172,12 +174,14 @@ def best(rows: pl.DataFrame, choice: Any, keys: Sequence[str], sign: str) -> tup
 
 def _difference(
     results: Results, rows: pl.DataFrame, where: Mapping[str, Any], *sides: Mapping[str, Any]
-) -> Difference:
-    """The difference of two rows by samples; of a study without samples, over seeds."""
+) -> Difference | None:
+    """The difference of two rows by samples; of a study without samples, over seeds. None if they share no unit."""
     samples = results.samples
     if samples.is_empty():
         samples = rows.rename({"seed": "unit"}).with_columns(seed=pl.lit(0))
     gains = gains_of(samples.filter(matches(where, samples.columns)), sides, "unit", "seed")
+    if gains.is_empty():
+        return None
     if results.study.samples == "users":
         of_units = gains.group_by("unit", maintain_order=True).agg(pl.col("value").mean())  # seeds share users
         return paired_difference(of_units["value"])
