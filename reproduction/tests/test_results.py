@@ -98,7 +98,7 @@ def test_published_numbers_stand_beside_ours(results, monkeypatch):
     assert "yahoo-r3" not in with_published(study, results.summary)["data"].to_list()  # which was not run
     ((_, table),) = blocks(study, results.summary)
     assert table.rows() == [
-        ("good", "4.0000 ± 0.7071 / 3.9000", "8.0000 ± 1.4142 / –"),
+        ("good", "4.0000 ± 0.7071 / 3.9000 (+0.1000)", "8.0000 ± 1.4142 / –"),
         ("bad", "0.3500 ± 0.0000 / –", "0.7000 ± 0.0000 / –"), ("else", "– / 1.0000", "–"),
     ]  # fmt: skip
 

@@ -78,7 +78,7 @@ def _laid_out(study: Study, part: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cell(study: Study, row: dict[str, Any], part: pl.DataFrame) -> str:
-    """Ours with its interval or deviation, and the published number."""
+    """Ours with its interval or deviation, the published number, and by how much ours differs from it."""
     digits, value, text = study.digits, row["value"], NONE
     if value is not None:
         text, most = f"{value:.{digits}f}", max(each or 0 for each in part["seeds"])
@@ -90,7 +90,10 @@ def _cell(study: Study, row: dict[str, Any], part: pl.DataFrame) -> str:
             text += f" ({row['seeds'] or 'some'} of {most} seeds)"
     if part["published"].null_count() == part.height:
         return text
-    return f"{text} / {NONE if row['published'] is None else format(row['published'], f'.{digits}f')}"
+    theirs = row["published"]
+    if theirs is None:
+        return f"{text} / {NONE}"
+    return f"{text} / {theirs:.{digits}f}" + ("" if value is None else f" ({value - theirs:+.{digits}f})")
 
 
 def named(value: Any) -> str:

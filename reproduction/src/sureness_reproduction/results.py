@@ -224,7 +224,7 @@ def with_verdicts(contrasts: pl.DataFrame) -> pl.DataFrame:
     as_claimed = pl.when((pl.col("difference") > 0) == (pl.col("sign") == "+")).then(pl.lit("yes"))
     verdict = (
         pl.when(pl.col("p_holm").is_null()).then(pl.col("holds") if "holds" in contrasts.columns else pl.lit("open"))
-        .when((pl.col("p_holm") >= _LEVEL) | (pl.col("seeds") < 2)).then(pl.lit("open"))
+        .when((pl.col("p_holm") >= _LEVEL) | (pl.col("seeds").fill_null(0) < 2)).then(pl.lit("open"))
         .otherwise(as_claimed.otherwise(pl.lit("no")))
     )  # fmt: skip
     return contrasts.with_columns(p_holm=pl.Series(corrected, nan_to_null=True)).with_columns(holds=verdict)

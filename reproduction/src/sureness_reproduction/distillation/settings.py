@@ -51,9 +51,7 @@ def alone(scale: Scale, start: str, model: str, role: str, size: int | None = No
     """What is tried for a model alone, whole; another size takes over what is tried for its role."""
     tried = [Settings()] if is_own(model) else rows_of(_declared_for(DECLARED["alone"][scale], model, start, role))
     n_factors = SIZES[role] if size is None else size
-    widths = [10, 5] if n_factors == 5 else [n_factors, max(n_factors // 2, 1)]
-    towers = {"layer_widths": widths} if model == "neumf" else {}
-    return [{"n_factors": n_factors, **DECLARED["usual"], **each, **towers} for each in tried]
+    return [{"n_factors": n_factors, **DECLARED["usual"], **each} for each in tried]
 
 
 def chosen(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
@@ -96,12 +94,12 @@ def of_sizes(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
 def public(scale: Scale, point: Mapping[str, Any]) -> Settings | None:
     """The settings of the authors' public code for a model; two epochs each at quick scale."""
     code, (row,), model = DECLARED["public"], point["methods"], point["model"]
-    if model not in code["methods"] or row not in ("alone", code["longer"], *code["rows"]):
+    if model not in code["methods"] or row not in ("alone", *code["rows"]):
         return None  # other methods are in the main table
     if model != "bpr" and row in code["bpr-only"]:
         return None
-    times, full = 5 if row == code["longer"] else 1, scale == "full"
-    bases = {role: [code["dense"] | each | {"epochs": times * (each["epochs"] if full else 2)}]
+    full = scale == "full"
+    bases = {role: [code["dense"] | each | {"epochs": each["epochs"] if full else 2}]
              for role, each in code["alone"][model].items()}  # fmt: skip
     return {
         "start": "public", "bases": bases, "schedule": {"epochs": code["epochs"][model] if full else 2},
