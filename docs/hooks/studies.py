@@ -14,7 +14,7 @@ from mkdocs.structure.files import File
 
 from sureness_reproduction.claims import RESULTS, claims_table, committed
 from sureness_reproduction.declarations import find_studies
-from sureness_reproduction.pages import lines_of
+from sureness_reproduction.pages import lines_of, not_run
 from sureness_reproduction.pages import markdown as table_lines
 from sureness_reproduction.results import matches, read_csv
 
@@ -50,7 +50,8 @@ def shown(name: str, where: str = "") -> list[str]:
     summary = summary.filter(matches(chosen, summary.columns))
     contrasts = committed(name) if not chosen else pl.DataFrame()
     figure = [f"![{study.title}](figures/{name}.png)", ""] if path.with_suffix(".png").exists() else []
-    return [*folded(list(lines_of(study, summary, contrasts, decided=True, level=4))), *figure]
+    missing = [] if chosen else not_run(study, summary)
+    return [*folded(list(lines_of(study, summary, contrasts, decided=True, level=4))), *missing, *figure]
 
 
 def folded(lines: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from sureness_reproduction import pages
 from sureness_reproduction.cells import CellError, CellStore, run_cells
 from sureness_reproduction.claims import RESULTS
 from sureness_reproduction.declarations import find_studies
-from sureness_reproduction.pages import blocks, claims_shown, merge_results, run_studies, with_published
+from sureness_reproduction.pages import blocks, claims_shown, merge_results, not_run, run_studies, with_published
 from sureness_reproduction.results import Results, merged, read_csv
 from sureness_reproduction.study import Asked, Claim
 
@@ -101,6 +101,14 @@ def test_published_numbers_stand_beside_ours(results, monkeypatch):
         ("good", "4.0000 ± 0.7071 / 3.9000 (+0.1000)", "8.0000 ± 1.4142 / –"),
         ("bad", "0.3500 ± 0.0000 / –", "0.7000 ± 0.0000 / –"), ("else", "– / 1.0000", "–"),
     ]  # fmt: skip
+
+
+def test_what_was_not_run_is_named_with_its_command(results):
+    (line, _) = not_run(KNOWN, results.summary.filter(model="one"))
+    assert line.startswith("Not run: the simulator, two; Yahoo!R3, one; Yahoo!R3, two. ")
+    assert "`sureness reproduce known --full --data simulator --data yahoo-r3 --model two --model one`" in line
+    everywhere = pl.concat([results.summary, results.summary.with_columns(data=pl.lit("yahoo-r3"))])
+    assert not not_run(KNOWN, everywhere)
 
 
 def test_a_file_may_hold_more_than_is_shown(results):

@@ -160,6 +160,20 @@ def lacking(results: Results) -> list[str]:
     return told
 
 
+def not_run(study: Study, summary: pl.DataFrame) -> list[str]:
+    """What a summary lacks of the declared grid at full scale, as a sentence with the command that computes it."""
+    keys = [name for name in ("data", "model") if name in study.grid and name in summary.columns]
+    there = set(summary.select(keys).iter_rows())
+    wanted = dict.fromkeys(tuple(point[name] for name in keys) for point, _ in study.points(Asked("full")))
+    missing = [place for place in wanted if place not in there]
+    if not missing:
+        return []
+    names = "; ".join(", ".join(map(named, place)) for place in missing)
+    options = [f"--{name} {value}" for number, name in enumerate(keys)
+               for value in dict.fromkeys(place[number] for place in missing)]  # fmt: skip
+    return [f"Not run: {names}. `sureness reproduce {study.name} --full {' '.join(options)}`", ""]
+
+
 def write_page(results: Results, folder: Path) -> None:
     """A study as Markdown, its numbers and contrasts as CSV, its figure as PNG."""
     study, summary, contrasts = results.study, results.summary, results.contrasts
