@@ -57,7 +57,7 @@ class DistillOptions:
     teacher_set: Annotated[tuple[str, ...], "Any setting of the teacher, such as learning_rate=0.005; may repeat."] = ()
     student_set: Annotated[tuple[str, ...], "Any setting of the student; may repeat."] = ()
     settings: Annotated[tuple[str, ...], "Any setting of the method, such as to_student__weight=1.0; may repeat."] = ()
-    pretrain: Annotated[bool, "Train both alone until validation stops rising, or warm up for a few epochs only."] = True
+    pretrain: Annotated[bool, "Train both alone until validation stops rising, or warm up for a few epochs."] = True
     device: Annotated[str, "cpu or cuda."] = "cpu"
     checkpoint_seconds: Annotated[float, "Least time between two checkpoints."] = 10.0
     report: Annotated[Path | None, "Page about what was learned (.html)."] = None
