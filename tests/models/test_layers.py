@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
 from sureness.data.interactions import Interactions
+from sureness.errors import DivergedError
 from sureness.models.catalogue import make_recommender
 from sureness.models.networks import _layer_kernels
 from sureness.models.networks.batches import Batch
@@ -127,3 +128,14 @@ def test_scores_of_all_items_on_a_machine_with_short_vectors(tmp_path):
     own_cache, root = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, Path(__file__).parents[2]
     run = subprocess.run([sys.executable, "-c", script], cwd=root, env=own_cache, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", ["of_user.bias", "of_item.weight", "layers.0.weight", "user_inputs", "output.weight"])
+def test_a_network_that_is_not_a_number_any_more_says_so(name):
+    """A rectifier must not turn NaN into 0, in training or in scores."""
+    train = simulated().train
+    network = make_recommender("neumf", n_factors=4).build(train)
+    dict(network.named_parameters())[name].data.fill_(np.nan)
+    assert network.score_block(torch.arange(3)).isnan().all()
+    with pytest.raises(DivergedError):
+        Trainer(network, train).epoch(1)

@@ -32,7 +32,7 @@ def forward(inputs, weight, bias, rectify, outputs):
             total = outputs[place]
             for f in range(bias.shape[0]):
                 value = total[f] + bias[f]
-                total[f] = value if not rectify or value > zero else zero
+                total[f] = zero if rectify and value < zero else value  # NaN stays NaN
 
 
 @kernel(fastmath=FAST, error_model="numpy")

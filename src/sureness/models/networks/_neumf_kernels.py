@@ -18,7 +18,7 @@ def add_pairs(of_users, of_items, owners, places, hidden):
         user, item, sums = of_users[owners[entry]], of_items[places[entry]], hidden[entry]
         for f in range(sums.shape[0]):
             total = user[f] + item[f]
-            sums[f] = total if total > zero else zero
+            sums[f] = zero if total < zero else total  # NaN stays NaN
 
 
 @kernel(**_OPTIONS)

@@ -125,7 +125,7 @@ class _LastLayer:
         self.builder.store(self.builder.fadd(product, self.builder.load(total), flags=("contract",)), total)
 
     def relu(self, value):
-        return self.builder.select(self.builder.fcmp_ordered(">", value, _ZEROS), value, _ZEROS)
+        return self.builder.select(self.builder.fcmp_ordered("<", value, _ZEROS), _ZEROS, value)
 
 
 @kernel(fastmath=FAST, error_model="numpy", inline="always")
@@ -136,7 +136,7 @@ def _rectify(values, levels, result):
         before, level, after = values[k], levels[k], result[k]
         for t in range(TILE):
             total = before[t] + level
-            after[t] = total if total > zero else zero
+            after[t] = zero if total < zero else total  # NaN stays NaN
 
 
 @kernel(fastmath=FAST, error_model="numpy")
