@@ -69,6 +69,9 @@ def test_the_studies_are_listed(run, capsys):
         (("known", "--data", "coat"), 1, "has the data 'coat'"),
         (("known", "--model", "three"), 1, "has the model 'three'"),
         (("known", "--method", "nowhere:Thing"), 1, "cannot import nowhere"),
+        (("known", "--method", "plat"), 1, "takes the method 'plat'; they have good, bad"),
+        (("known", "--method", "math:pi"), 1, "takes the method 'math:pi'"),
+        (("",), 1, "no study ''"),
         (("known", "--data-folder", "nowhere"), 1, "no folder"),
     ],
 )

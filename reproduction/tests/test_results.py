@@ -105,7 +105,7 @@ def test_published_numbers_stand_beside_ours(results, monkeypatch):
 
 def test_what_was_not_run_is_named_with_its_command(results):
     (line, _) = not_run(KNOWN, results.summary.filter(model="one"))
-    assert line.startswith("Not run: the simulator, two; Yahoo!R3, one; Yahoo!R3, two. ")
+    assert line.startswith("Not run: the simulator (two); Yahoo!R3 (one, two). ")
     assert "`sureness reproduce known --full --data simulator --data yahoo-r3 --model two --model one`" in line
     everywhere = pl.concat([results.summary, results.summary.with_columns(data=pl.lit("yahoo-r3"))])
     assert not not_run(KNOWN, everywhere)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import polars as pl
 from typer import Argument, BadParameter, Option
@@ -16,10 +16,10 @@ from sureness.workflows import check_outputs
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import claims_table, computed
 from sureness_reproduction.declarations import find_studies, studies
-from sureness_reproduction.own import is_own, load_own
+from sureness_reproduction.own import is_own, kind_of, load_own
 from sureness_reproduction.pages import blocks, claims_shown, command_of, lacking, merge_results, run_studies
 from sureness_reproduction.results import Results
-from sureness_reproduction.study import Asked, Study
+from sureness_reproduction.study import Asked, Scale, Study, values_of
 from sureness_reproduction.workbench import DataShelf
 
 _NAMES = Argument(
@@ -101,9 +101,17 @@ def _check(asked: Asked, wanted: list[Study]) -> None:
         if unknown := [name for name in given if name not in known and not is_own(name)]:
             raise DataError(f"no study of these has the {axis} {unknown[0]!r}, and it is no file or module:object; "
                             f"they have {', '.join(known)}")  # fmt: skip
-    for name in (*asked.model, *asked.method):
+    for name in asked.model:
         if ":" in name:
             load_own(name)
+    judged = [each for each in wanted if "methods" in each.grid]
+    groups = [group for each in judged for scale in get_args(Scale) for group in values_of(each.grid["methods"], scale)]
+    known = dict.fromkeys(name for group in groups for name in group)
+    takes = dict.fromkeys(kind for each in judged for kind in each.takes)
+    for name in asked.method:
+        if name not in known and kind_of(name) not in takes:
+            raise DataError(f"no study of these takes the method {name!r}; they have {', '.join(known) or 'none'}, and "
+                            f"take others that are a {' or '.join(takes) or 'method of no kind'}")  # fmt: skip
 
 
 def _show(name: str, title: str, table: pl.DataFrame, json: bool, note: str | None = None) -> None:

@@ -20,6 +20,12 @@ PACKAGE = "sureness_reproduction"
 CHAPTERS = ("calibration", "distillation", "list_size")  # in the order of the dissertation
 _FILE = ("methods", "values", "settings", "defaults", "study")
 _STUDY = [field.name for field in fields(Study) if field.name not in ("name", "takes")] + ["like", "tested"]
+_KINDS = (
+    dict.fromkeys(("title", "number", "note", "measure", "settings", "draw", "published", "numbers", "like"), str)
+    | dict.fromkeys(("rows", "columns", "metrics", "average", "claims"), list)
+    | dict.fromkeys(("grid", "parameters", "beside", "where", "tested"), dict) | {"digits": int}
+)  # fmt: skip
+_CHOICES = {"samples": ("users", "draws")}
 _CLAIM = ("claim", "metric", "first", "above", "below", "both", "each", "per", "claimed")
 
 
@@ -38,7 +44,8 @@ def find_studies(names: Sequence[str]) -> list[Study]:
     """
     every, found = studies(), dict[str, Study]()
     for name in names:
-        named = [each for each in every if name in ("all", each.name) or f"{each.number}.".startswith(f"{name}.")]
+        within = [each for each in every if each.number and f"{each.number}.".startswith(f"{name}.")]
+        named = every if name == "all" else [each for each in every if each.name == name] or within
         if not named:
             known = ", ".join(each.name for each in every)
             raise DataError(f"there is no study {name!r}; there are {known}, numbers such as table-2.3, and all")
@@ -49,7 +56,10 @@ def find_studies(names: Sequence[str]) -> list[Study]:
 @cache
 def read(chapter: str) -> dict[str, Any]:
     """The file of a chapter; its `settings` are those of the chapter's own functions."""
-    return tomllib.loads(files(f"{PACKAGE}.{chapter}").joinpath("studies.toml").read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads(files(f"{PACKAGE}.{chapter}").joinpath("studies.toml").read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{chapter}/studies.toml cannot be read: {error}") from error
 
 
 def declared_studies(declared: Mapping[str, Any], package: str) -> list[Study]:
@@ -63,12 +73,38 @@ def declared_studies(declared: Mapping[str, Any], package: str) -> list[Study]:
     usual = _looked_up(declared.get("defaults", {}), values)
     _refuse_unknown("[defaults]", usual, _STUDY)
     for name, given in declared["study"].items():
+        if not isinstance(given, Mapping):
+            raise DataError(f"the study {name} of {package} must be a table, got {given!r}")
         _refuse_unknown(f"the study {name}", given, _STUDY)
         if (like := given.get("like", name)) not in (name, *every):
             raise DataError(f"the study {name} is like {like!r}, which is not declared before it")
         every[name] = usual | every.get(like, {}) | _looked_up(given, values)
-        found.append(_study(name, every[name], package, declared.get("methods", ())))
+        _check_kinds(f"the study {name}", every[name])
+        try:
+            found.append(_study(name, every[name], package, declared.get("methods", ())))
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise DataError(f"the study {name} of {package} cannot be understood: {error}") from error
     return found
+
+
+def _check_kinds(place: str, about: Mapping[str, Any]) -> None:
+    """Refuse values of another kind than their field has, axes without values, and seeds that repeat."""
+    for field, value in about.items():
+        if not isinstance(value, _KINDS.get(field, object)) or value not in _CHOICES.get(field, (value,)):
+            raise DataError(f"{field} of {place} must be {_named_kind(field)}, got {value!r}")
+    for axis in ("data", "seed"):
+        if axis not in about.get("grid", {axis: ()}):
+            raise DataError(f"the grid of {place} has no axis {axis!r}; add it")
+    for axis, values in about.get("grid", {}).items():
+        for some in values.values() if isinstance(values, Mapping) else [values]:
+            if not isinstance(some, list) or not some or (axis == "seed" and len(set(some)) < len(some)):
+                raise DataError(f"the axis {axis} of {place} must be a list of different values, or one for each of "
+                                f"quick and full; got {values!r}")  # fmt: skip
+
+
+def _named_kind(field: str) -> str:
+    names = {str: "a text", list: "a list", dict: "a table", int: "a whole number"}
+    return " or ".join(_CHOICES[field]) if field in _CHOICES else names[_KINDS[field]]
 
 
 def _study(name: str, about: dict[str, Any], package: str, methods: Sequence[str]) -> Study:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sureness.calibration import make_calibrator
 from sureness.data import RECIPES
+from sureness.distillation import METHODS
 from sureness.errors import DataError, SettingError
 from sureness.list_size import ListSizePolicy
 
@@ -41,33 +42,39 @@ def load_own(name: str) -> Any:
 
 @cache
 def _module(place: str) -> Any:
-    if not place.endswith(".py"):
-        try:
-            return import_module(place)
-        except ModuleNotFoundError as error:
-            raise DataError(f"cannot import {place} ({error}); {_HOW}") from error
-    spec = spec_from_file_location(f"sureness_own_{hashlib.sha256(place.encode()).hexdigest()[:8]}", place)
-    if spec is None or spec.loader is None or not Path(place).is_file():
+    if place.endswith(".py") and not Path(place).is_file():
         raise DataError(f"there is no file {place}; {_HOW}")
+    try:
+        return _module_of_file(place) if place.endswith(".py") else import_module(place)
+    except (Exception, SystemExit) as error:  # whatever the user's code raises
+        raise DataError(f"cannot import {place} ({type(error).__name__}: {error}); {_HOW}") from error
+
+
+def _module_of_file(path: str) -> Any:
+    spec: Any = spec_from_file_location(f"sureness_own_{hashlib.sha256(path.encode()).hexdigest()[:8]}", path)
     sys.modules[spec.name] = module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def kind_of(name: str) -> str:
-    """What a method is: a calibrator or another class ("map"), a policy, or a function; names of the package as well.
+    """What a method is: a calibrator or another class ("map"), a policy, or a function; "" for what is none of them.
+
+    Names of the package are calibrators, or distillation methods, which are functions here.
 
     Examples
     --------
     >>> kind_of("shape"), kind_of("bd"), kind_of("sureness.calibration:PlattCalibrator"), kind_of("math:floor")
     ('map', 'function', 'map', 'function')
+    >>> kind_of("plat"), kind_of("math:pi")
+    ('', '')
     """
     try:
         found = load_own(name) if is_own(name) else type(make_calibrator(name))
     except SettingError:
-        return "function"
+        return "function" if name in METHODS else ""
     if not isinstance(found, type):
-        return "function"
+        return "function" if callable(found) else ""
     return "policy" if issubclass(found, ListSizePolicy) else "map"
 
 

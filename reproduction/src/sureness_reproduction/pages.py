@@ -59,7 +59,7 @@ def with_published(study: Study, summary: pl.DataFrame) -> pl.DataFrame:
         theirs = theirs.join(pl.DataFrame({name: study.beside[name]}), how="cross")
     theirs = theirs.rename({"value": "published"}).with_columns(pl.col("published").cast(pl.Float64))
     keys = [name for name in theirs.columns if name != "published" and name in summary.columns]
-    for name in {"data", "model"} & set(keys):  # published rows of data or models that we did not run are left out
+    for name in {"data", "model", *study.beside} & set(keys):  # published rows of what we did not run are left out
         theirs = theirs.filter(pl.col(name).is_in(summary[name].unique().to_list()))
     rest = [name for name in summary.columns if name not in (*keys, *SUMMARY)]
     how: Any = "full" if all(summary[name].n_unique() == 1 for name in rest) else "left"
@@ -168,7 +168,8 @@ def not_run(study: Study, summary: pl.DataFrame) -> list[str]:
     missing = [place for place in wanted if place not in there]
     if not missing:
         return []
-    names = "; ".join(", ".join(map(named, place)) for place in missing)
+    models = {data: [named(name) for each, *rest in missing if each == data for name in rest] for data, *_ in missing}
+    names = "; ".join(named(data) + (f" ({', '.join(some)})" if some else "") for data, some in models.items())
     options = [f"--{name} {value}" for number, name in enumerate(keys)
                for value in dict.fromkeys(place[number] for place in missing)]  # fmt: skip
     return [f"Not run: {names}. `sureness reproduce {study.name} --full {' '.join(options)}`", ""]
