@@ -17,6 +17,7 @@ from sureness.data.splitting import by_ratio, hold_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
 from sureness.evaluation import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
+from sureness.list_size import ranked_lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.report.distillation import DistilledModels, Measuring, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
@@ -77,6 +78,7 @@ WITH_LABELS = {
         measuring=Measuring(n_points=20, repeats=1),
     ),
     "judge": lambda s, log, seen: judge(sn.Run(s, test=log), seen=seen),
+    "ranked_lists": lambda s, log, seen: ranked_lists(s, labels=log, seen=seen),
 }  # fmt: skip
 WITHOUT_LABELS = {
     "Recommender.recommend": lambda s, log, seen: model_of(s).recommend([0, 1], seen=seen),
