@@ -63,7 +63,7 @@ def trained(
 ) -> Tables:  # fmt: skip
     """Train with the best settings of the search, or with one trial those of the start, on the split of a seed.
 
-    A recommender of one's own is a class with `fit(train, validation)`, or a function of them and a seed. What comes of
+    A user's own recommender is a class with `fit(train, validation)`, or a function of them and a seed. What comes of
     it has `score_block`; its scores are kept as one matrix.
     """
     settings = fixed | start

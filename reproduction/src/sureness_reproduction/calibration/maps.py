@@ -28,11 +28,11 @@ from sureness_reproduction.workbench import Finished, Workbench
 # --- recommenders -----------------------------------------------------------------------------------------------------
 
 SETTINGS = read("calibration")["settings"]
-_MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a log of one's own
+_MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a user's own log
 
 
 def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
-    """How the recommender of a point is trained; None for a calibration set that a log of one's own cannot have.
+    """How the recommender of a point is trained; None for a calibration set that a user's own log cannot have.
 
     Such a log has no low ratings.
     """
@@ -66,19 +66,19 @@ class Opened:
 
     @property
     def threshold(self) -> float:
-        """Ratings above it are positive; of a log of one's own, every row is."""
+        """Ratings above it are positive; of a user's own log, every row is."""
         found = RECIPES[self.data].positive_above if self.data in RECIPES else None
         return -np.inf if found is None else found
 
     @cached_property
     def log(self) -> Interactions:
-        """All ratings of the training part; a log of one's own has none."""
+        """All ratings of the training part; a user's own log has none."""
         return self.bench.training_log(self.data)
 
     def uniform_pairs(self) -> ScoredPairs:
         """The uniformly exposed pairs of the test with score and label; only for work that judges.
 
-        A log of one's own has none, so pairs outside of training are drawn, and those of the test part are positive.
+        A user's own log has none, so pairs outside of training are drawn, and those of the test part are positive.
         """
         train, test = self.split.train, self.split.test
         if not is_own(self.data):
@@ -212,7 +212,7 @@ def with_risks(methods: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _own(method: str) -> Any:
-    """A calibrator of one's own, with a name under which its saved maps can be opened."""
+    """A user's own calibrator, with a name under which its saved maps can be opened."""
     found = load_own(method)
     sn.register("calibrator", method, found)
     return found

@@ -30,7 +30,7 @@ _RANKING = tuple(f"{metric}@{k}" for metric in ("ndcg", "recall") for k in (1, 3
 
 @work(needs=recommender, judges=True, cost=1)
 def ranked(bench: Workbench, **parameters: Any) -> Tables:
-    """NDCG and recall of every user with a positive among the test items; of a log of one's own, over all items."""
+    """NDCG and recall of every user with a positive among the test items; of a user's own log, over all items."""
     made = opened(bench, **parameters)
     test, seen = made.split.test, made.split.train
     if is_own(made.data):

@@ -47,7 +47,7 @@ def _learned_from(bench: Workbench, **about: Any) -> tuple[Interactions, Interac
 
 
 def _make(model: str, settings: Settings, seed: int) -> Any:
-    """A recommender by name, or of one's own class, which takes the same settings."""
+    """A recommender by name, or a user's own class, which takes the same settings."""
     made = settings | {"seed": seed}
     return load_own(model)(**made) if is_own(model) else sn.make_recommender(model, **made)
 
@@ -127,7 +127,7 @@ def distilled(bench: Workbench, *, tried: list[Settings], seed: int, **about: An
 
 
 def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> dict[str, Any]:
-    """The models that learned in a method, by role; a method of one's own is a function."""
+    """The models that learned in a method, by role; a user's own method is a function."""
     method = about["method"]
     if is_own(method):
         pair = [_beginning(bench, role, seed, **about) for role in ROLES]

@@ -33,10 +33,10 @@ class Form:
     expected_relevant: Target = "carried"
     terms: int | None = None  # M of the dissertation's approximate utility; None: the exact one
     rescaled: bool = False  # probabilities multiplied as in the notebook of the dissertation
-    own: Any = None  # a policy class of one's own, instead of the expected utility
+    own: Any = None  # a user's own policy class, instead of the expected utility
 
     def policy(self, utility: str, max_size: int, before: Lists | None = None) -> ListSizePolicy:
-        """Sizes by the expected utility, or a policy of one's own with as much as it takes, fitted to past lists."""
+        """Sizes by the expected utility, or a user's own policy with as much as it takes, fitted to past lists."""
         given: dict[str, Any] = {"utility": utility, "max_size": max_size}
         if self.own is not None:
             takes = inspect.signature(self.own).parameters
@@ -67,7 +67,7 @@ candidates, as printed (M = 2,000) and as in its notebook (3,000); its ablation,
 
 
 def form_of(method: str) -> Form:
-    """A form by name, or PerK with a map of one's own or of the package; a policy of one's own has the shrunk line.
+    """A form by name, or PerK with a user's own map or of the package; a user's own policy has the shrunk line.
 
     A number is the M of the approximate utility, with the maps of the dissertation.
     """
