@@ -6,7 +6,6 @@ convex for any targets inside ``linear``, including targets above 1.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +80,7 @@ def fit_logistic(
 
     Notes
     -----
-    Newton's method, where each step minimises the quadratic model *inside the bounds*: with at most three bounded
-    parameters, the best of at most eight faces is the answer. Features are standardised first.
+    Newton's method, where each step minimises the quadratic model *inside the bounds*. Features are standardised first.
     """
     transform = _standardising(features, weight)
     total = weight.sum()
@@ -198,22 +196,40 @@ def _bounded_newton_step(
     curvature: FloatArray, gradient: FloatArray, theta: FloatArray, bounded: BoolArray
 ) -> FloatArray:
     """The step that minimises the quadratic model while bounded parameters stay non-negative."""
-    k = len(theta)
-    damped = curvature + 1e-13 * max(np.trace(curvature), 1e-300) * np.eye(k)
-    best, best_value = np.zeros(k), 0.0
-    for face in itertools.product(*[(False, True) if bound else (False,) for bound in bounded]):
-        on_face = np.array(face)
-        free = ~on_face
-        step = np.where(on_face, -theta, 0.0)
-        right_side = gradient[free] + damped[np.ix_(free, on_face)] @ step[on_face]
-        step[free] = -np.linalg.solve(damped[np.ix_(free, free)], right_side)
-        landing = theta + step
-        if np.any(landing[bounded] < 0):
+    damped = curvature + 1e-13 * max(np.trace(curvature), 1e-300) * np.eye(len(theta))
+    return bounded_minimum(damped, gradient - damped @ theta, bounded) - theta
+
+
+def bounded_minimum(curvature: FloatArray, linear: FloatArray, bounded: BoolArray) -> FloatArray:
+    """The x with the smallest ``x @ curvature @ x / 2 + linear @ x`` whose bounded entries are not negative.
+
+    The active-set method of Lawson and Hanson: bounded entries start at 0 and are set free one at a time, the one that
+    gains most first. An entry that would become negative goes back to 0.
+
+    Examples
+    --------
+    >>> bounded_minimum(np.eye(2), np.array([1.0, -2.0]), np.array([True, True]))
+    array([0., 2.])
+    """
+    free = ~bounded
+    x = np.zeros(len(linear))
+    tolerance = 1e-12 * float(np.abs(linear).max(initial=0.0))
+    for _ in range(10 * len(linear) + 10):
+        target = np.zeros(len(x))
+        target[free] = np.linalg.solve(curvature[np.ix_(free, free)], -linear[free])
+        crossing = free & bounded & (target < 0)
+        if crossing.any():
+            steps = x[crossing] / (x[crossing] - target[crossing])
+            x = x + steps.min() * (target - x)
+            free[np.flatnonzero(crossing)[steps <= steps.min()]] = False
+            x[~free] = 0.0
             continue
-        value = float(gradient @ step + 0.5 * step @ damped @ step)
-        if value < best_value:
-            best, best_value = step, value
-    return best
+        x = target
+        gains = np.where(free, -np.inf, -(curvature @ x + linear))
+        if not gains.max(initial=-np.inf) > tolerance:
+            break
+        free[np.argmax(gains)] = True
+    return x
 
 
 def _endless_direction(problem: _Problem) -> FloatArray | None:

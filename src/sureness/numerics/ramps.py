@@ -1,0 +1,95 @@
+"""Piecewise straight curves on knots that the data choose, and a compression of scores whose tail is long.
+
+A ramp rises with slope 1 between two knots and is flat outside them. A curve is a sum of ramps, each with a slope of its
+own: with slopes that are not negative it never falls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sureness._types import FloatArray
+
+_NARROWEST = 0.02  # of the lower half of the scores: the least width of the part that stays straight
+
+
+class Curve(NamedTuple):
+    """A curve that is 0 at its first knot and straight between knots and beyond them."""
+
+    knots: FloatArray  # (k + 1,) rising
+    slopes: FloatArray  # (k,)
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """The curve at each x.
+
+        Examples
+        --------
+        >>> Curve(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0])).values(np.array([-1.0, 0.5, 1.5, 3.0]))
+        array([-1. ,  0.5,  2.5,  7. ])
+        """
+        if not len(self.slopes):
+            return np.zeros(np.shape(x))
+        heights = np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.knots))])
+        inside = np.interp(x, self.knots, heights)
+        low, high = self.knots[0], self.knots[-1]
+        return np.asarray(
+            inside + self.slopes[0] * np.minimum(x - low, 0.0) + self.slopes[-1] * np.maximum(x - high, 0.0)
+        )
+
+
+def ramps(x: FloatArray, knots: FloatArray) -> list[FloatArray]:
+    """The columns that a `Curve` is a sum of; the first and the last go on beyond the knots.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in ramps(np.array([-1.0, 0.5, 3.0]), np.array([0.0, 1.0, 2.0]))]
+    [[-1.0, 0.5, 1.0], [0.0, 0.0, 2.0]]
+    """
+    ends = [-np.inf, *knots[1:-1], np.inf]
+    return [
+        np.clip(x, low, high) - start for low, high, start in zip(ends[:-1], ends[1:], knots[:-1], strict=True)
+    ]
+
+
+def knots_between(values: FloatArray, of_positives: FloatArray, n_ramps: int) -> FloatArray:
+    """Knots halfway between the quantiles of all values and those of the positives; fewer where values are tied.
+
+    Examples
+    --------
+    >>> knots_between(np.arange(9.0), np.arange(4.0, 9.0), 2)
+    array([2., 5., 8.])
+    """
+    shares = np.linspace(0.0, 1.0, n_ramps + 1)
+    return np.unique((np.quantile(values, shares) + np.quantile(of_positives, shares)) / 2)
+
+
+class Compression(NamedTuple):
+    """``asinh((score - base) / width)``: straight near the base, a logarithm far above it.
+
+    Scores with a long tail, such as counts and exponentials, are spread evenly by it; others are hardly bent. It rises
+    strictly, so the order of scores stays.
+    """
+
+    base: float
+    width: float
+
+    @classmethod
+    def of(cls, scores: FloatArray) -> Self:
+        """From the lowest tenth of the scores.
+
+        Examples
+        --------
+        >>> Compression.of(np.arange(101.0))
+        Compression(base=1.0, width=9.0)
+        """
+        base, tenth, middle = np.quantile(scores, [0.01, 0.1, 0.5])
+        width = max(tenth - base, _NARROWEST * (middle - base))
+        if not width > 0:  # most scores are tied
+            width = float(scores.max() - base) or 1.0
+        return cls(float(base), float(width))
+
+    def values(self, scores: FloatArray) -> FloatArray:
+        """Compressed scores."""
+        return np.asarray(np.arcsinh((scores - self.base) / self.width))
