@@ -37,12 +37,10 @@ _TABLE: dict[Family, dict[str, object]] = {
         "top-n": f"{_CALIBRATION}.top_n:TopNCalibrator",
         "segment": f"{_CALIBRATION}.per_segment:SegmentCalibrator",
         "multi-segment": f"{_CALIBRATION}.multi_segment:MultiSegmentCalibrator",
-        "per-user": f"{_CALIBRATION}.per_user:PerUserCalibrator",
+        "lists": f"{_CALIBRATION}.lists:ListCalibrator",
         "per-user-platt": f"{_CALIBRATION}.per_user:PerUserPlatt",
         "per-user-gaussian": f"{_CALIBRATION}.per_user:PerUserGaussian",
         "per-user-gamma": f"{_CALIBRATION}.per_user:PerUserGamma",
-        "shared": f"{_CALIBRATION}.shared:SharedCalibrator",
-        "chain": f"{_CALIBRATION}.chain:MapChain",
     },
     "policy": {
         "fixed": f"{_POLICIES}:FixedSize",

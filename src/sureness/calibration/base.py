@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,9 @@ from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
+
+if TYPE_CHECKING:
+    from sureness.calibration.list_sample import ListSample
 
 _SURE = 4.0  # standard errors
 
@@ -115,6 +118,11 @@ class Calibrator(ProbabilityMap):
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from all candidates."""
         return self.fit_set(CalibrationSet.of_observed(observed))
+
+    def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
+        if not self.learns_from_labels:
+            return self._fit_observed(observed)
+        return self.fit_set(sample.pairs(observed))
 
     def reach(self) -> Reach | None:
         return Reach(*self.score_range_, self.n_pairs_)

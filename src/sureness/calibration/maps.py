@@ -1,7 +1,8 @@
-"""The question that every map answers: how likely are these scores, for these users and segments?
+"""The question that every map answers: how likely are these scores?
 
-One calibrator for all pairs, one per segment, one per user, and chains of them are all a `ProbabilityMap`. So a
-recommender, a report or a service asks any of them in the same way, and learns whose map answered.
+Maps of pairs look at one score at a time: calibrators for all pairs, per segment and per user. Maps of lists look at all
+candidates of a group. All are a `ProbabilityMap`, so a recommender, a report or a service asks any of them in the same
+way.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import ClassVar, Literal, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import polars as pl
@@ -19,10 +20,11 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
-from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray
+from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
+from sureness.calibration.groups import Groups
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.reach import Reach
@@ -35,9 +37,8 @@ from sureness.numerics.logistic import logit
 from sureness.sources.base import ScoreSource
 from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 
-ANSWERS = ("all", "segment", "user")
-"""Who can answer: the global map, that of a segment, that of a user. `answered_by` gives positions here."""
-
+if TYPE_CHECKING:
+    from sureness.calibration.list_sample import ListSample
 
 class Who(NamedTuple):
     """For whom probabilities are asked, one entry per row of scores."""
@@ -45,6 +46,7 @@ class Who(NamedTuple):
     n: int  # rows of scores
     users: IntArray | None = None  # (n,) row of each user in the map, -1: unknown
     segments: IntArray | None = None  # (n,), or the shape of the scores; number in the map, -1: unknown
+    groups: Groups | None = None  # of each row, for maps of lists
 
     def __repr__(self) -> str:
         return fields_repr(self)
@@ -128,14 +130,8 @@ class ProbabilityMap(Expressible, Configurable, Savable):
     period and of which pairs.
     """
 
-    answers_for: Literal["all", "segment", "user"] = "all"
-    """Who has a map of their own here."""
-
     learns_from_labels: ClassVar[bool] = True
     """Whether labels decide the map; False for references that only rescale scores."""
-
-    top: int | None = None
-    """How many of each user's best candidates the map is meant for; None: all of them."""
 
     estimand_: Estimand
     horizon_: Horizon
@@ -157,10 +153,8 @@ class ProbabilityMap(Expressible, Configurable, Savable):
             facts["fitted on"] = counted(n_pairs, "pair")
         if (fitted_range := getattr(self, "score_range_", None)) is not None:
             facts["scores from"] = f"{fitted_range[0]:.4g} to {fitted_range[1]:.4g}"
-        if self.answers_for != "all":
-            facts["maps"] = f"one per {self.answers_for}"
-        if self.top is not None:
-            facts["meant for"] = f"each user's best {counted(self.top, 'candidate')}"
+        if others := self.reads()[1:]:
+            facts["reads"] = ", ".join(("score", *others))
         return facts
 
     # --- asked by id ------------------------------------------------------------------------------------------------
@@ -194,6 +188,10 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """The same as log-odds, which are infinite where a probability is 0 or 1."""
         checked, who = self.asked(scores, users, segments)
         return self.log_odds_of(checked, who)
+
+    def reads(self) -> tuple[str, ...]:
+        """The columns that the map looks at, by their usual names: score first."""
+        return ("score",)
 
     def reach(self) -> Reach | None:
         """The scores that the map was fitted on, to compare others with; None: there is no such range."""
@@ -229,25 +227,9 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """The values that the map never saw, of those of its fields that a table has."""
         return {}
 
-    def knows(self, who: Who) -> BoolArray:
-        """Which rows have a map of their own here; shape (n,), or that of the segments."""
-        return np.ones(who.n, dtype=bool)
-
     def fits(self, users: IdMap) -> bool:
         """Whether rows of these users are rows of this map."""
         return True
-
-    def answered_by(self, who: Who) -> IntArray:
-        """Who answers for each row, as positions in `ANSWERS`; shape (n,), or that of the segments."""
-        return np.where(self.knows(who), ANSWERS.index(self.answers_for), 0)
-
-    def expected_count(self, who: Who) -> FloatArray:
-        """How many relevant items a period like the horizon has for each row; NaN where the map does not know."""
-        return np.full(who.n, np.nan)
-
-    def expected_beyond(self, who: Who) -> FloatArray:
-        """How many of them lie behind the first `top` candidates; NaN where the map does not know."""
-        return np.full(who.n, np.nan)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -280,6 +262,10 @@ class ProbabilityMap(Expressible, Configurable, Savable):
     @abstractmethod
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from what was observed of a recommender's candidates."""
+
+    def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
+        """Learn for lists, from the best candidates of some users; by default from all candidates."""
+        return self._fit_observed(observed)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted map to one file; `sureness.load` opens it again."""
@@ -319,7 +305,7 @@ def check_map(given: object) -> ProbabilityMap:
     """A map of any kind; anything else is refused."""
     if not isinstance(given, ProbabilityMap):
         raise SettingError(
-            f"a calibrator must be a map such as PerUserCalibrator() or PlattCalibrator(), got {given!r}; "
+            f"a calibrator must be a map such as ListCalibrator() or PlattCalibrator(), got {given!r}; "
             "make_calibrator gives one by name"
         )
     return given

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import FloatArray, IntArray
 from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
@@ -34,6 +34,9 @@ from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Named, Node
 from sureness.numerics.logistic import sigmoid
 from sureness.sources.base import id_maps
+
+if TYPE_CHECKING:
+    from sureness.calibration.list_sample import ListSample
 
 _ROUGHLY = 5  # steps of each field before the shape is learned again
 _LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
@@ -85,7 +88,6 @@ class MultiSegmentCalibrator(ProbabilityMap):
     array([0.5, 0.1])
     """
 
-    answers_for: Literal["all", "segment", "user"] = "segment"
     saved_as: ClassVar[Form] = "json"
 
     global_: Calibrator
@@ -139,6 +141,11 @@ class MultiSegmentCalibrator(ProbabilityMap):
             return segments.of_pairs(users.rows(pairs.users), items.rows(pairs.items))
 
         return self._fit_pairs(candidates_of(observed), columns_for)
+
+    def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
+        if observed.segments is None:
+            raise SettingError("a map of several fields needs to know them; give segments=Fields(users=, items=)")
+        return self.fit(sample.pairs(observed), segments=sample.fields(observed))
 
     def _fit_pairs(self, given: CalibrationSet, columns_for: Callable[[ScoredPairs], Columns]) -> Self:
         """Learn from pairs and the columns of their fields."""
@@ -331,8 +338,8 @@ class MultiSegmentCalibrator(ProbabilityMap):
         own = sigmoid_of(self._of_fields(Named("tamed", tame(score)), names), TREE)
         return [(self._known(names), self.global_.where_taken(score, own))]
 
-    def knows(self, who: Who) -> BoolArray:
-        return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0
+    def reads(self) -> tuple[str, ...]:
+        return ("score", *self.fields_)
 
     def _say_unknown(self, segments: FieldTable | ArrayLike, who: Who) -> None:
         """Say which values of which fields the map does not know."""

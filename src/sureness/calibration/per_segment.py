@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
-from sureness._types import BoolArray, FloatArray, IntArray, Risk
+from sureness._types import FloatArray, IntArray, Risk
 from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
@@ -31,6 +31,9 @@ from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
 from sureness.numerics.hashing import folds_of_ids
 from sureness.sources.base import ScoreSource, id_maps
+
+if TYPE_CHECKING:
+    from sureness.calibration.list_sample import ListSample
 
 _MOST_PAIRS = 5_000_000  # candidates of a recommender that are held in memory
 
@@ -80,8 +83,6 @@ class SegmentCalibrator(ProbabilityMap):
     >>> bool(books < calibrator.global_.probability([0.0])[0] < films)
     True
     """
-
-    answers_for: Literal["all", "segment", "user"] = "segment"
 
     segments_: IdMap
     maps_: dict[str | int, Calibrator]
@@ -146,6 +147,12 @@ class SegmentCalibrator(ProbabilityMap):
         return self._fit_pairs(
             candidates_of(observed), known, lambda pairs: codes[rows_of(one_field(segments), source, pairs)]
         )
+
+    def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
+        if observed.segments is None:
+            raise SettingError("a map for each segment needs to know them; give segments=Segments(names)")
+        one_field(observed.segments)
+        return self.fit(sample.pairs(observed), segments=sample.fields(observed)["segment"])
 
     def _fit_pairs(self, given: CalibrationSet, known: IdMap, codes_of: Callable[[ScoredPairs], IntArray]) -> Self:
         base = self._base()
@@ -269,8 +276,8 @@ class SegmentCalibrator(ProbabilityMap):
         both = self.global_.formula_tree(score) * (1.0 - share) + own.formula_tree(score) * share
         return clip(both, 0.0, 1.0)
 
-    def knows(self, who: Who) -> BoolArray:
-        return np.zeros(who.n, dtype=bool) if who.segments is None else who.segments >= 0
+    def reads(self) -> tuple[str, ...]:
+        return ("score", "segment")
 
     # --- inside -----------------------------------------------------------------------------------------------------
 

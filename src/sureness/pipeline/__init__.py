@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "mapped": ["MappedSource"],
         "recommender": ["ConfidentRecommender"],
         "runs": ["DistilledRuns", "Run", "open_run", "pack_source"],
-        "summaries": ["N_POWERS", "Summaries", "Target", "by_activity", "expectations", "summarise"],
+        "expecting": ["Below", "Target"],
+        "candidates": ["Candidates"],
     },
 )

@@ -14,7 +14,8 @@ from sureness._settings import written
 from sureness._types import FloatArray
 from sureness.calibration.choosing import Choice
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_user import PerUserCalibrator, PerUserPlatt
+from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
 from sureness.list_size.comparing import compare_policies
@@ -32,11 +33,8 @@ _N_RESAMPLES = 2_000
 def ways_to_decide(
     source: ScoreSource, utility: str | Utility = "f1", max_size: int = 50
 ) -> list[ConfidentRecommender]:
-    """What is worth comparing on any data: personal maps, and one map for all users."""
-    calibrators = (
-        PerUserCalibrator(), PerUserPlatt(), PerUserCalibrator(unlabelled_positives=False),
-        PerUserCalibrator(prior_width=0.0), PerUserPlatt(top=None), PlattCalibrator(),
-    )  # fmt: skip
+    """What is worth comparing on any data: the map for lists, a line for each user, and one line for all."""
+    calibrators = (ListCalibrator(), PerUserPlatt(), PlattCalibrator())
     return [ConfidentRecommender(source, c, ExpectedUtility(utility, max_size=max_size)) for c in calibrators]
 
 
@@ -165,7 +163,7 @@ def _plain(utility: Utility) -> str | Utility:
 def _names(candidates: Sequence[ConfidentRecommender]) -> list[str]:
     """How each candidate is called in the table: its calibrator and policy."""
     names = [
-        f"{written(c.calibrator or PerUserCalibrator())}, {written(c.policy or ExpectedUtility())}" for c in candidates
+        f"{written(c.calibrator or ListCalibrator())}, {written(c.policy or ExpectedUtility())}" for c in candidates
     ]
     if len(set(names)) < len(names):
         raise SettingError("two of the recommenders have the same calibrator and policy; leave one of them out")

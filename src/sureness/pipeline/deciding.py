@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import as_array
 from sureness.numerics.ranking import members, top_k
+from sureness.pipeline.candidates import Candidates, best_of, scores_of_taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,6 @@ class Decisions:
     places: IntArray  # (n, width) where each candidate stands in the scores that were decided on, best first
     scores: FloatArray  # (n, width) falling
     probabilities: FloatArray  # (n, width) falling
-    answered_by: IntArray  # (n, width) whose map gave the probability, as positions in `ANSWERS`
     sizes: IntArray  # (n,) how many of them are shown
     expected: FloatArray  # (n,) expected utility of that list; NaN if the policy does not compute it
     unsure: BoolArray  # (n,) whether no list is worth showing
@@ -49,14 +49,6 @@ class Decisions:
         if len(parts) == 1:
             return parts[0]
         return cls(**{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)})
-
-
-class Best(NamedTuple):
-    """The best unseen candidates of each user; all of shape (n, width), -1 and -inf where there are too few."""
-
-    places: IntArray  # columns of the given scores
-    items: IntArray  # rows of the items in the recommender, -1: unknown there
-    scores: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,32 +72,56 @@ class LiveScores:
             raise DataError(f"item_ids must have the shape of the scores, {block.shape}, got {names.shape}")
         return cls(block, names)
 
-    def best(self, width: int, users: IntArray, items: IdMap, seen: Interactions) -> Best:
-        """The best `width` candidates that a user has not seen yet, or as many as there are."""
+    def best(
+        self, width: int, n_best: int, users: IntArray, items: IdMap, seen: Interactions, later: Interactions
+    ) -> Candidates:
+        """The best `width` candidates that a user has not seen yet, or as many as there are.
+
+        Parameters
+        ----------
+        width : int
+        n_best : int
+            How many scores decide mean and spread.
+        users : array of shape (n,)
+            Rows in the recommender, -1: unknown.
+        items : IdMap
+        seen, later : Interactions
+            What is not shown again, and the part of it that came after the training.
+        """
         n_candidates = self.scores.shape[1]
         if not n_candidates:
-            nothing = np.full((len(users), 1), -1)
-            return Best(nothing, nothing, np.full((len(users), 1), -np.inf))
-        width = min(width, n_candidates)
+            nothing, none = np.full((len(users), 1), -1), np.full((len(users), 1), -np.inf)
+            return Candidates(users, nothing, none, none, nothing)
+        wide = min(max(width, n_best), n_candidates)
         rows, starts, values = _seen_by(users, seen)
         if self.item_ids is None:
-            places, scores = top_k(self.scores.copy(), width, rows=rows, starts=starts, seen=values)
-            return Best(places, places, scores)
+            known = users >= 0
+            taken = np.full((len(users), 1), -np.inf)
+            if known.any() and (found := scores_of_taken(self.scores[known], users[known], later)) is not None:
+                taken = np.full((len(users), found.shape[1]), -np.inf)
+                taken[known] = found
+            places, scores = top_k(self.scores.copy(), wide, rows=rows, starts=starts, seen=values)
+            return Candidates(users, places, scores, best_of(scores, taken, n_best), places)
         # Seen candidates are found by id, and looking up ids takes longer than finding the best: look up only those
-        # that can be among the best `width` when all seen ones have gone.
+        # that can be among the best when all seen ones have gone.
         most_seen = int((starts[rows + 1] - starts[rows]).max(initial=0))
-        found = self._named(*top_k(self.scores, min(n_candidates, width + most_seen)), items)
-        _refuse_twice(found.items)
-        return _without(found, members(found.items, rows, starts, values), width)
+        places, scores = top_k(self.scores, min(n_candidates, wide + most_seen))
+        found_items = self._rows_of(places, items)
+        _refuse_twice(found_items)
+        hidden = members(found_items, rows, starts, values)
+        since = members(found_items, *_seen_by(users, later))
+        best = best_of(np.where(hidden & ~since, -np.inf, scores), np.empty((len(users), 0)), n_best)
+        return _without(Candidates(users, found_items, scores, best, places), hidden, wide)
 
-    def _named(self, places: IntArray, scores: FloatArray, items: IdMap) -> Best:
+    def _rows_of(self, places: IntArray, items: IdMap) -> IntArray:
+        """The items at some places of the scores, as rows of the recommender; -1: unknown there."""
         assert self.item_ids is not None
         there = places >= 0
         asked = self.item_ids[places] if self.item_ids.ndim == 1 else np.take_along_axis(self.item_ids, places, axis=1)
         rows = np.full(places.shape, -1, dtype=np.int64)
         rows[there] = items.rows(asked[there])
         _refuse_unknown_twice(asked, there & (rows < 0))
-        return Best(places, rows, scores)
+        return rows
 
 
 def _score_rows(scores: ArrayLike, n_users: int) -> FloatArray:
@@ -161,11 +177,14 @@ def _not_distinct(n_users: int) -> IdError:
     )
 
 
-def _without(found: Best, hidden: BoolArray, width: int) -> Best:
+def _without(found: Candidates, hidden: BoolArray, width: int) -> Candidates:
     """The first `width` candidates that are not hidden, in the same order."""
+    assert found.places is not None
     if not hidden.any():
-        return Best(found.places[:, :width], found.items[:, :width], found.scores[:, :width])
+        items, scores, places = (part[:, :width] for part in (found.items, found.scores, found.places))
+        return found._replace(items=items, scores=scores, places=places)
     order = np.argsort(hidden, axis=1, kind="stable")[:, :width]
     gone = np.take_along_axis(hidden, order, axis=1)
-    places, items = (np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in found[:2])
-    return Best(places, items, np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1)))
+    places, items = (np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in (found.places, found.items))
+    scores = np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1))
+    return found._replace(items=items, scores=scores, places=places)

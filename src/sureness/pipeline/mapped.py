@@ -1,15 +1,19 @@
-"""A source whose scores become probabilities: source, map and segments, asked by rows of users and items."""
+"""A source whose scores become probabilities: source, map and what is known of users and items, asked by rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from sureness._printing import fields_repr
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.calibration.lists import ListCalibrator, as_input
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
-from sureness.calibration.pair_fields import Fields, PairNumbers
+from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers, Side
+from sureness.data.interactions import Interactions
 from sureness.sources.base import ScoreSource
 
 
@@ -21,28 +25,82 @@ class MappedSource:
     map: ProbabilityMap
     segments: Segments | Fields | None = None
     numbers: PairNumbers | None = None  # of the segments of users and items in the map
+    history: IntArray | None = None  # (n_users,) items of each user that the source was trained on
+    traits: dict[str, tuple[Side, AnyArray]] = field(default_factory=dict)  # of a map for lists, by row of users or items
 
     __repr__ = fields_repr
 
     @classmethod
-    def of(cls, source: ScoreSource, fitted: ProbabilityMap, segments: Segments | Fields | None) -> MappedSource:
-        """Look up the segments once, for all users or items."""
-        if segments is None:
-            return cls(source, fitted)
-        segments.check(source)
-        return cls(source, fitted, segments, fitted.pair_numbers(segments))
+    def of(
+        cls,
+        source: ScoreSource,
+        fitted: ProbabilityMap,
+        segments: Segments | Fields | None,
+        trained: Interactions | None = None,
+    ) -> MappedSource:
+        """Look up segments and traits once, for all users or items."""
+        history = None if trained is None else trained.user_degree
+        if segments is not None:
+            segments.check(source)
+        if isinstance(fitted, ListCalibrator):
+            fitted.check_fields(segments)
+            return cls(source, fitted, segments, history=history, traits=_traits(fitted, segments))
+        numbers = None if segments is None else fitted.pair_numbers(segments)
+        return cls(source, fitted, segments, numbers, history)
 
-    def who(self, users: IntArray, items: IntArray | None = None) -> Who:
-        """For rows of users (-1: unknown) and the items of each, (n, n_candidates); None: all items in order."""
+    def histories(self, users: IntArray) -> IntArray:
+        """How many items of each user the source was trained on; 0 for unknown users (-1)."""
+        if self.history is None:
+            return np.zeros(len(users), dtype=np.int64)
+        return np.where(users < 0, 0, self.history[users])
+
+    def log_odds(
+        self, scores: FloatArray, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray
+    ) -> FloatArray:
+        """Log-odds of scores, (n, n_candidates); -inf where there is no candidate.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_candidates)
+        users, items : arrays of shape (n,) and (n, n_candidates)
+            Rows; -1: unknown.
+        best : array of shape (n, n_best)
+            Scores of each user's best candidates, those that are listed and those that were taken since the training.
+        history : array of shape (n,)
+        """
+        exact = scores.astype(np.float64, copy=False)
+        return self.map.log_odds_of(exact, self._who(users, items, best, history))
+
+    def _who(self, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray) -> Who:
+        if isinstance(self.map, ListCalibrator):
+            known = {name: _at(values, users if side == "users" else items, side) for name, (side, values) in self.traits.items()}
+            groups = self.map.groups_of(best.astype(np.float64, copy=False), history, known)
+            return Who(len(users), groups=groups)
         if self.numbers is None:
             return Who(len(users), users)
         return Who(len(users), users, self.numbers.of_rows(users, items))
 
-    def log_odds(self, scores: FloatArray, users: IntArray, items: IntArray | None = None) -> FloatArray:
-        """Log-odds of scores, (n, n_candidates); -inf where there is no candidate."""
-        return self.map.log_odds_of(scores.astype(np.float64, copy=False), self.who(users, items))
 
-    def answered_by(self, users: IntArray, items: IntArray) -> IntArray:
-        """Who answered for each user's items, as positions in `ANSWERS`; shape (n, n_candidates)."""
-        found = self.map.answered_by(self.who(users, items))
-        return np.broadcast_to(found[:, None] if found.ndim == 1 else found, items.shape)
+def _traits(fitted: ListCalibrator, segments: Segments | Fields | None) -> dict[str, tuple[Side, AnyArray]]:
+    """The traits of all users or items, with one row more for those that are unknown."""
+    if segments is None:
+        return {}
+    tables: dict[Side, dict[str, Any]]
+    if isinstance(segments, Segments):
+        tables = {segments.of: {"segment": pl.Series(segments.names)}}
+    else:
+        tables = {side: dict(zip(table.columns, table, strict=True)) for side, table in segments.tables.items()}
+    found: dict[str, tuple[Side, AnyArray]] = {}
+    for side in SIDES:
+        for name, column in tables.get(side, {}).items():
+            if name in (*fitted.numeric_, *fitted.named_):
+                numeric = name in fitted.numeric_
+                values = as_input(column, numeric)
+                found[name] = (side, np.append(values, np.nan if numeric else ""))
+    return found
+
+
+def _at(values: AnyArray, rows: IntArray, side: Side) -> AnyArray:
+    """Values of rows, the last one for unknown rows (-1); those of users in a column."""
+    taken = values[rows]
+    return taken[:, None] if side == "users" else taken

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import polars as pl
@@ -18,31 +18,37 @@ from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.horizon import Horizon
-from sureness.calibration.maps import ANSWERS, ProbabilityMap, Segments, check_map, unknown_sentence
+from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
+from sureness.calibration.list_sample import ListSample, sample_lists
+from sureness.calibration.lists import ListCalibrator, check_history
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map, unknown_sentence
 from sureness.calibration.multi_segment import unknown_values_sentence
 from sureness.calibration.pair_fields import Fields
-from sureness.calibration.per_user import PerUserCalibrator
-from sureness.calibration.shared import where_lists_are_made
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
-from sureness.evaluation.ranking import gathered, top_blocks
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.keeping import By, promise
 from sureness.list_size.lists import Lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.metrics.utility import Utility
-from sureness.numerics.checks import check_choice
 from sureness.numerics.forks import check_not_forked
-from sureness.numerics.intensity import over_periods
+from sureness.numerics.intensity import once_gone, over_periods, over_shares
 from sureness.numerics.logistic import sigmoid
+from sureness.numerics.poisson_binomial import power_sums
 from sureness.numerics.ranking import members
+from sureness.pipeline.candidates import Candidates, candidate_blocks
 from sureness.pipeline.deciding import Decisions, LiveScores
+from sureness.pipeline.expecting import Below, Target, check_target, report_unmet, scaled_to
 from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
-from sureness.pipeline.summaries import Summaries, Target, by_activity, expectations, summarise
-from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
+from sureness.sources.base import ScoreSource, id_maps, is_partial
+from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
+
+_BEST, _MOST_BEST = 50, 200  # candidates of each user that maps are fitted on: as many as the longest list within these
+_LEARNING_USERS = 3_000
+_N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
+_LIKELIEST = 0.5  # below the list; a likelier item counts as several of this probability
 
 
 class ConfidentRecommender(Configurable, Savable):
@@ -53,19 +59,18 @@ class ConfidentRecommender(Configurable, Savable):
     source : ScoreSource
         Any recommender: one of ours, or that of another library through its adapter.
     calibrator : ProbabilityMap, optional
-        One map for all, per segment or per user, or a chain of them; by default `PerUserCalibrator`. A calibrator for
-        all pairs or per segment is fitted where lists are made, as the `base` of a `SharedCalibrator`.
+        By default `ListCalibrator`, the map for lists. Calibrators of pairs and per segment are fitted on each user's
+        best candidates, where lists are made; maps per user on all candidates.
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
-    expected_relevant : "carried", "by_activity", "fitted", float or array of shape (n_users,)
+    expected_relevant : "carried", "fitted", float or array of shape (n_users,)
         How many relevant items a user has when lists are made. Validation items were candidates when the map was
-        fitted and are gone then. "carried": as many as in the validation period, by scaling the odds of each user;
-        "by_activity": the same, but drawn towards users who had seen as many items instead of towards all users, which
-        matters where users take few items in a period; "fitted": what the probabilities of the remaining candidates
-        add up to; numbers: another horizon.
+        fitted and are gone then. "carried": as much again happens as in the validation part; "fitted": the remaining
+        candidates keep the probabilities that they had in it; numbers: the odds of each user are scaled so that all
+        probabilities add up to them.
     segments : Segments, Fields or "domain", optional
-        The segment of every user or item, for maps that differ between segments; "domain" takes the items' domains
-        from the training log. Fields of users and items are for `MultiSegmentCalibrator`.
+        What is known of users and items: traits of the map for lists, segments or fields of the others. "domain" takes
+        the items' domains from the training log.
 
     Attributes
     ----------
@@ -73,8 +78,8 @@ class ConfidentRecommender(Configurable, Savable):
         The fitted map; the given calibrator stays as it was.
     policy_ : ListSizePolicy
         The fitted policy.
-    summaries_ : Summaries
-        What is stored of each user for `recommend`.
+    below_ : Below
+        How many relevant items to expect below a user's best candidates.
     seen_ : Interactions
         What is not shown again.
     horizon_ : Horizon
@@ -90,7 +95,7 @@ class ConfidentRecommender(Configurable, Savable):
     >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4))
     >>> table = recommender.fit(split.train, split.validation).recommend([3])
     >>> table.columns
-    ['user_id', 'rank', 'item_id', 'score', 'probability', 'list_size', 'expected_utility', 'unsure', 'map']
+    ['user_id', 'rank', 'item_id', 'score', 'probability', 'list_size', 'expected_utility', 'unsure']
     >>> table.height == table["list_size"][0]
     True
     """
@@ -141,26 +146,38 @@ class ConfidentRecommender(Configurable, Savable):
         validation = fitted_to(self.source, validation, "validation")
         before = seen_of(self.source, seen, validation)
         validation = unseen(validation, before, "validation")
+        target = check_target(self.expected_relevant, self.source.n_users)
         policy = self._unfitted_policy()
         segments = self._segments_of(before if before is not None else validation)
-        if refit:
-            self.map_ = self._fitted_map(before, validation, segments, policy.max_size, progress)
-        else:
-            self.map_ = self._kept_map(segments, before)
-        self.mapped_ = MappedSource.of(self.source, self.map_, segments)
+        observed = Observed(self.source, validation, before, segments, progress)
+        best = min(max(_BEST, policy.max_size), _MOST_BEST)
+        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
+        self.best_ = given.best if isinstance(given, ListCalibrator) else best
+        n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
+        sample = sample_lists(observed, self.best_, n_users, getattr(given, "seed", 0))
+        self.map_ = clone(given).fit_sample(observed, sample) if refit else self._kept_map(given, segments, before)
+        self.trained_, self.held_out_ = before, validation
         self.seen_ = validation if before is None else union([before, validation])
+        self.mapped_ = MappedSource.of(self.source, self.map_, segments, before)
         self.horizon_ = self._horizon_of(validation, before)
-        times = self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was fitted before
-        expected, beyond = expectations(self.mapped_, validation, before, times=times)
-        if isinstance(self.expected_relevant, str) and self.expected_relevant == "by_activity":
-            expected = by_activity(validation, before)
-        self.summaries_ = summarise(
-            self.mapped_, self.seen_, (expected, beyond),
-            max_size=policy.max_size, expected_relevant=self.expected_relevant, progress=progress,
-        )  # fmt: skip
+        self.below_ = Below.learned(sample.n_below, self.mapped_.histories(sample.users))
+        self.level_ = self._level_of(sample)
+        if target is not None:
+            report_unmet(scaled_to(*self._chances(_of_sample(sample), None), target[sample.users])[2])
         self.policy_ = policy
         if type(policy).fit is not ListSizePolicy.fit:
-            policy.fit(self._joined(validation, before))
+            policy.fit(self._joined(validation, before, labelled=True))
+
+    def _level_of(self, sample: ListSample) -> Level:
+        """What makes the probabilities of a kept map of preference those of interactions in the validation part."""
+        if self.map_.estimand_ == "interaction" or self.expected_relevant != "carried":
+            return UNCHANGED
+        there, found = sample.there, _of_sample(sample)
+        log_odds = self.mapped_.log_odds(
+            found.scores, found.users, found.items, found.best, self.mapped_.histories(found.users)
+        )
+        rate = float(sample.hits[there].mean())
+        return level_for_base_rate(sigmoid(log_odds[there]), np.ones(int(there.sum())), rate)
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -188,18 +205,10 @@ class ConfidentRecommender(Configurable, Savable):
             raise SettingError(f"segments must be Segments, Fields, 'domain' or None, got {given!r:.60}")
         return given
 
-    def _fitted_map(
-        self, before: Interactions | None, validation: Interactions, segments: Segments | Fields | None, longest: int,
-        progress: Progress,
-    ) -> ProbabilityMap:  # fmt: skip
-        given = clone(check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator))
-        unfitted = where_lists_are_made(given, longest)
-        seen = settled(before)
-        return unfitted.fit_source(self.source, validation, seen=seen, segments=segments, progress=progress)
-
-    def _kept_map(self, segments: Segments | Fields | None, before: Interactions | None) -> ProbabilityMap:
+    def _kept_map(
+        self, given: ProbabilityMap, segments: Segments | Fields | None, before: Interactions | None
+    ) -> ProbabilityMap:
         """The given map, which is fitted already."""
-        given = check_map(PerUserCalibrator() if self.calibrator is None else self.calibrator)
         given.check_fitted()
         if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
@@ -217,7 +226,7 @@ class ConfidentRecommender(Configurable, Savable):
                 f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
                 f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
             )
-        if given.estimand_ == "interaction" and given.horizon_.which == "labelled":
+        if given.estimand_ == "interaction" and not isinstance(given, ListCalibrator):
             warn(
                 f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
                 "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
@@ -241,10 +250,9 @@ class ConfidentRecommender(Configurable, Savable):
 
         Returns
         -------
-        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure, map
+        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure
             List size, expected utility and unsure are the same in all rows of a user; expected_utility is missing where
-            the policy does not look at it. `map` says whose map gave the probability: "user", "segment" or "all". A
-            user whose list is empty has no row; `sizes` has everyone.
+            the policy does not look at it. A user whose list is empty has no row; `sizes` has everyone.
         """
         parts = []
         rows = self._rows(users)
@@ -266,12 +274,13 @@ class ConfidentRecommender(Configurable, Savable):
         item_ids: ArrayLike | None = None,
         scores: ArrayLike | None = None,
         *,
-        unknown: Literal["refuse", "all"] = "refuse",
+        history: ArrayLike | None = None,
     ) -> Decisions:
         """What to show, as arrays: from the scores of the source, or from live scores of another system.
 
         Live scores come from a vector index, a ranker or the same model elsewhere, on the scale that the map was fitted
-        to. What a user has seen is left out, as in `recommend`, which is a table around this.
+        to. They may be those of users, queries or sessions that the recommender has never met. What a user has seen is
+        left out, as in `recommend`, which is a table around this.
 
         Parameters
         ----------
@@ -280,11 +289,11 @@ class ConfidentRecommender(Configurable, Savable):
             Whose scores they are; in any order, and not all of them need be known. By default all items of the source,
             in its order.
         scores : array-like of shape (n, n_candidates), or (n_candidates,) for one user; optional
-            Live scores; -inf where there is no candidate, and no columns at all where nobody has one. By default the
-            source is asked.
-        unknown : {"refuse", "all"}
-            What happens to users that the recommender does not know: they are refused, or get the global map and the
-            mean number of relevant items. Only with live scores.
+            Live scores of all candidates, or of the best 50 at least; -inf where there is no candidate, and no columns
+            at all where nobody has one. By default the source is asked.
+        history : number or array-like of shape (n,), optional
+            With live scores: how many items of each user the other system was trained on. By default as many as this
+            recommender was trained on, 0 for users it does not know.
 
         Returns
         -------
@@ -304,24 +313,30 @@ class ConfidentRecommender(Configurable, Savable):
         >>> found = recommender.decide(3, np.arange(80), live)
         >>> found.places[found.shown].tolist() == recommender.recommend([3])["item_id"].to_list()
         True
+        >>> recommender.decide("a user of five minutes ago", np.arange(80), live, history=2).users.tolist()
+        [-1]
         """
         self._check_fitted()
-        check_choice(unknown, "unknown", ("refuse", "all"))
         if scores is None:
-            if item_ids is not None:
-                raise SettingError("item_ids say whose scores are given, but scores are missing; give both")
+            for name, given in (("item_ids", item_ids), ("history", history)):
+                if given is not None:
+                    raise SettingError(f"{name} belongs to live scores, but scores are missing; give both")
             blocks = self._shown(self._rows(user_ids))
             return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
         users, items = id_maps(self.source)
-        rows = self._rows(user_ids) if user_ids is None or unknown == "refuse" else users.rows(user_ids)
+        rows = self._rows(None) if user_ids is None else users.rows(user_ids)
         if not len(rows):
             return self._nothing()
         live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
-        best = live.best(self.policy_.max_size, rows, items, self.seen_)
+        found = live.best(self._width, self.best_, rows, items, self.seen_, self.held_out_)
+        known = None
+        if history is not None:
+            known = check_history(np.broadcast_to(np.asarray(history), len(rows)), len(rows))
         if (reach := self.map_.reach()) is not None:
-            reach.look(best.scores)
+            reach.look(found.scores[:, : self.policy_.max_size])
             reach.say()
-        return self._decision(best.items, self._listed(rows, best.items, best.scores), best.places)
+        width = self.policy_.max_size
+        return self._decision(found.items[:, :width], self._listed(found, history=known), cast(IntArray, found.places)[:, :width])
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user.
@@ -336,9 +351,10 @@ class ConfidentRecommender(Configurable, Savable):
         parts = []
         for _, lists in self._shown(rows):
             decided = self.policy_.decide(lists)
-            parts.append((*decided, lists.expected_hits(decided.sizes)))
+            in_all = lists.needed("probabilities", self).sum(axis=1) + lists.needed("tail", self)[:, 0]
+            parts.append((*decided, lists.expected_hits(decided.sizes), in_all))
         ids, _ = id_maps(self.source)
-        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(4)]
+        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(5)]
         return pl.DataFrame(
             {
                 "user_id": ids.at(rows),
@@ -346,7 +362,7 @@ class ConfidentRecommender(Configurable, Savable):
                 "expected_utility": pl.Series(columns[1]).fill_nan(None),
                 "expected_hits": columns[3],
                 "unsure": columns[2].astype(bool),
-                "expected_relevant": self.summaries_.met[rows],
+                "expected_relevant": columns[4],
             }
         )
 
@@ -365,7 +381,8 @@ class ConfidentRecommender(Configurable, Savable):
         """The lists as they were when only `seen` had been seen, with the validation items as hits: for policies."""
         self._check_fitted()
         before = seen_of(self.source, seen, validation)
-        return self._joined(unseen(fitted_to(self.source, validation, "validation"), before, "validation"), before)
+        held_out = unseen(fitted_to(self.source, validation, "validation"), before, "validation")
+        return self._joined(held_out, before, labelled=True)
 
     def evaluate(
         self,
@@ -431,26 +448,30 @@ class ConfidentRecommender(Configurable, Savable):
         source = packed_or_none(self.source)
         parts = {"map": self.map_.pack(), "policy": self.policy_.pack()}
         parts |= {"users": users.pack(), "items": items.pack()} if source is None else {"source": source}
-        parts["seen"] = self.seen_.pack(with_ids=False)
+        parts["held_out"] = self.held_out_.pack(with_ids=False)
+        if self.trained_ is not None:
+            parts["trained"] = self.trained_.pack(with_ids=False)
         if self.mapped_.segments is not None:
             parts["segments"] = self.mapped_.segments.pack()
         settings: dict[str, JSON] = {}
-        arrays = self.summaries_.arrays()
+        arrays = {}
         if isinstance(self.expected_relevant, str):
             settings["expected_relevant"] = self.expected_relevant
         else:
             arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
+        state: dict[str, JSON] = {
+            "shape": [self.source.n_users, self.source.n_items], "best": self.best_, "below": self.below_.plain(),
+            "level": [self.level_.intercept, self.level_.slope],
+        }  # fmt: skip
+        about: dict[str, JSON] = {"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()}
         return Packed(
-            kind=kind_of("saved", type(self)),
-            settings=settings,
-            state={"shape": [self.source.n_users, self.source.n_items]},
-            arrays=arrays,
-            parts=parts,
-            about={"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()},
+            kind=kind_of("saved", type(self)), settings=settings, state=state, arrays=arrays, parts=parts, about=about
         )
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        if "below" not in packed.state:
+            raise DataError("it was saved by an older version, with a map for each user; fit the recommender again")
         if "source" not in parts:
             raise DataError(
                 "it was saved without its source, which cannot be saved; give it with "
@@ -462,27 +483,38 @@ class ConfidentRecommender(Configurable, Savable):
             check_given_source(source, packed)
         users, items = id_maps(source)
         segments = parts.get("segments")
-        arrays = dict(packed.arrays)
-        given = arrays.pop("expected_relevant", None)
+        given = packed.arrays.get("expected_relevant")
         opened = cls(
             source, map_, policy, segments=segments,
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
         )  # fmt: skip
-        opened.map_, opened.policy_ = map_, policy
-        opened.mapped_ = MappedSource.of(source, opened.map_, segments)
-        opened.summaries_ = Summaries(**arrays)
-        opened.seen_ = parts.open("seen", users=users, items=items)
+        state = cast(dict[str, Any], packed.state)
+        opened.map_, opened.policy_, opened.best_ = map_, policy, state["best"]
+        opened.held_out_ = parts.open("held_out", users=users, items=items)
+        opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
+        logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
+        opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
+        opened.mapped_ = MappedSource.of(source, map_, segments, opened.trained_)
+        opened.below_, opened.level_ = Below.of(state["below"]), Level(*state["level"])
         opened.horizon_ = Horizon.of(cast(dict[str, JSON], packed.about["horizon"]))
         return opened
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _lists(self, rows: IntArray, seen: Interactions | None) -> Iterator[tuple[IntArray, Lists]]:
+    @property
+    def _width(self) -> int:
+        """How many candidates of a user are looked at."""
+        return max(self.policy_.max_size, self.best_)
+
+    def _lists(
+        self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False
+    ) -> Iterator[tuple[IntArray, Lists]]:
         """Blocks of users: the items of their longest lists, and these lists with probabilities."""
         self._check_fitted()
-        width = min(self.policy_.max_size, self.source.n_items)
-        for block, items, scores in gathered(top_blocks(self.source, rows, width, seen)):
-            yield items, self._listed(block, items, scores)
+        width = min(self._width, self.source.n_items)
+        later = None if labelled else self.held_out_
+        for found in candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.best_):
+            yield found.items[:, : self.policy_.max_size], self._listed(found, labelled=labelled)
 
     def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
         """The same for lists that are shown; says once if their scores lie far outside those the map was fitted on."""
@@ -495,26 +527,61 @@ class ConfidentRecommender(Configurable, Savable):
         if reach is not None:
             reach.say()
 
-    def _listed(self, users: IntArray, items: IntArray, scores: FloatArray) -> Lists:
+    def _listed(self, found: Candidates, *, history: FloatArray | None = None, labelled: bool = False) -> Lists:
         """The best candidates of users, who may be unknown (-1), with their probabilities."""
-        shift, tail = self.summaries_.of_users(users)
-        exact = scores.astype(np.float64)
+        chances, below = self._chances(found, history, labelled=labelled)
+        target = None if labelled else check_target(self.expected_relevant, self.source.n_users)
+        if target is not None:
+            wanted = np.where(found.users < 0, target.mean(), target[found.users])
+            chances, below, _ = scaled_to(chances, below, wanted)
+        longest = self.policy_.max_size
+        tail = np.zeros((len(below), _N_POWERS))
+        if chances.shape[1] > longest:
+            tail = power_sums(chances, _N_POWERS, skip=longest, most=_LIKELIEST)
+        tail[:, 0] += below
+        exact = found.scores[:, :longest].astype(np.float64)
         return Lists(
-            users=users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
-            probabilities=sigmoid(self.mapped_.log_odds(exact, users, items) + shift[:, None]), tail=tail,
+            users=found.users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
+            probabilities=np.ascontiguousarray(chances[:, :longest]), tail=tail,
         )  # fmt: skip
 
-    def _joined(self, labels: Interactions | None, seen: Interactions | None, rows: IntArray | None = None) -> Lists:
+    def _chances(
+        self, found: Candidates, history: FloatArray | None, *, labelled: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """The probability of each candidate, and how many relevant items to expect below all of them."""
+        known = self.mapped_.histories(found.users) if history is None else history
+        log_odds = self.mapped_.log_odds(found.scores, found.users, found.items, found.best, known)
+        log_odds = log_odds if self.level_ == UNCHANGED else self.level_.intercept + self.level_.slope * log_odds
+        times = 1.0 if labelled else self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was kept
+        if labelled or self.expected_relevant == "fitted" or self.map_.horizon_.period is not None:
+            chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
+        else:
+            chances = once_gone(log_odds, times)
+        below = np.maximum(times * self.below_.expected(known) - chances[:, self.best_ :].sum(axis=1), 0.0)
+        if not is_partial(self.source):  # nothing lies below the candidates of a user who has no more
+            fewer = np.count_nonzero(np.isfinite(found.scores), axis=1) < min(self._width, self.source.n_items)
+            below = np.where(fewer | (found.scores.shape[1] >= self.source.n_items), 0.0, below)
+        return chances, below
+
+    def _joined(
+        self,
+        labels: Interactions | None,
+        seen: Interactions | None,
+        rows: IntArray | None = None,
+        *,
+        labelled: bool = False,
+    ) -> Lists:
         """The lists of many users as one, with hits where labels are given."""
         rows = np.arange(self.source.n_users) if rows is None else rows
         parts = []
-        times = None if labels is None else self._times(labels)
-        for items, lists in self._lists(rows, seen):
+        times = None if labels is None or labelled else self._times(labels)
+        convert = over_periods if self.horizon_.period is not None else over_shares
+        for items, lists in self._lists(rows, seen, labelled=labelled):
             if labels is not None:
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
                 lists = replace(lists, items=items, hits=hits, n_relevant=labels.user_degree[lists.users])
             if times is not None:
-                lists = replace(lists, promised=over_periods(lists.needed("probabilities", self), times))
+                lists = replace(lists, promised=convert(lists.needed("probabilities", self), times))
             parts.append(lists)
         return Lists.joined(parts) if parts else self._empty()
 
@@ -532,9 +599,12 @@ class ConfidentRecommender(Configurable, Savable):
         if not self.horizon_.differs(other):
             return None
         times = self.horizon_.ratio(other)
+        how = "1 - (1 - p)^{0:.3g}, as if interactions came at a steady rate" if other.period is not None else (
+            "{0:.3g} times the probability, bent towards 1"
+        )  # fmt: skip
         warn(
             f"the labels are of a period with {times:.3g} times as much as that of the lists, so what they promise is "
-            f"converted by 1 - (1 - p)^{times:.3g}, as if interactions came at a steady rate"
+            f"converted to {how.format(times)}"
         )
         return times
 
@@ -543,8 +613,7 @@ class ConfidentRecommender(Configurable, Savable):
         sizes, expected, unsure = self.policy_.decide(lists)
         return Decisions(
             users=lists.users, places=items if places is None else places, scores=lists.needed("scores", self.policy_),
-            probabilities=lists.needed("probabilities", self.policy_),
-            answered_by=self.mapped_.answered_by(lists.users, items), sizes=sizes, expected=expected, unsure=unsure,
+            probabilities=lists.needed("probabilities", self.policy_), sizes=sizes, expected=expected, unsure=unsure,
         )  # fmt: skip
 
     def _table(self, found: Decisions) -> pl.DataFrame:
@@ -561,7 +630,6 @@ class ConfidentRecommender(Configurable, Savable):
                 "list_size": found.sizes[place],
                 "expected_utility": pl.Series(found.expected[place], nan_to_null=True),
                 "unsure": found.unsure[place],
-                "map": pl.Series(ANSWERS, dtype=pl.String).gather(found.answered_by[shown]),
             }
         )
 
@@ -580,8 +648,13 @@ class ConfidentRecommender(Configurable, Savable):
         return ids.known_rows(users, "users")
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "summaries_"):
+        if not hasattr(self, "policy_"):
             raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")
+
+
+def _of_sample(sample: ListSample) -> Candidates:
+    """The candidates of a sample, as they were before anything was held out."""
+    return Candidates(sample.users, sample.items, sample.scores, sample.scores)
 
 
 def _say_unknown(given: ProbabilityMap, told: Segments | Fields) -> None:

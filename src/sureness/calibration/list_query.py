@@ -1,0 +1,3 @@
+"""placeholder"""
+from typing import Any
+def list_query(*a: Any, **k: Any) -> str: raise NotImplementedError
