@@ -1,99 +1,139 @@
-"""The tables of docs/list-sizes.md about shapes of maps, out of benchmarks/results."""
+"""The tables of docs/list-sizes.md about the map for lists, out of benchmarks/results."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from scipy import stats
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "list-sizes.md"
-UTILITIES = ("ndcg", "pdcg", "f1", "tp")
-RANKS = ("all", "1", "2-3", "4-5", "6-10", "11-20")
-SURE = 0.05
+UTILITIES = ("f1", "ndcg")
+FIXED = "best fixed size"
+BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
+BEFORE = "a learned map for each user"
+SURE, FEWEST_HITS = 0.05, 300
 _NAMES = {
     "als": "implicit ALS", "implicit-bpr": "implicit BPR", "bpr": "our BPR", "als-tuned": "implicit ALS, tuned",
     "lightgcn": "LightGCN",
 }  # fmt: skip
+_CELL = ("data", "model", "split", "method")
 
 
-def utilities_table(found: pl.DataFrame) -> list[str]:
-    """The change of every utility, against the best fixed size and against the line; a star: sure after Holm."""
-    head = "| data | model | " + " | ".join([*UTILITIES, *UTILITIES]) + " |"
-    rows = [head, "|---|---|" + "---:|" * 8, "| | | against the best fixed size | | | | against the line | | | |"]
-    learned = found.filter(method="learned")
-    for data, model in learned.select("data", "model").unique(maintain_order=True).iter_rows():
-        cells = [
-            _change(learned.filter(data=data, model=model, against=against, utility=utility))
-            for against in ("best fixed size", "line")
-            for utility in UTILITIES
-        ]
-        rows.append(f"| {data} | {_NAMES[model]} | " + " | ".join(cells) + " |")
+def every_cell() -> pl.DataFrame:
+    """One row for each log, model, split and method: seeds pooled, users in groups that are compared in pairs."""
+    parts = [pl.read_csv(RESULTS / name) for name in ("lists.csv", "lists-before.csv") if (RESULTS / name).exists()]
+    sums = pl.concat(parts, how="diagonal_relaxed")
+    pooled = sums.group_by(*_CELL, "bucket", maintain_order=True).agg(
+        pl.col("seed").n_unique().alias("seeds"), pl.exclude(*_CELL, "bucket", "seed").sum()
+    )
+    rows = [_judged(dict(zip(_CELL, key, strict=True)), cell) for key, cell in pooled.group_by(*_CELL, maintain_order=True)]
+    table = pl.DataFrame(rows, infer_schema_length=None).sort("split", "data", "model", "method")
+    for utility in UTILITIES:
+        table = table.with_columns(pl.col(f"p {utility}").map_batches(holm).over("split", "method").alias(f"holm {utility}"))
+    return table
+
+
+def _judged(cell: dict[str, object], buckets: pl.DataFrame) -> dict[str, object]:
+    found = cell | {"seeds": buckets["seeds"].max()}
+    for utility in UTILITIES:
+        own, fixed = (buckets[name].to_numpy() / buckets["users"].to_numpy() for name in (utility, f"{utility} fixed"))
+        value, other = (buckets[name].sum() / buckets["users"].sum() for name in (utility, f"{utility} fixed"))
+        found |= {utility: value, utility + " gain": value / other - 1, f"p {utility}": float(stats.ttest_rel(own, fixed).pvalue)}
+    for name in (column.removesuffix(" promised") for column in buckets.columns if column.endswith(" promised")):
+        promised, came = (buckets[f"{name} {what}"].to_numpy() for what in ("promised", "realised"))
+        ratio, margin = _ratio(promised, came)
+        found |= {f"{name} promised": promised.sum(), name: ratio, f"{name} low": ratio - margin, f"{name} high": ratio + margin}
+    return found
+
+
+def _ratio(promised: np.ndarray, came: np.ndarray) -> tuple[float, float]:
+    """Realised over promised hits, and half of the width of a 95% interval over groups of users."""
+    total = max(float(promised.sum()), 1e-300)
+    ratio = float(came.sum()) / total
+    away = came - ratio * promised
+    return ratio, float(stats.t.ppf(0.975, len(away) - 1) * np.sqrt(away @ away * len(away) / (len(away) - 1)) / total)
+
+
+def holm(p_values: pl.Series) -> pl.Series:
+    """P-values corrected for as many tests by Holm's method."""
+    order = np.argsort(p_values.to_numpy())
+    scaled = np.maximum.accumulate(p_values.to_numpy()[order] * np.arange(len(order), 0, -1))
+    corrected = np.empty(len(order))
+    corrected[order] = np.minimum(scaled, 1.0)
+    return pl.Series(corrected)
+
+
+def cells_table(found: pl.DataFrame) -> list[str]:
+    """Gains over the best fixed size and the promise of each cell, before and now."""
+    now = found.filter(method="lists")
+    before = found.filter(method=BEFORE)
+    rows = ["| split | data | model | F1 | before | NDCG | before | promise | before |", "|---|---|---|" + "---:|" * 6]
+    for cell in now.iter_rows(named=True):
+        old = before.filter(split=cell["split"], data=cell["data"], model=cell["model"])
+        other = old.row(0, named=True) if old.height else None
+        texts = []
+        for utility in UTILITIES:
+            texts += [_gain(cell, utility), "" if other is None else _gain(other, utility)]
+        texts += [_kept(cell), "" if other is None else f"{other['all']:.2f}"]
+        rows.append(f"| {cell['split']} | {cell['data']} | {_NAMES[cell['model']]} | " + " | ".join(texts) + " |")
     return rows
 
 
-def _change(cell: pl.DataFrame) -> str:
-    if not cell.height:
-        return ""
-    change, p_value = cell.select("change", "p_holm").row(0)
-    return f"{100 * change:+.1f}%{'*' if p_value < SURE else ''}"
+def _gain(cell: dict[str, float], utility: str) -> str:
+    return f"{100 * cell[utility + ' gain']:+.1f}%{'*' if cell['holm ' + utility] < SURE else ''}"
 
 
-def promises_table(found: pl.DataFrame, methods: tuple[str, ...]) -> list[str]:
-    """Realised over promised hits with intervals."""
-    rows = ["| data | model | map | total | " + " | ".join(RANKS[1:]) + " |", "|---|---|---|" + "---:|" * len(RANKS)]
-    for data, model in found.select("data", "model").unique(maintain_order=True).iter_rows():
-        for method in methods:
-            cells = [found.filter(data=data, model=model, method=method, ranks=ranks) for ranks in RANKS]
-            if cells[0].height:
-                rows.append(f"| {data} | {_NAMES[model]} | {method} | " + " | ".join(map(_ratio, cells)) + " |")
-    return rows
+def _kept(cell: dict[str, float]) -> str:
+    return f"{cell['all']:.2f} ({max(cell['all low'], 0.0):.2f}-{cell['all high']:.2f})"
 
 
-def _ratio(cell: pl.DataFrame) -> str:
-    ratio, low, high = cell.select("ratio", "low", "high").row(0)
-    return f"{ratio:.2f} ({max(low, 0.0):.2f}-{high:.2f})"
+def summary(found: pl.DataFrame, method: str) -> list[str]:
+    """How many cells keep which promise, and mean gains."""
+    every = found.filter(method=method)
+    cells = every.filter(pl.col("all promised") >= FEWEST_HITS)
+    inside = cells.filter(pl.col("all").is_between(0.9, 1.1)).height
+    history = [f"history {number}" for number in (1, 2, 3, 4)]
+    by_history = sum(_all_within(cell, history, 0.85, 1.15) for cell in cells.iter_rows(named=True))
+    ranks = [f"ranks {a}-{b}" for a, b in BANDS]
+    by_rank = sum(_all_meet(cell, ranks, 0.85, 1.15) for cell in cells.iter_rows(named=True))
+    groups = [cell[name] for cell in cells.iter_rows(named=True) for name in history if cell[f"{name} promised"] >= FEWEST_HITS]
+    within = sum(0.85 <= ratio <= 1.15 for ratio in groups)
+    worse = sum(
+        int(cell[f"{u} gain"] < 0 and cell[f"holm {u}"] < SURE) for cell in every.iter_rows(named=True) for u in UTILITIES
+    )
+    gains = ", ".join(f"{u.upper()} {100 * every[u + ' gain'].mean():+.1f}%" for u in UTILITIES)
+    return [
+        f"- {method}: {gains} on average over {every.height} cells; surely worse than the best fixed size in {worse}",
+        f"    - of {cells.height} cells with at least {FEWEST_HITS} promised hits, {inside} within 0.9 to 1.1 in total, "
+        f"{by_history} with every quarter of histories meeting 0.85 to 1.15, {by_rank} with every band of ranks",
+        f"    - of {len(groups)} quarters with at least {FEWEST_HITS} promised hits, {within} within 0.85 to 1.15",
+    ]
 
 
-def kept(found: pl.DataFrame, method: str) -> str:
-    """How many cells keep the promise in total and in all bands."""
-    wanted = pl.when(pl.col("ranks") == "all").then(0.1).otherwise(0.15)
-    meets = (pl.col("low") <= 1 + wanted) & (pl.col("high") >= 1 - wanted)
-    cells = found.filter(method=method).group_by("data", "model").agg(meets.all().alias("kept"))
-    return f"{cells['kept'].sum()} of {cells.height}"
+def _all_within(cell: dict[str, float], names: Sequence[str], low: float, high: float) -> bool:
+    return _all_meet(cell, names, low, high)
 
 
-def counts_table(found: pl.DataFrame) -> list[str]:
-    """How many cells are better, tied, worse."""
-    rows = ["| method | against | utility | cells | better | surely better | surely worse | lowest |"]
-    rows.append("|---|---|---|---:|---:|---:|---:|---:|")
-    for (method, against, utility), cells in found.group_by("method", "against", "utility", maintain_order=True):
-        sure = pl.col("p_holm") < SURE
-        better, surely, worse, lowest = cells.select(
-            (pl.col("change") > 0).sum(), (sure & (pl.col("change") > 0)).sum().alias("surely"),
-            (sure & (pl.col("change") < 0)).sum().alias("worse"), pl.col("change").min().alias("lowest"),
-        ).row(0)  # fmt: skip
-        told = [method, against, utility, cells.height, better, surely, worse, f"{100 * lowest:+.1f}%"]
-        rows.append("| " + " | ".join(map(str, told)) + " |")
-    return rows
+def _all_meet(cell: dict[str, float], names: Sequence[str], low: float, high: float) -> bool:
+    """Whether every interval meets a range; what promises nothing keeps its promise."""
+    return all(
+        cell[f"{name} promised"] == 0 or (cell[f"{name} low"] <= high and cell[f"{name} high"] >= low) for name in names
+    )
 
 
 def write_tables() -> None:
     """Put the tables between their marks in the page."""
-    utilities = pl.read_csv(RESULTS / "shapes.csv")
-    promises = pl.read_csv(RESULTS / "promises.csv")
-    at_random, by_time = promises.filter(split="ratio"), promises.filter(split="time")
-    methods = ("learned", "one shape", "one line")
+    found = every_cell()
+    methods = found["method"].unique(maintain_order=True).to_list()
     text = PAGE.read_text()
     for name, rows in {
-        "shapes": utilities_table(utilities),
-        "shape counts": counts_table(utilities),
-        "promises by time": promises_table(by_time, methods),
-        "promises kept": [
-            f"- {method}: {kept(at_random, method)} cells (at random), {kept(by_time, method)} (by time)"
-            for method in methods
-        ],
+        "list cells": cells_table(found),
+        "list summary": [line for method in methods for line in summary(found, method)],
     }.items():
         block = "\n".join(["", *rows, ""])
         text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{block}\g<2>", text, flags=re.DOTALL)
