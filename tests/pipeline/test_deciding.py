@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
-from sureness.calibration.maps import ANSWERS
 from sureness.errors import DataError, IdError, SettingError
 from tests.pipeline.worlds import shop
 
 MAPS = {
-    "per user": sn.PerUserPlatt(top=15), "one for all": sn.PlattCalibrator(),
-    "chain": sn.MapChain([sn.PerUserPlatt(), sn.SegmentCalibrator(), sn.PlattCalibrator()]),
+    "for lists": sn.ListCalibrator(best=20), "per user": sn.PerUserPlatt(top=15), "one for all": sn.PlattCalibrator(),
+    "per segment": sn.SegmentCalibrator(),
 }  # fmt: skip
 
 
@@ -63,7 +62,6 @@ def assert_same(found, expected, items, columns=None):
     given = items[found.places] if columns is None else np.take_along_axis(columns, np.maximum(found.places, 0), axis=1)
     assert_array_equal(given[there], items[expected.places][there])
     assert_allclose(found.probabilities[there], expected.probabilities[there], rtol=1e-12)
-    assert_array_equal(found.answered_by[there], expected.answered_by[there])
 
 
 class TestAsInTheSource:
@@ -72,7 +70,6 @@ class TestAsInTheSource:
         found, table = recommender.decide(users), recommender.recommend()
         assert_array_equal(table["item_id"].to_numpy(), items[found.places[found.shown]])
         assert_array_equal(table["probability"].to_numpy(), found.probabilities[found.shown])
-        assert_array_equal(table["map"].to_numpy(), np.array(ANSWERS)[found.answered_by[found.shown]])
         assert_array_equal(recommender.sizes()["list_size"].to_numpy(), found.sizes)
 
     def test_live_scores_of_all_items_in_order(self, recommender):
@@ -169,21 +166,33 @@ class TestCandidates:
 
 
 class TestUsers:
-    def test_an_unknown_user_is_refused_or_gets_the_global_map(self, one):
+    def test_a_user_never_met_is_ordinary(self, one):
         users, items = ids_of(one)
         live = one.source.score_block(np.array([0, 1]))
-        with pytest.raises(IdError):
-            one.decide(["somebody", users[1]], items, live)
-        found = one.decide(["somebody", users[1]], items, live, unknown="all")
+        found = one.decide(["somebody", users[1]], items, live)
         assert found.users.tolist() == [-1, 1]
-        assert np.unique(found.answered_by[0]).tolist() == [0]
+        assert 1 <= found.sizes[0] <= 10
         assert_same(_row(found, 1), one.decide([users[1]]), items)
+
+    def test_the_history_of_another_system_counts_in_place_of_our_own(self, one):
+        users, items = ids_of(one)
+        live = one.source.score_block(np.array([0]))[0]
+        own = one.mapped_.histories(np.array([0]))
+        assert_same(one.decide(users[0], items, live, history=own), one.decide([users[0]]), items)
+        more = one.decide("somebody", items, live, history=40).probabilities
+        assert np.any(more != one.decide("somebody", items, live).probabilities)
+
+    @pytest.mark.parametrize("history", [-1, np.inf, "many", [1, 2]])
+    def test_what_is_no_history_is_refused(self, one, history):
+        _, items = ids_of(one)
+        with pytest.raises(DataError):
+            one.decide("somebody", items, np.zeros(len(items)), history=history)
 
     def test_an_unknown_user_has_seen_nothing(self, one):
         _, items = ids_of(one)
         live = np.linspace(-2, 2, len(items), dtype=np.float32)
         for names in (None, items):
-            found = one.decide("somebody", names, live, unknown="all")
+            found = one.decide("somebody", names, live)
             assert found.places[0].tolist() == list(range(len(items) - 1, len(items) - 11, -1))
 
     @pytest.mark.parametrize(
@@ -192,13 +201,13 @@ class TestUsers:
     def test_every_policy_decides_for_unknown_users(self, policy):
         recommender = fitted(shop(names=True), policy=policy)
         _, items = ids_of(recommender)
-        found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)), unknown="all")
+        found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)))
         assert 1 <= found.sizes[0] <= 10
 
     def test_what_was_best_in_validation_holds_for_users_who_were_there(self):
         recommender = fitted(shop(names=True), policy=sn.ValidationBest(max_size=10))
         _, items = ids_of(recommender)
-        found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)), unknown="all")
+        found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)))
         assert found.sizes.tolist() == [recommender.policy_.size_]
 
     def test_all_users_are_asked_for(self, one):
@@ -206,17 +215,14 @@ class TestUsers:
         every = one.source.score_block(np.arange(one.source.n_users))
         assert_same(one.decide(None, items, every), one.decide(None), items)
 
-    @pytest.mark.parametrize("unknown", ["refuse", "all"])
-    def test_an_id_of_another_kind_is_refused(self, one, unknown):
+    def test_an_id_of_another_kind_is_refused(self, one):
         _, items = ids_of(one)
         with pytest.raises(IdError):
-            one.decide(3, items, np.zeros(len(items)), unknown=unknown)
+            one.decide(3, items, np.zeros(len(items)))
 
     def test_a_missing_id_is_an_unknown_user(self, one):
         _, items = ids_of(one)
-        with pytest.raises(IdError, match="None"):
-            one.decide([None], items, np.zeros(len(items)))
-        assert one.decide([None], items, np.zeros(len(items)), unknown="all").users.tolist() == [-1]
+        assert one.decide([None], items, np.zeros(len(items))).users.tolist() == [-1]
 
     def test_nobody_is_asked_for(self, one):
         _, items = ids_of(one)

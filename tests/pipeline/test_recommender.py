@@ -1,7 +1,8 @@
-"""Lists as long as they are good: what is shown, how sizes come from stored summaries, and what is expected."""
+"""Lists as long as they are good: what is shown, how sizes come from probabilities, and what is expected."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -13,20 +14,18 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone, written
 from sureness.calibration import SigmoidCalibrator
-from sureness.calibration.maps import Who
 from sureness.evaluation import ranking
 from sureness.list_size import Oracle, RandomSize
-from sureness.list_size.expectation import expected_utility, shift_log_odds
+from sureness.list_size.expectation import expected_utility
 from sureness.list_size.policies import best_sizes
-from sureness.pipeline import summaries
 from tests.pipeline.worlds import shop
 
 CALIBRATORS = {
     "per user, all": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserPlatt(top=15),
-    "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(),
+    "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(), "for lists": sn.ListCalibrator(best=20),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
-COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure", "map"]
+COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +34,7 @@ def small():
 
 
 def fitted(world, calibrator=None, policy=None, **settings):
-    calibrator = clone(calibrator) if calibrator is not None else sn.PerUserPlatt(top=None)
+    calibrator = clone(calibrator) if calibrator is not None else sn.ListCalibrator(best=20)
     policy = policy if policy is not None else sn.ExpectedUtility(max_size=10)
     return sn.ConfidentRecommender(world.source, calibrator, policy, **settings).fit(world.train, world.validation)
 
@@ -52,9 +51,16 @@ def candidates_of(recommender):
     return -np.sort(-scores, axis=1), np.isfinite(scores).sum(axis=1)
 
 
-def probabilities_of(recommender, scores):
-    """What the map says about scores of all users, before the odds are scaled."""
-    return expit(recommender.map_.log_odds_of(scores, Who(len(scores), np.arange(len(scores)))))
+def every_candidate(recommender):
+    """The same recommender with lists of all candidates, whatever is worth showing."""
+    longer = replace_policy(recommender, recommender.source.n_items)
+    return longer.lists()
+
+
+def replace_policy(recommender, max_size):
+    changed = copy.copy(recommender)
+    changed.policy_ = sn.ExpectedUtility(recommender.policy_.utility, max_size=max_size)
+    return changed
 
 
 @pytest.fixture(scope="module")
@@ -177,70 +183,58 @@ class TestLists:
             fitted(small, policy=Oracle(max_size=10)).recommend()
 
 
-class TestSummaries:
+class TestSizes:
     @EVERY
     @pytest.mark.parametrize("utility", ["ndcg", "pdcg", "f1", "tp"])
     @pytest.mark.parametrize("target", ["carried", "fitted"])
     def test_sizes_are_those_of_all_candidates_one_by_one(self, small, calibrator, utility, target):
         recommender = fitted(small, calibrator, sn.ExpectedUtility(utility, max_size=5), expected_relevant=target)
-        scores, lengths = candidates_of(recommender)
-        every = probabilities_of(recommender, scores)
-        top = recommender.map_.top or 40
-        p = shift_log_odds(every[:, :top], recommender.summaries_.shift)
-        behind = recommender.summaries_.beyond * np.exp(recommender.summaries_.shift)
+        every = every_candidate(recommender)
+        p, lengths = every.probabilities, every.lengths
         plain = p[:, 5:].max(axis=1) < 0.5  # otherwise power sums do not suffice
         assert plain.sum() > 45
-        expected = expected_utility(p, utility, max_size=5, lengths=np.minimum(lengths, top), tail=behind[:, None])
+        expected = expected_utility(p, utility, max_size=5, lengths=lengths)
         assert_allclose(recommender.policy_.expected(recommender.lists())[plain], expected[plain], atol=2e-6)
         sizes = np.minimum(best_sizes(expected, 1), lengths)
         found = recommender.sizes()
         assert_array_equal(found["list_size"].to_numpy()[plain], sizes[plain])
         best = expected[np.arange(60), sizes - 1]
         assert_allclose(found["expected_utility"].to_numpy()[plain], best[plain], atol=2e-6)
-        assert_allclose(found["expected_relevant"], p.sum(axis=1) + behind)
-
-    def test_many_candidates_are_summed_up_by_a_number(self, monkeypatch):
-        world = shop(20, 120, level=-2.0)
-        whole = fitted(world, sn.PerUserPlatt(top=None))
-        monkeypatch.setattr(summaries, "_ONE_BY_ONE", 60)
-        shorter = fitted(world, sn.PerUserPlatt(top=None))
-        assert_allclose(shorter.sizes()["expected_relevant"], whole.sizes()["expected_relevant"], rtol=1e-9)
-        assert_allclose(shorter.sizes()["expected_utility"], whole.sizes()["expected_utility"], atol=1e-3)
-        assert np.any(shorter.summaries_.tail != whole.summaries_.tail)
+        assert_allclose(found["expected_relevant"], p.sum(axis=1))
 
     def test_lists_longer_than_the_range_of_the_fit_count_nothing_twice(self):
         world = shop(300, 120, level=-2.0, seed=1)
         totals = []
         for max_size in (10, 60):
             policy = sn.ExpectedUtility(max_size=max_size)
-            found = fitted(world, sn.PerUserPlatt(top=15), policy, expected_relevant="fitted").sizes()
+            found = fitted(world, sn.ListCalibrator(best=15), policy, expected_relevant="fitted").sizes()
             totals.append(found["expected_relevant"].mean())
         assert totals[1] == pytest.approx(totals[0], rel=0.15)
 
     @pytest.mark.parametrize("max_size", [3, 10])
-    def test_likely_items_behind_a_short_list_count_nearly_as_they_should(self, max_size):
+    def test_likely_items_below_a_short_list_count_nearly_as_they_should(self, max_size):
         world = shop(level=3.0)
         recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=max_size), expected_relevant="fitted")
-        scores, lengths = candidates_of(recommender)
-        p = probabilities_of(recommender, scores)
-        assert np.mean(p[:, max_size] > 0.6) > 0.5
-        expected = expected_utility(p, "f1", max_size=max_size, lengths=lengths)
-        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.015)
-        assert_array_equal(recommender.sizes()["list_size"], np.minimum(best_sizes(expected, 1), lengths))
+        every = every_candidate(recommender)
+        assert np.mean(every.probabilities[:, max_size] > 0.6) > 0.5
+        expected = expected_utility(every.probabilities, "f1", max_size=max_size, lengths=every.lengths)
+        assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.02)
+        assert_array_equal(recommender.sizes()["list_size"], np.minimum(best_sizes(expected, 1), every.lengths))
 
 
 class TestHowManyAreRelevant:
-    @EVERY
-    def test_carried_is_as_many_as_in_the_validation_period(self, small, calibrator):
-        recommender = fitted(small, calibrator)
-        assert_allclose(recommender.sizes()["expected_relevant"], recommender.summaries_.expected, rtol=1e-9)
+    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PlattCalibrator()], ids=["lists", "one for all"])
+    def test_carried_is_as_many_as_in_the_validation_part(self, calibrator):
+        world = shop(400, 80, seed=4)
+        found = fitted(world, calibrator).sizes()["expected_relevant"]
+        assert found.mean() == pytest.approx(world.validation.user_degree.mean(), rel=0.1)
 
     @EVERY
-    def test_fitted_takes_the_probabilities_as_they_are(self, small, calibrator):
-        recommender = fitted(small, calibrator, expected_relevant="fitted")
-        assert recommender.summaries_.shift.tolist() == [0.0] * 60
-        lists = recommender.lists()
-        assert_allclose(lists.probabilities, probabilities_of(recommender, lists.scores), rtol=1e-12)
+    def test_carried_is_the_odds_of_what_is_fitted(self, small, calibrator):
+        carried = fitted(small, calibrator).lists().probabilities
+        as_fitted = fitted(small, calibrator, expected_relevant="fitted").lists().probabilities
+        odds = as_fitted / np.maximum(1 - as_fitted, 1e-300)
+        assert_allclose(carried, odds / (1 + odds**4) ** 0.25, rtol=1e-9)
 
     @EVERY
     def test_a_number_or_one_for_each_user_is_met(self, small, calibrator):
@@ -273,8 +267,9 @@ class TestHowManyAreRelevant:
         assert 0 < unmet.sum() < 60
         with pytest.warns(sn.errors.SurenessWarning, match=f"{unmet.sum()} of 60 users"):
             found = fitted(small, expected_relevant=target)
-        assert_allclose(found.summaries_.met[~unmet], target)
-        assert_allclose(found.summaries_.met[unmet], as_fitted.summaries_.met[unmet])
+        met, before = (each.sizes()["expected_relevant"].to_numpy() for each in (found, fitted(small)))
+        assert_allclose(met[~unmet], target)
+        assert_allclose(met[unmet], before[unmet])
 
     def test_items_that_are_certain_cannot_become_fewer(self, small):
         scores = np.linspace(-3, 3, 600)
@@ -282,22 +277,18 @@ class TestHowManyAreRelevant:
         known = {"calibrator": sn.IsotonicCalibrator().fit(scores, labels), "policy": sn.ExpectedUtility(max_size=10)}
         with of_the_labels():
             carried = sn.ConfidentRecommender(small.source, **known).fit(small.train, small.validation, refit=False)
-        best, _ = candidates_of(carried)
-        n_certain = np.sum(probabilities_of(carried, best) == 1, axis=1)
-        stays = carried.summaries_.expected <= n_certain
-        assert 0 < stays.sum() < 60
-        assert np.all(carried.summaries_.shift[stays] == 0), "what cannot be met stays as fitted"
-        assert_allclose(carried.summaries_.met[~stays], carried.summaries_.expected[~stays])
+        n_certain = np.sum(every_candidate(carried).probabilities == 1, axis=1)
+        assert 0 < np.count_nonzero(n_certain) < 60
         for target in (n_certain, n_certain - 0.5):
             wanted = sn.ConfidentRecommender(small.source, **known, expected_relevant=np.maximum(target, 0.1))
-            n_unmet = np.count_nonzero(n_certain)  # the others are asked for a tenth of an item
-            with of_the_labels(), pytest.warns(sn.errors.SurenessWarning, match=f"{n_unmet} of 60 users"):
+            with of_the_labels(), pytest.warns(sn.errors.SurenessWarning, match="of 60 users"):
                 wanted.fit(small.train, small.validation, refit=False)
-            assert np.all(wanted.summaries_.shift[n_certain > 0] == 0)
+            stays = n_certain > 0  # the others are asked for a tenth of an item
+            assert_allclose(wanted.lists().probabilities[stays], carried.lists().probabilities[stays])
 
     @pytest.mark.parametrize(
         ("target", "message"),
-        [("guessed", "'by_activity' or numbers above 0, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
+        [("guessed", "'fitted' or numbers above 0, got 'guessed'"), (np.ones(3), "one for each of 60 users, got"),
          (np.ones((60, 1)), "one for each of 60 users")],
     )  # fmt: skip
     def test_other_wishes_are_refused(self, small, target, message):
@@ -306,8 +297,7 @@ class TestHowManyAreRelevant:
 
     def test_held_out_items_were_candidates_and_are_gone_so_fewer_remain_unless_they_are_carried_over(self):
         world = shop(200, 60, seed=2)
-        plain = sn.PerUserPlatt(top=None, unlabelled_positives=False)
-        found = {target: fitted(world, plain, expected_relevant=target).sizes()["expected_relevant"].mean()
+        found = {target: fitted(world, sn.ListCalibrator(), expected_relevant=target).sizes()["expected_relevant"].mean()
                  for target in ("fitted", "carried")}  # fmt: skip
         later = world.test.user_degree.mean()
         assert found["fitted"] < 0.85 * later
@@ -315,18 +305,16 @@ class TestHowManyAreRelevant:
 
 
 class TestMaps:
-    def test_a_plain_calibrator_is_fitted_where_lists_are_made(self, small):
-        recommender = fitted(small, sn.PlattCalibrator(), expected_relevant="fitted")
-        alone = sn.SharedCalibrator(sn.PlattCalibrator()).fit_source(small.source, small.validation, seen=small.train)
-        shown = recommender.recommend()
-        promised = alone.probability(shown["score"].to_numpy(), users=shown["user_id"])
-        assert_allclose(shown["probability"], promised, rtol=1e-9)
-        assert written(recommender.map_) == "SharedCalibrator(base=PlattCalibrator())"
-        assert recommender.map_.horizon_.which == "next"
+    def test_a_plain_calibrator_is_fitted_where_lists_are_made(self):
+        world = shop(200, 120, level=-2.0, seed=5)
+        fitted_there = fitted(world, sn.PlattCalibrator()).map_
+        everywhere = sn.PlattCalibrator().fit_source(world.source, world.validation, seen=world.train)
+        assert fitted_there.n_pairs_ == 200 * 50
+        assert everywhere.n_pairs_ > fitted_there.n_pairs_
 
-    @pytest.mark.parametrize(("longest", "top"), [(10, 50), (70, 70)])
-    def test_it_is_fitted_as_far_down_as_lists_reach(self, small, longest, top):
-        assert fitted(small, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=longest)).map_.top == top
+    @pytest.mark.parametrize(("longest", "best"), [(10, 50), (70, 70), (500, 200)])
+    def test_it_is_fitted_as_far_down_as_lists_reach(self, small, longest, best):
+        assert fitted(small, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=longest)).best_ == best
 
     def test_scores_that_are_only_rescaled_stay_as_they_are(self, small):
         shown = fitted(small, SigmoidCalibrator(), expected_relevant="fitted").recommend()
@@ -337,7 +325,7 @@ class TestMaps:
         kept = sn.ConfidentRecommender(small.source, sn.PlattCalibrator().fit(scores, labels))
         with pytest.warns(sn.errors.SurenessWarning, match="period of the labels"):
             kept.fit(small.train, small.validation, refit=False)
-        of_lists = sn.SharedCalibrator().fit_source(small.source, small.validation, seen=small.train)
+        of_lists = sn.ListCalibrator().fit_source(small.source, small.validation, seen=small.train)
         sn.ConfidentRecommender(small.source, of_lists).fit(small.train, small.validation, refit=False)
 
     def test_a_fitted_calibrator_can_be_kept(self, small):
@@ -353,7 +341,7 @@ class TestMaps:
         assert_allclose(shown["probability"], calibrator.probability(shown["score"].to_numpy()))
         recommender.fit(small.train, small.validation)
         assert calibrator.probability([0.5])[0] == before
-        assert recommender.map_.calibrator_.probability([0.5])[0] != before
+        assert recommender.map_.probability([0.5])[0] != before
 
     def test_fitted_map_of_users_can_be_kept(self, small):
         maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
@@ -407,15 +395,6 @@ class TestMaps:
         assert not hasattr(policy, "size_")
         assert first.recommend(["user 059"]).height > 0
 
-    def test_lists_say_whose_map_gave_the_probability(self, small):
-        own = fitted(small, sn.PerUserPlatt(top=None))
-        with_own = np.flatnonzero(small.validation.user_degree)
-        said = dict(own.recommend().select("user_id", "map").iter_rows())
-        assert {user for user, map_ in said.items() if map_ == "user"} == set(small.source.users.at(with_own)) & set(
-            said
-        )
-        assert set(fitted(small, sn.PlattCalibrator()).recommend()["map"]) == {"all"}
-
 
 @pytest.fixture(scope="module")
 def best_fifty():
@@ -438,21 +417,10 @@ class TestTopTables:
         recommender = fitted(world, calibrator, sn.ExpectedUtility(max_size=20))
         lists = recommender.lists(labels=world.test)
         assert lists.probabilities.sum() == pytest.approx(lists.hits.sum(), rel=0.25)
-        assert recommender.summaries_.beyond.sum() > 50
+        assert lists.tail[:, 0].sum() > 50
         assert recommender.sizes()["expected_relevant"].mean() == pytest.approx(world.test.user_degree.mean(), rel=0.1)
         known = set(zip(table["user_id"], table["item_id"], strict=True))
         assert known.issuperset(zip(*recommender.recommend().select("user_id", "item_id"), strict=True))
-
-    def test_behind_the_table_lies_what_its_unseen_items_do_not_account_for(self, best_fifty):
-        world, table = best_fifty
-        ready = sn.PlattCalibrator().fit_source(world.source, world.validation, seen=world.train)
-        with of_the_labels():
-            recommender = sn.ConfidentRecommender(world.source, ready).fit(world.train, world.validation, refit=False)
-        unseen = table.join(world.train.table(), on=["user_id", "item_id"], how="anti")
-        p = recommender.map_.probability(unseen["score"].to_numpy())
-        listed = np.bincount(world.source.users.rows(unseen["user_id"]), p, 300)
-        found = recommender.summaries_
-        assert_allclose(found.beyond, np.maximum(found.expected - listed, 0))
 
 
 class TestEvaluating:
@@ -496,9 +464,9 @@ class TestManners:
         assert table["promised"][0] == pytest.approx(recommender.recommend()["probability"].sum())
         assert table["shown"][0] == recommender.sizes()["list_size"].sum()
 
-    def test_personal_map_are_the_default(self, small):
+    def test_the_map_for_lists_is_the_default(self, small):
         recommender = sn.ConfidentRecommender(small.source).fit(small.train, small.validation)
-        assert written(recommender.map_) == "PerUserCalibrator()"
+        assert written(recommender.map_) == "ListCalibrator()"
         assert repr(recommender.policy_) == "ExpectedUtility()"
         assert (recommender.calibrator, recommender.policy) == (None, None)
 
@@ -509,7 +477,7 @@ class TestManners:
     def test_logs_are_matched_to_the_source_by_name(self, small):
         users, items = small.validation.table().sample(fraction=1.0, shuffle=True, seed=1)
         shuffled = sn.Interactions.of([*users, "stranger"], [*items, items[0]])
-        found = sn.ConfidentRecommender(small.source, sn.PerUserPlatt(top=None), sn.ExpectedUtility(max_size=10))
+        found = sn.ConfidentRecommender(small.source, sn.ListCalibrator(best=20), sn.ExpectedUtility(max_size=10))
         with pytest.warns(sn.SurenessWarning, match="1 of the"):
             found.fit(small.train, shuffled)
         assert found.recommend().equals(fitted(small).recommend())

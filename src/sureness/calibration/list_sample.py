@@ -18,6 +18,13 @@ from sureness.numerics.ranking import NOTHING, members, top_k
 from sureness.sources.base import id_maps
 
 
+ENOUGH = 10_000
+"""Positives with which a level is known to about one per cent; with fewer, more groups are looked at."""
+
+MOST_TIMES = 5
+"""How many times as many groups as asked for are looked at to have enough positives."""
+
+
 class ListSample(NamedTuple):
     """Users chosen by a hash of their ids, whether anything of them was held out or not; best candidates first."""
 
@@ -59,7 +66,7 @@ class ListSample(NamedTuple):
 
 
 def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> ListSample:
-    """The best candidates of at least `n_users` users, and of more until these have as many held-out items.
+    """The best candidates of `n_users` users, or of up to five times as many until 10,000 of them were held out.
 
     Parameters
     ----------
@@ -77,8 +84,8 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
     masked = MaskedCandidates.of(source.n_users)
     parts: list[ListSample] = []
     n_hits = 0
-    for start in range(0, source.n_users, n_users):
-        if parts and n_hits >= n_users:
+    for start in range(0, min(source.n_users, MOST_TIMES * n_users), n_users):
+        if n_hits >= ENOUGH:
             break
         parts += _looked_at(observed, np.sort(order[start : start + n_users]), min(best, source.n_items), masked)
         n_hits = sum(int(np.count_nonzero(part.hits)) for part in parts)

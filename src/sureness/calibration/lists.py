@@ -20,7 +20,7 @@ from sureness.calibration.groups import FEWEST, Groups, among_best
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.list_query import list_query
-from sureness.calibration.list_sample import ListSample, sample_lists
+from sureness.calibration.list_sample import ENOUGH, MOST_TIMES, ListSample, sample_lists
 from sureness.calibration.list_terms import Inputs, Plan, Terms, learn_terms
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import Fields
@@ -62,7 +62,7 @@ class ListCalibrator(ProbabilityMap):
     best : int
         How many of a group's best candidates decide mean and spread, and are fitted on.
     n_groups : int
-        Groups to learn from, chosen by a hash of their ids; more until they have as many positives.
+        Groups to learn from, chosen by a hash of their ids; up to five times as many until they have 10,000 positives.
     risk : {"naive", "unbiased", "weighted"}, optional
         The risk to minimise; by default unbiased where the data estimate preference, else naive.
     seed : int
@@ -210,9 +210,9 @@ class ListCalibrator(ProbabilityMap):
         _, first = np.unique(codes, return_index=True)
         order = np.argsort(hash_ids(as_series(pairs.users[first]), self.seed), kind="stable")
         positives = np.bincount(codes[best & pairs.labels], minlength=n_groups)[order]
-        enough = int(np.searchsorted(np.cumsum(positives), self.n_groups)) + 1
+        enough = int(np.searchsorted(np.cumsum(positives), ENOUGH)) + 1
         chosen = np.zeros(n_groups, dtype=bool)
-        chosen[order[: max(self.n_groups, enough)]] = True
+        chosen[order[: min(max(self.n_groups, enough), MOST_TIMES * self.n_groups)]] = True
         return chosen
 
     def _learn_terms(self, compressed: FloatArray, rows: Groups, targets: FloatArray, weight: FloatArray) -> None:
