@@ -31,7 +31,7 @@ __getattr__, _, _lazy_names = lazy_names(
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "PlattCalibrator", "TemperatureCalibrator",
         ],
         "calibration.per_segment": ["SegmentCalibrator"],
-        "calibration.per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
+        "calibration.per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "calibration.shape": ["ShapeCalibrator"],
         "calibration.shared": ["SharedCalibrator"],
         "calibration.top_n": ["TopNCalibrator"],

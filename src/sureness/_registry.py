@@ -37,7 +37,6 @@ _TABLE: dict[Family, dict[str, object]] = {
         "top-n": f"{_CALIBRATION}.top_n:TopNCalibrator",
         "segment": f"{_CALIBRATION}.per_segment:SegmentCalibrator",
         "multi-segment": f"{_CALIBRATION}.multi_segment:MultiSegmentCalibrator",
-        "per-user": f"{_CALIBRATION}.per_user:PerUserCalibrator",
         "per-user-platt": f"{_CALIBRATION}.per_user:PerUserPlatt",
         "per-user-gaussian": f"{_CALIBRATION}.per_user:PerUserGaussian",
         "per-user-gamma": f"{_CALIBRATION}.per_user:PerUserGamma",

@@ -22,7 +22,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "ParametricCalibrator", "PlattCalibrator", "TemperatureCalibrator",
         ],
         "per_segment": ["SegmentCalibrator"],
-        "per_user": ["PerUserCalibrator", "PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
+        "per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
         "shape": ["ShapeCalibrator"],
         "shared": ["SharedCalibrator"],
