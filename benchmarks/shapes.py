@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.shape_tables import RESULTS, write_tables
-from sureness.calibration import PerUserPlatt, PlattCalibrator, ProbabilityMap, ShapeCalibrator
+from sureness.calibration import PerUserCalibrator, PerUserPlatt, PlattCalibrator, ProbabilityMap, ShapeCalibrator
 from sureness.data import Split, prepare
 from sureness.evaluation import evaluate_ranking
 from sureness.list_size import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
@@ -46,10 +46,13 @@ BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
 FloatArray = NDArray[np.floating]
 Method = tuple[Callable[[], ProbabilityMap], Target, str]
 METHODS: dict[str, Method] = {
+    "learned": (PerUserCalibrator, "carried", "exact"),
     "line": (PerUserPlatt, "carried", "exact"),
     "one shape": (ShapeCalibrator, "carried", "exact"),
     "one line": (PlattCalibrator, "carried", "exact"),
-    "as published": (lambda: PerUserPlatt(prior_width=np.inf), "fitted", "approximate"),
+    "as published": (
+        lambda: PerUserPlatt(top=None, unlabelled_positives=False, prior_width=np.inf), "fitted", "approximate",
+    ),
 }  # fmt: skip
 
 
@@ -176,6 +179,13 @@ def pooled_utilities(cache: Path) -> pl.DataFrame:
                 "data": data, "model": model, "utility": utility, "method": method, "against": FIXED,
                 "seeds": len(paths),
             })  # fmt: skip
+            line = [path.with_name(path.name.replace(f"~{method}~", "~line~")) for path in paths]
+            if method == "learned" and all(path.exists() for path in line):
+                other, _, _ = of_users(line, f"own {utility}", f"fixed {utility}", f"users {utility}")
+                rows.append(_contrast(own, other, n) | {
+                    "data": data, "model": model, "utility": utility, "method": method, "against": "line",
+                    "seeds": len(paths),
+                })  # fmt: skip
     table = pl.DataFrame(rows).sort("data", "model", "method", "against", "utility")
     corrected = table.with_columns(pl.col("p_value").map_batches(holm).over("method", "against").alias("p_holm"))
     keys = ["data", "model", "utility", "method", "against", "seeds"]
