@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.sizing import each, plain_lists, world
 from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, ratio, take_turns
-from sureness.calibration import PerUserCalibrator
+from sureness.calibration import PerUserPlatt
 from sureness.data import Interactions
 from sureness.pipeline import ConfidentRecommender
 from sureness.sources import FactorSource
@@ -82,7 +82,7 @@ def one_user(scale: Scale) -> Table:
 
 
 def _fit(source: FactorSource, held_out: Interactions, seen: Interactions) -> None:
-    PerUserCalibrator().fit(source, held_out, seen=seen)
+    PerUserPlatt().fit(source, held_out, seen=seen)
 
 
 def _best(scores: np.ndarray) -> np.ndarray:

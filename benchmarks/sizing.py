@@ -37,8 +37,8 @@ def _maps_by_items(scale: Scale) -> Table:
     for n_items in sizes:
         source, train, held_out = world(_users_for(n_items), n_items)
         some = np.arange(min(20, source.n_users))
-        every = PerUserPlatt(top=None, unlabelled_positives=False, prior_width=3.0, prior_users=200)
-        best = PerUserPlatt(prior_width=3.0, prior_users=200)
+        every = PerUserPlatt(prior_width=3.0)
+        best = PerUserPlatt(top=200, prior_width=3.0)
         with one_thread():
             runs = take_turns(
                 {

@@ -220,7 +220,6 @@ OTHERS = {
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
     "MultiSegmentCalibrator.numbers_of_file(table)": "of our own frames",
-    "PerUserCalibrator.of_model(learned)": "of our own frames",
     **{
         f"{kind}.unknown_of(table)": "of our own frames"
         for kind in (

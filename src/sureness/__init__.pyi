@@ -23,7 +23,6 @@ from sureness.calibration.parametric import GaussianCalibrator as GaussianCalibr
 from sureness.calibration.parametric import PlattCalibrator as PlattCalibrator
 from sureness.calibration.parametric import TemperatureCalibrator as TemperatureCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibrator
-from sureness.calibration.per_user import PerUserCalibrator as PerUserCalibrator
 from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
@@ -135,7 +134,6 @@ __all__ = [
     "MultiSegmentCalibrator",
     "NeuMF",
     "NotFittedError",
-    "PerUserCalibrator",
     "PerUserGamma",
     "PerUserGaussian",
     "PerUserPlatt",

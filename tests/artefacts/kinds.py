@@ -13,7 +13,7 @@ import numpy as np
 import sureness as sn
 from sureness._registry import find, names
 from sureness.artefacts.packed import Savable, arrays_of, tree_of
-from sureness.calibration import Fields, PerUserCalibrator
+from sureness.calibration import Fields, ProbabilityMap
 from sureness.list_size import Lists
 from sureness.pipeline.runs import DistilledRuns, Run
 from tests.conftest import draw_pairs
@@ -45,7 +45,7 @@ def multi_segment() -> sn.MultiSegmentCalibrator:
     return sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
 
 
-def per_user(name: str) -> PerUserCalibrator:
+def per_user(name: str) -> ProbabilityMap:
     return find("map", name)().fit_source(world().source, world().validation, seen=world().train)
 
 

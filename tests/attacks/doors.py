@@ -56,7 +56,7 @@ EXCLUDED = {
     **dict.fromkeys(("CDAE", "CML", "LightGCN", "NeuMF", "UBPR", "BidirectionalDistillation", "tune"),
                     "takes logs as BPR does, by the same code"),
     **dict.fromkeys(("Split", "Run", "MapChain"), "holds what others checked"),
-    **dict.fromkeys(("PerUserCalibrator", "PerUserGamma", "PerUserGaussian"), "takes data as PerUserPlatt does"),
+    **dict.fromkeys(("PerUserGamma", "PerUserGaussian"), "takes data as PerUserPlatt does"),
     **dict.fromkeys(("choose_calibrator", "cross_validate", "choose_list_sizes", "compare_policies", "write_report"),
                     "takes objects that checked their data"),
     "load_dataset": "reads known files, see tests/data/recipes",

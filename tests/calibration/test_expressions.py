@@ -128,7 +128,7 @@ def test_polars_takes_segments_and_joined_users():
     frame = pl.DataFrame({"segment": [*SEGMENTS, "unknown", None], "score": [0.3] * 8})
     wanted = expected(calibrator.probability, Column("double", [0.3] * 8), segments=frame["segment"].to_list())
     assert difference(frame.select(calibrator.expression("polars")).to_series().to_list(), wanted) < 1e-12
-    users = of_users("text", "learned")
+    users = of_users("text", "per-user-gamma")
     pairs = pl.DataFrame({"user_id": [*users.users_.ids, "nobody", None], "score": [0.3] * 62})
     joined = pairs.join(users.table(), on="user_id", how="left", maintain_order="left")
     wanted = expected(users.probability, Column("double", [0.3] * 62), users=pairs["user_id"].to_list())
@@ -193,7 +193,7 @@ def test_what_cannot_be_answered_is_refused(pairs):
     with pytest.raises(NotFittedError):
         sn.PlattCalibrator().expression("duckdb")
     with pytest.raises(NotFittedError):
-        sn.PerUserCalibrator().query("duckdb", "t")
+        sn.PerUserPlatt().query("duckdb", "t")
 
 
 class WithoutFormula(Calibrator):

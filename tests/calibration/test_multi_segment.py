@@ -54,7 +54,7 @@ def test_many_pairs_are_fitted_in_cells_with_the_same_result(monkeypatch):
     monkeypatch.setattr("sureness.calibration.field_effects._EXACT_PAIRS", 0)
     cells = sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
     difference = cells.probability(scores, segments=fields) - exact.probability(scores, segments=fields)
-    assert np.abs(difference).max() < 0.003
+    assert np.abs(difference).max() < 0.005
 
 
 def test_fields_that_act_together_need_interactions():

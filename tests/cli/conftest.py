@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from sureness import workflows
-from sureness.calibration.per_user import PerUserCalibrator
+from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
@@ -37,7 +37,7 @@ def inputs(tmp_path_factory):
     workflows.fit(folder / "t.parquet", output=folder / "map.json")
     columns = workflows.fitting.Columns(segment="kind")
     workflows.fit(folder / "t.parquet", columns=columns, output=folder / "segments.json")
-    users = PerUserCalibrator(shape="line").fit(run_.source, split.validation, seen=split.train)
+    users = PerUserPlatt().fit(run_.source, split.validation, seen=split.train)
     users.save(folder / "users.sureness")
     (folder / "data").mkdir()
     (folder / "data" / "interactions.tsv").write_text("user\titem\trating\tsplit\n1\t1\t5\ttrain\n")

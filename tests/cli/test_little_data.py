@@ -93,11 +93,11 @@ def test_a_shape_of_three_scores_rises(tmp_path):
     np.testing.assert_allclose(found, rates, atol=0.08)
 
 
-@pytest.mark.parametrize("shape", ["learned", "line", "gaussian", "gamma"])
-def test_maps_of_users_of_three_scores_rise(shape):
+@pytest.mark.parametrize("kind", [sn.PerUserPlatt, sn.PerUserGaussian, sn.PerUserGamma])
+def test_maps_of_users_of_three_scores_rise(kind):
     scores = RNG.integers(0, 3, (60, 40)).astype(float)
     held_out = sn.Interactions.from_matrix(RNG.random((60, 40)) < 0.1 + 0.2 * scores)
-    found = sn.PerUserCalibrator(shape=shape).fit(sn.MatrixSource(scores), held_out)
+    found = kind().fit(sn.MatrixSource(scores), held_out)
     assert (np.diff(found.probability([0.0, 1.0, 2.0], users=[0, 0, 0])) > 0).all()
 
 

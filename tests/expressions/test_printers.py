@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 
 from sureness.errors import SettingError
 from sureness.expressions import (
+    DIALECTS,
     ColumnNames,
     Named,
     Number,
@@ -150,3 +151,19 @@ def test_arithmetic_with_numbers_of_numpy():
 def test_names_that_are_none_are_refused(name):
     with pytest.raises(SettingError):
         ColumnNames(name).reference_to("score")
+
+
+def test_the_inverse_hyperbolic_sine_is_that_of_numpy():
+    values = [0.0, -0.5, 3.0, -1e-9, 1e-200, -1e40, 1e149]
+    tree = nodes.asinh(SCORE)
+    found = pl.DataFrame({"score": values}).select(polars_of(tree)).to_series().to_list()
+    assert found == pytest.approx(np.arcsinh(values).tolist(), rel=1e-9, abs=1e-15)
+    with sqlite3.connect(":memory:") as database:
+        text = sql_of(tree, SQLITE)
+        asked = [database.execute(f"SELECT {text} FROM (SELECT ? AS score)", [value]).fetchone()[0] for value in values]
+    assert asked == pytest.approx(found, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_has_a_square_root(dialect):
+    assert sql_of(nodes.sqrt(Number(4.0)), dialect_named(dialect)).startswith("SQRT(")

@@ -149,3 +149,19 @@ def test_what_lies_far_outside_does_not_spoil_the_fit_of_the_others(outlier):
     without = fit_logistic(features[:-1], np.ones(5_000), labels[:-1] @ features[:-1], bounded=np.array([False, True]))
     assert found.converged  # a positive on the right side of the line costs nothing
     assert_allclose(found.theta, without.theta, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.0, 2.0])
+def test_an_offset_is_a_column_whose_parameter_is_one(size):
+    features, weight, _, bounded = problem(3, n=400)
+    rng = np.random.default_rng(0)
+    offset = size * rng.normal(size=400)
+    targets = rng.random(400) < expit(features @ [-0.5, 0.8, 0.4] + offset)
+    linear = (weight * targets) @ features
+    found = fit_logistic(features, weight, linear, bounded=bounded, offset=offset)
+    general = minimize(
+        lambda theta: weight @ np.logaddexp(0, features @ theta + offset) - linear @ theta, np.zeros(3),
+        bounds=[(None, None), (0, None), (0, None)], method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9},
+    )  # fmt: skip
+    assert_allclose(found.theta, general.x, atol=1e-4)
+    assert found.risk <= general.fun + 1e-7

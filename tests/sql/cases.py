@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness._registry import names
-from sureness.calibration import Calibrator, PerUserCalibrator, SegmentCalibrator, TopNCalibrator, make_calibrator
+from sureness._registry import find, names
+from sureness.calibration import Calibrator, ProbabilityMap, SegmentCalibrator, TopNCalibrator, make_calibrator
 from sureness.calibration.maps import Segments
 from sureness.data.ids import IdMap
 from sureness.errors import SurenessWarning
@@ -116,7 +116,7 @@ def of_fields(base: str = "shape", *, missing: bool = True) -> sn.MultiSegmentCa
 
 
 @cache
-def of_users(ids: str, shape: str) -> PerUserCalibrator:
+def of_users(ids: str, kind: str) -> ProbabilityMap:
     """Maps of sixty users; the last ten have nothing held out."""
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(60, 40))
@@ -126,8 +126,7 @@ def of_users(ids: str, shape: str) -> PerUserCalibrator:
     source = sn.MatrixSource(scores, users=IdMap.of(users))
     rows, items = np.nonzero(relevant)
     held_out = pl.DataFrame({"user_id": [users[row] for row in rows], "item_id": items})
-    top = 12 if shape == "learned" else None  # with another curve for what lies behind
-    return PerUserCalibrator(shape=shape, top=top).fit(source, sn.Interactions.from_table(held_out))
+    return find("map", kind)().fit_source(source, sn.Interactions.from_table(held_out))
 
 
 @cache

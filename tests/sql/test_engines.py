@@ -112,15 +112,17 @@ def engine_name(engine, name):
 
 
 @pytest.mark.parametrize(
-    ("ids", "shape"), [("text", "learned"), ("numbers", "line"), ("numbers", "gaussian"), ("text", "gamma")]
-)
-def test_maps_of_users_are_a_join(engine, ids, shape):
-    users = of_users(ids, shape)
-    check_join(engine, users, users, f"{ids}_{shape}")
+    ("ids", "kind"),
+    [("text", "per-user-platt"), ("numbers", "per-user-platt"), ("numbers", "per-user-gaussian"),
+     ("text", "per-user-gamma")],
+)  # fmt: skip
+def test_maps_of_users_are_a_join(engine, ids, kind):
+    users = of_users(ids, kind)
+    check_join(engine, users, users, f"{ids}_{kind}".replace("-", "_"))
 
 
 def test_a_chain_asks_the_user_then_everybody(engine):
-    users = of_users("text", "line")
+    users = of_users("text", "per-user-platt")
     check_join(engine, MapChain.of(users, fitted("platt")), users, "chain")
 
 

@@ -30,7 +30,6 @@ from sureness.calibration.parametric import ParametricCalibrator as ParametricCa
 from sureness.calibration.parametric import PlattCalibrator as PlattCalibrator
 from sureness.calibration.parametric import TemperatureCalibrator as TemperatureCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibrator
-from sureness.calibration.per_user import PerUserCalibrator as PerUserCalibrator
 from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
@@ -62,7 +61,6 @@ __all__ = [
     "NUMPY",
     "Observed",
     "ParametricCalibrator",
-    "PerUserCalibrator",
     "PerUserGamma",
     "PerUserGaussian",
     "PerUserPlatt",

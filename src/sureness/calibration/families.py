@@ -33,6 +33,8 @@ class Operations(NamedTuple):
     clip: Callable[[Column, float, float], Column]
     absolute: Callable[[Column], Column]
     choose: Callable[[Column, Iterable[float], Iterable[Column]], Column]  # the branch between two edges
+    asinh: Callable[[Column], Column]
+    named: Callable[[str, Column], Column]  # a value that is used more than once
 
 
 class ScoreRange(NamedTuple):
@@ -158,19 +160,6 @@ def _gamma_ends(fitted: ScoreRange) -> tuple[float, float]:
     return fitted.shift, fitted.width + fitted.shift
 
 
-def rising_curve(s: Column, knots: FloatArray, slopes: FloatArray, operations: Operations) -> Column:
-    """A curve that is 0 at the first knot and whose slope is straight between knots and constant beyond them."""
-    below = s - float(knots[0])
-    result = (below - operations.absolute(below)) * (0.5 * float(slopes[0]))
-    for piece in range(len(knots) - 1):
-        start, stop = float(knots[piece]), float(knots[piece + 1])
-        first, last = float(slopes[piece]), float(slopes[piece + 1])
-        moved = operations.clip(s, start, stop) - start
-        result = result + moved * (moved * ((last - first) / (2.0 * (stop - start))) + first)
-    above = s - float(knots[-1])
-    return result + (above + operations.absolute(above)) * (0.5 * float(slopes[-1]))
-
-
 # --- the parameters of the dissertation -----------------------------------------------------------------------------
 
 
@@ -241,9 +230,15 @@ def _choose_plain(value: float, edges: Iterable[float], branches: Iterable[float
     return list(branches)[bisect_right(list(edges), value)]
 
 
-PLAIN = Operations(math.log, math.exp, lambda value, low, high: min(max(value, low), high), abs, _choose_plain)
-NUMPY = Operations(np.log, np.exp, np.clip, np.abs, _choose)
-TREE = Operations(nodes.log, nodes.exp, nodes.clip, nodes.absolute, nodes.choose)
+def _as_it_is(_: str, value: Column) -> Column:
+    return value
+
+
+PLAIN = Operations(
+    math.log, math.exp, lambda value, low, high: min(max(value, low), high), abs, _choose_plain, math.asinh, _as_it_is
+)
+NUMPY = Operations(np.log, np.exp, np.clip, np.abs, _choose, np.arcsinh, _as_it_is)
+TREE = Operations(nodes.log, nodes.exp, nodes.clip, nodes.absolute, nodes.choose, nodes.asinh, nodes.Named)
 
 Formula = Callable[[Column, Operations], Column]
 """A formula of scores, written once for all worlds."""

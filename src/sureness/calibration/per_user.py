@@ -1,151 +1,74 @@
-"""One map for each user, shrunk to the global map as far as the user's own labels leave open."""
+"""One map for each user, as in chapter 4 of Kweon (2024), with a prior around the map of all users."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Self, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
-from sureness._settings import clone
-from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Parts
-from sureness.calibration.base import Calibrator
-from sureness.calibration.candidates import CandidateBlock, Candidates, joined
-from sureness.calibration.expressing import Conditional, finite
-from sureness.calibration.families import TREE, sigmoid_of
+from sureness._types import FloatArray, IntArray
+from sureness._wording import counted
+from sureness.artefacts.packed import Packed, Parts, kind_of
+from sureness.calibration.candidates import Candidates, UserPoints
+from sureness.calibration.expressing import Conditional, finite, tame
+from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
-from sureness.calibration.standardised import StandardisedMap, at_rows
-from sureness.calibration.user_model import SHAPES, Basis, Learner, Shape, UserModel, basis_of
+from sureness.calibration.parametric import GammaCalibrator, GaussianCalibrator, ParametricCalibrator, PlattCalibrator
+from sureness.calibration.reach import Reach
+from sureness.calibration.usable import MaskedCandidates
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import EmptyError, SettingError
+from sureness.errors import EmptyError, IdError, SettingError, warn
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Node, Number, coalesce
-from sureness.numerics.checks import check_choice
-from sureness.numerics.hashing import first_by_hash
-from sureness.numerics.logistic import sigmoid
-from sureness.numerics.row_logistic import Prior
-from sureness.numerics.shrinkage import shrunk_counts
+from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
+from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
+from sureness.numerics.small_logistic import fit_small_logistics
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
+from sureness.sources.matching import Seen
+
+_WEAK = 100.0  # width of a prior that only keeps maps finite
+_FITTED_POINTS = 1 << 17  # points of the users that are fitted at once
+_POOLED_POINTS = 1 << 16  # points of all users together, at most
+_MOST_DEVIATIONS = 20.0  # from the mean score of a user: further away a score is strange
 
 
-class PerUserCalibrator(StandardisedMap):
-    """A map for each user: a level and a slope on a shape that all users share, ``p = sigmoid(a_u + b_u g(z))``.
+class _PerUserMap(ProbabilityMap):
+    """The fit, the formula and the file that the maps per user share."""
 
-    The shape g is learned from all users together. Levels and slopes are shrunk to what is usual for users with as many
-    held-out items and scores as far apart, as far as the user's own labels leave open.
-
-    A map fitted over all candidates is dominated by the thousands that are never shown. By default it is therefore
-    fitted where lists are made, on each user's best candidates. What lies behind them enters as a number, how many
-    relevant items are expected there, and with a learned shape also in bins, by which the shape goes on below.
-
-    The labels of one user leave level and slope uncertain. The map gives the probability to expect then, which is above
-    that of the most likely level and slope where it is small.
-
-    Scores are compared within a user: they enter in standard deviations from the mean of the user's fitted ones.
-
-    Parameters
-    ----------
-    shape : {"learned", "line", "gaussian", "gamma"}, optional
-        What the log-odds of all users are made of: a smooth rising curve, learned and pulled towards a straight line as
-        far as the labels of left-out users ask for it; a straight line; or the two rising functions of a family, each
-        with a coefficient for each user. By default "learned"; `PerUserPlatt`, `PerUserGaussian` and `PerUserGamma`
-        have their own.
-    top : int or None
-        Fit on this many of each user's best candidates; None: on all of them.
-    unlabelled_positives : bool
-        Whether the candidates hold the relevant items of the next period too, labelled 0 although they are just like
-        the held-out ones; as many as were held out. The map then gives the probability that an item is relevant in
-        the next period, once the held-out items are gone. False: the probability that an item is a held-out one.
-    prior_width : float or "auto"
-        How far the log-odds of users differ from the global map. "auto" estimates it, for level and slope and with
-        their correlation, from users with held-out items; 0 gives all users the global map; infinity leaves
-        every user alone (with a prior just strong enough to keep the map finite).
-    prior_users : int
-        How many users the global map and the prior are learned from, at most.
-    n_bins : int
-        Bins of each user's scores when all candidates are used; with up to eight times as many items there are none.
-    seed : int
-        Of the choice of these users, by a hash of their ids, and of the folds of the shape.
-
-    Attributes
-    ----------
-    global_ : Calibrator
-        The global map, of standardised scores: for users without held-out items and for users never seen.
-    location_, scale_ : arrays of shape (n_users,)
-        What a user's scores are standardised with.
-    intercept_, coef_ : arrays of shape (n_users,) and (n_users, n_coefficients)
-    n_positive_ : array of shape (n_users,)
-        Held-out items among the fitted candidates.
-    n_held_out_ : array of shape (n_users,)
-        Held-out items in all; a user without any has the global map.
-    expected_relevant_ : array of shape (n_users,)
-        How many relevant items a period like the held-out one has.
-    beyond_ : array of shape (n_users,)
-        How many of them are expected behind the fitted candidates.
-    last_ : array of shape (n_users,)
-        The standardised score of the last fitted candidate.
-    behind_ : RisingCurve or None
-        How log-odds fall below it, for all users alike; None: as the shape does.
-    """
-
-    answers_for: Literal["all", "segment", "user"] = "user"
-
-    usual_shape: ClassVar[Shape] = "learned"
-    """The shape of maps made without one."""
+    kind: ClassVar[type[ParametricCalibrator]]
+    """The family of every user's map."""
 
     LEARNED: ClassVar[dict[str, str]] = {
-        "location_": "location", "scale_": "scale", "intercept_": "intercept", "n_positive_": "n_positive",
-        "n_held_out_": "n_held_out", "expected_relevant_": "expected_relevant", "beyond_": "expected_beyond",
-        "last_": "last", "coef_": "coef",
+        "location_": "location", "scale_": "scale", "intercept_": "intercept", "coef_": "coef",
+        "n_held_out_": "n_held_out",
     }  # fmt: skip
     """What is learned about each user, and what it is called in files and tables."""
 
+    global_: ParametricCalibrator
+    users_: IdMap
+    location_: FloatArray
+    scale_: FloatArray
     intercept_: FloatArray
     coef_: FloatArray
-    n_positive_: IntArray
     n_held_out_: IntArray
-    overall_: FloatArray
-    basis_: Basis
-    prior_: Prior
-    global_: Calibrator
 
-    def __init__(
-        self,
-        *,
-        shape: Shape | None = None,
-        top: int | None = 200,
-        unlabelled_positives: bool = True,
-        prior_width: float | Literal["auto"] = "auto",
-        prior_users: int = 3_000,
-        n_bins: int = 256,
-        seed: int = 0,
-    ) -> None:
-        self.shape = shape
+    def __init__(self, *, top: int | None = None, prior_width: float = 1.0, n_bins: int = 256) -> None:
         self.top = top
-        self.unlabelled_positives = unlabelled_positives
         self.prior_width = prior_width
-        self.prior_users = prior_users
         self.n_bins = n_bins
-        self.seed = seed
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
     def fit(
-        self,
-        source: ScoreSource,
-        held_out: Interactions,
-        *,
-        seen: Seen = None,
-        progress: Progress = silent,
+        self, source: ScoreSource, held_out: Interactions, *, seen: Seen = None, progress: Progress = silent
     ) -> Self:
-        """Learn the global map, how far users differ from it, and the map of each user.
+        """Learn the global map and the map of each user.
 
         Parameters
         ----------
@@ -156,131 +79,145 @@ class PerUserCalibrator(StandardisedMap):
             The training log, whose pairs are no candidates; "nothing": every pair is one.
         progress : Progress
         """
-        self.check_settings()
-        known = fitted_to(source, held_out, "held_out")
-        before = seen_of(source, seen, held_out)
-        known = unseen(known, before)
-        if not len(known):
+        return self.fit_source(source, held_out, seen=seen, progress=progress)
+
+    def _fit_observed(self, observed: Observed) -> Self:
+        self._check_settings()
+        if not len(observed.held_out):
             raise EmptyError("held_out must hold at least one positive that the source knows, got none")
-        candidates = Candidates(source, known, before, self.top, self.n_bins)
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
-        learner.users_, _ = id_maps(source)
-        learner.n_held_out_ = np.asarray(known.user_degree)
-        learner.expected_relevant_ = shrunk_counts(known.user_degree)
-        sample = learner._sample(candidates)
-        model = learner._learn_model(sample, candidates)
-        learner._learn_users(candidates.every_block(sample), model, progress)
-        learner.beyond_[~candidates.reach_beyond()] = 0.0
-        horizon = Horizon.of_split(known, before)
-        learner._take_over(model, horizon.following() if self.unlabelled_positives else horizon)
-        candidates.masked.say()
+        learner.users_, _ = id_maps(observed.source)
+        learner.n_held_out_ = np.asarray(observed.held_out.user_degree)
+        masked = MaskedCandidates.of(observed.source.n_users)
+        learner._learn(self._points(observed, masked), observed)
+        masked.say()
         vars(self).update(vars(learner))
         return self
 
-    def _fit_observed(self, observed: Observed) -> Self:
-        return self.fit(observed.source, observed.held_out, seen=settled(observed.seen), progress=observed.progress)
-
-    def _sample(self, candidates: Candidates) -> CandidateBlock:
-        """The candidates of some users with held-out items, from whom is learned what users have in common."""
-        learners = np.flatnonzero(candidates.held_out.user_degree)
-        if len(learners) > self.prior_users:
-            places = first_by_hash(self.users_.at(learners), self.prior_users, self.seed)
-            learners = learners[places]
-        sample = joined(list(candidates.blocks(learners)))
-        if not len(sample.positive_scores):
+    def _points(self, observed: Observed, masked: MaskedCandidates) -> list[UserPoints]:
+        """The candidates of all users: the best ones, or all of them, in bins if there are more than `n_bins`."""
+        source = observed.source
+        candidates = Candidates(source, observed.held_out, observed.seen, masked)
+        if self.top is None and source.n_items > self.n_bins:
+            blocks = candidates.binned(self.n_bins)
+        else:
+            blocks = candidates.best(source.n_items if self.top is None else min(self.top, source.n_items))
+        found = []
+        for block in blocks:
+            found.append(block)
+            observed.progress("scoring candidates", int(block.users[-1]) + 1, source.n_users)
+        if not any(len(block.positive_rows) for block in found):
+            which = "candidates" if self.top is None else f"top {self.top} candidates"
             raise EmptyError(
-                f"no held-out item is among the top {self.top} candidates of any user, so there is nothing to fit; "
+                f"no held-out item is among the {which} of any user, so there is nothing to fit; "
                 "raise top, or check that the scores are higher for better items"
             )
-        return sample
+        return found
 
-    def _learn_model(self, sample: CandidateBlock, candidates: Candidates) -> UserModel:
-        """What users have in common."""
-        return Learner(
-            sample, self.expected_relevant_[sample.users], candidates.behind if candidates.has_more else None,
-            self.shape or self.usual_shape, self.prior_width, self.unlabelled_positives, self.seed,
-        ).model()  # fmt: skip
+    def _learn(self, blocks: list[UserPoints], observed: Observed) -> None:
+        """The global map, then the map of each user with held-out items under a prior around it."""
+        pooled = _Pooled.of(blocks)
+        basis = _Basis.of(self.kind, pooled)
+        positives = np.sum([basis.sums_of_positives(block).sum(axis=0) for block in blocks], axis=0)
+        overall = basis.fit_all(pooled, positives)
+        theta = np.repeat(overall[None], len(self.n_held_out_), axis=0)
+        width = min(float(self.prior_width), _WEAK)
+        if width > 0:
+            prior = GaussianPrior(overall, np.eye(len(overall)) / width**2)
+            self._fit_users(blocks, basis, prior, theta, observed.progress)
+        self.location_ = np.concatenate([block.location for block in blocks])
+        self.scale_ = np.concatenate([block.scale for block in blocks])
+        self.intercept_, self.coef_ = basis.natural(theta)
+        intercept, coef = basis.natural(overall[None])
+        self.estimand_, self.horizon_ = "interaction", observed.horizon
+        self.global_ = self.kind.of_coefficients(float(intercept[0]), coef[0], basis.fitted)
+        self.global_._learned("interaction", self.horizon_, int(pooled.weight.sum()), (pooled.low, pooled.high))
 
-    def _learn_users(self, blocks: Iterable[CandidateBlock], model: UserModel, progress: Progress) -> None:
-        """The map of every user, block by block, and how many relevant items there are behind the fitted ones."""
-        n_users, own = len(self.n_held_out_), self.n_held_out_ > 0
-        theta = np.repeat(model.overall[None], n_users, axis=0)
-        self.location_, self.scale_ = np.zeros(n_users), np.ones(n_users)
-        self.n_positive_, self.last_, within = np.zeros(n_users, dtype=np.int64), np.zeros(n_users), np.zeros(n_users)
-        done = 0
+    def _fit_users(
+        self, blocks: list[UserPoints], basis: _Basis, prior: GaussianPrior, theta: FloatArray, progress: Progress
+    ) -> None:
+        """Fill in the parameters of users with held-out items."""
+        n_left = 0
         for block in blocks:
-            users = block.users
-            (
-                theta[users], self.location_[users], self.scale_[users], self.n_positive_[users], self.last_[users],
-                within[users],
-            ) = model.users(block, self.expected_relevant_[users], own[users])  # fmt: skip
-            done += len(users)
-            progress("fitting a map for each user", done, n_users)
-        self.intercept_, self.coef_ = model.natural(theta)
-        self.beyond_ = self._behind(within, own & (self.prior_width != 0))
+            own = np.flatnonzero(self.n_held_out_[block.users] > 0)
+            size = max(1, _FITTED_POINTS // block.scores.shape[1])
+            linear = basis.sums_of_positives(block)
+            for start in range(0, len(own), size):
+                rows = own[start : start + size]
+                features = basis.features(block.scores[rows])
+                found, converged = fit_small_logistics(features, block.weight[rows], linear[rows], prior)
+                theta[block.users[rows]] = found
+                n_left += int(np.count_nonzero(~converged))
+                progress("fitting a map for each user", int(block.users[rows[-1]]) + 1, len(theta))
+        progress("fitting a map for each user", len(theta), len(theta))
+        if n_left:
+            warn(
+                f"the maps of {counted(n_left, 'user')} did not converge, so their probabilities may be off; check the "
+                "scores of those users for values far outside all others"
+            )
 
-    def _behind(self, within: FloatArray, personal: BoolArray) -> FloatArray:
-        """How many relevant items lie behind the fitted ones: what a user's own map leaves of the expected number.
-
-        The global map does not know what to expect of a user; there the share of all users lies behind.
-        """
-        share = max(float(self.expected_relevant_.sum() / max(within.sum(), 1e-300)) - 1.0, 0.0)
-        return np.where(personal, np.maximum(self.expected_relevant_ - within, 0.0), share * within)
-
-    @classmethod
-    def of_model(
-        cls, settings: PerUserCalibrator, model: UserModel, horizon: Horizon, users: IdMap, learned: pl.DataFrame
-    ) -> Self:
-        """Maps that were learned elsewhere: what users have in common, and a table with the columns of `table`."""
-        made = clone(settings)
-        for attribute, name in cls.LEARNED.items():
-            if name != "coef":
-                setattr(made, attribute, learned[name].to_numpy())
-        n_coefs = len(model.overall) - 1
-        made.coef_ = learned.select(f"coef_{number}" for number in range(n_coefs)).to_numpy()
-        made.users_ = users
-        made._take_over(model, horizon)
-        return cast(Self, made)
+    def _check_settings(self) -> None:
+        for name in ("top", "n_bins"):
+            value = getattr(self, name)
+            if name == "top" and value is None:
+                continue
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 2:
+                raise SettingError(f"{name} must be a whole number of at least 2, got {value!r}")
+        width = self.prior_width
+        if isinstance(width, str) or not width >= 0:
+            raise SettingError(f"prior_width must be a number of 0 or more, got {width!r}")
 
     # --- using ------------------------------------------------------------------------------------------------------
+
+    def who(self, n: int, users: ArrayLike | None = None, segments: ArrayLike | None = None) -> Who:
+        if users is None:
+            raise SettingError(f"{type(self).__name__} compares scores within a user; give users=, one id for each")
+        rows = self.users_.rows(users) if n else np.empty(0, dtype=np.int64)
+        if len(rows) != n:
+            raise IdError(f"users must be one id for each of the {counted(n, 'score')}, got {len(rows):,}")
+        return Who(n, users=rows)
+
+    def fits(self, users: IdMap) -> bool:
+        return self.users_.same_as(users)
+
+    def reach(self) -> Reach | None:
+        """Scores far outside those of all users are strange; with `top` only higher ones, since most are lower."""
+        self.check_fitted()
+        furthest = _MOST_DEVIATIONS * self.scale_
+        low, high = float((self.location_ - furthest).min()), float((self.location_ + furthest).max())
+        return Reach(low, high, self.global_.n_pairs_, upwards=self.top is not None)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return sigmoid(self.log_odds_of(scores, who))
 
     def log_odds_of(self, scores: FloatArray, who: Who) -> FloatArray:
         self.check_fitted()
-        rows = self._rows(who)
+        if who.users is None:
+            raise SettingError("scores are compared within a user here; give users=")
         block = scores if scores.ndim == 2 else scores[:, None]
         known = np.isfinite(block)
-        every = bool(known.all())  # mostly; passes over all scores cost as much as the rest
-        standardised = self._standardised(block if every else np.where(known, block, 0.0), who)
-        below = self._below(standardised, rows)
-        columns = self.basis_.columns(standardised if below is None else standardised - below)
-        result = at_rows(self.intercept_, rows, self.overall_[0])[:, None]
-        for number, column in enumerate(columns):
-            coef = at_rows(self.coef_[:, number], rows, self.overall_[1 + number])[:, None]
-            result = coef * column + result
-        if self.behind_ is not None and below is not None:
-            result += self.behind_.intercept + self.behind_.values(below)
-        return (result if every else np.where(known, result, -np.inf)).reshape(scores.shape)
+        location = _at(self.location_, who.users, float(self.location_.mean()))
+        scale = _at(self.scale_, who.users, float(self.scale_.mean()))
+        standardised = (np.where(known, block, location) - location) / scale
+        result = _at(self.intercept_, who.users, self.global_.intercept_)
+        for number, column in enumerate(self.kind.family.basis(standardised, self.global_.fitted_range_, NUMPY)):
+            result = result + _at(self.coef_[:, number], who.users, self.global_.coef_[number]) * column
+        return np.where(known, result, -np.inf).reshape(scores.shape)
 
-    def _n_fitted(self) -> int:
-        return self.global_.n_pairs_
-
-    def knows(self, who: Who) -> BoolArray:
-        """Which users had held-out items to learn from; the others have the global map."""
-        rows = self._rows(who)
-        return (rows >= 0) & (self.n_held_out_[rows] > 0)
+    # --- as an expression -------------------------------------------------------------------------------------------
 
     def _for_all(self, names: ColumnNames) -> Node:
         """With the joined table of what was learned; users who are not in it have the global map."""
-        known = {"intercept": self.overall_[0]} | {f"coef_{n}": each for n, each in enumerate(self.overall_[1:])}
-        own = {name: coalesce(names.learned(name), value) for name, value in known.items()}
-        score = self._standardised_tree(names)
-        log_odds = own["intercept"] if score.behind is None else own["intercept"] + score.behind
-        for number, column in enumerate(self.basis_.trees(score.inside)):
-            log_odds = log_odds + column * own[f"coef_{number}"]
-        return finite(names.reference_to("score"), sigmoid_of(log_odds, TREE))
+        score = names.reference_to("score")
+        location, scale = (
+            coalesce(names.learned(name), float(values.mean()))
+            for name, values in (("location", self.location_), ("scale", self.scale_))
+        )
+        standardised = Named("standardised", (tame(score) - location) / scale)
+        log_odds: Node = coalesce(names.learned("intercept"), self.global_.intercept_)
+        for number, column in enumerate(self.kind.family.basis(standardised, self.global_.fitted_range_, TREE)):
+            log_odds = log_odds + column * coalesce(names.learned(f"coef_{number}"), float(self.global_.coef_[number]))
+        return finite(score, sigmoid_of(log_odds, TREE))
 
     def _for_some(self, names: ColumnNames) -> list[Conditional]:
         own = Compare(">", names.learned("n_held_out"), Number(0.0))
@@ -290,49 +227,83 @@ class PerUserCalibrator(StandardisedMap):
         self.check_fitted()
         return Case(tuple(self._unanswered(names)), self._for_all(names))  # the joined table has the global map as well
 
+    def _unanswered(self, names: ColumnNames) -> list[Conditional]:
+        return [(Is(names.reference_to("user"), "missing"), None)]
+
+    def _joined_users(self) -> Literal["text", "numbers"]:
+        self.check_fitted()
+        return "text" if self.users_.ids.dtype == pl.String else "numbers"
+
+    def table(self) -> pl.DataFrame:
+        """Everything that was learned about each user, one row per user: what `query` joins."""
+        self.check_fitted()
+        columns: dict[str, Any] = {"user_id": self.users_.ids}
+        for attribute, name in self.LEARNED.items():
+            values = getattr(self, attribute)
+            columns |= {name: values} if values.ndim == 1 else {f"{name}_{n}": each for n, each in enumerate(values.T)}
+        return pl.DataFrame(columns)
+
     # --- saving -----------------------------------------------------------------------------------------------------
 
-    def _of_all(self) -> tuple[str, ProbabilityMap]:
-        return "global", self.global_
+    def pack(self) -> Packed:
+        kind, settings = kind_of("map", type(self)), self.get_params(deep=False)
+        if not hasattr(self, "estimand_"):
+            return Packed(kind=kind, settings=settings)
+        return Packed(
+            kind=kind,
+            settings=settings,
+            arrays={name: getattr(self, attribute) for attribute, name in self.LEARNED.items()},
+            parts={"global": self.global_.pack(), "users": self.users_.pack()},
+            about={
+                "estimand": self.estimand_, "horizon": self.horizon_.plain(), "users": len(self.users_),
+                "pairs": self.global_.n_pairs_,
+            },
+        )  # fmt: skip
 
-    def _own_state(self) -> dict[str, JSON]:
-        return {"basis": self.basis_.plain(), "overall": self.overall_.tolist()}
-
-    def _restore(self, state: dict[str, Any], parts: Parts) -> None:
-        self.global_, self.basis_ = parts.opened("global", Calibrator), basis_of(state["basis"])
-        self.overall_ = np.array(state["overall"], dtype=np.float64)
-        self.estimand_ = self.global_.estimand_
-
-    # --- inside -----------------------------------------------------------------------------------------------------
-
-    def _take_over(self, model: UserModel, horizon: Horizon) -> None:
-        """Keep what serving needs of the model."""
-        self.basis_, self.prior_, self.behind_ = model.basis, model.prior, model.behind
-        intercept, coef = model.natural(model.overall[None])
-        self.overall_ = np.array([intercept[0], *coef[0]])
-        self.estimand_, self.horizon_ = "interaction", horizon
-        self.global_ = model.basis.plain_map(float(intercept[0]), coef[0])
-        self.global_._learned("interaction", horizon, model.n_pairs, model.score_range)
-
-    def check_settings(self) -> None:
-        """Refuse settings that are out of range."""
-        for name, least in (("top", 2), ("prior_users", 1), ("n_bins", 2)):
-            value = getattr(self, name)
-            if name == "top" and value is None:
-                continue
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        if self.shape is not None:
-            check_choice(self.shape, "shape", SHAPES)
-        width = self.prior_width
-        if width != "auto" and (isinstance(width, str) or not width >= 0):
-            raise SettingError(f"prior_width must be 0 or more, or 'auto', got {width!r}")
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        calibrator = cls(**packed.settings)
+        if not packed.arrays:
+            return calibrator
+        for attribute, name in cls.LEARNED.items():
+            setattr(calibrator, attribute, packed.arrays[name])
+        calibrator.global_ = parts.opened("global", cls.kind)
+        calibrator.users_ = parts.opened("users", IdMap)
+        calibrator.estimand_, calibrator.horizon_ = "interaction", Horizon.of(packed.about["horizon"])
+        return calibrator
 
 
-class PerUserPlatt(PerUserCalibrator):
-    """A straight line inside the sigmoid for each user: ``p = sigmoid(b_u s + c_u)``.
+class PerUserPlatt(_PerUserMap):
+    """A straight line inside the sigmoid for each user: ``p = sigmoid(b_u z + c_u)``.
 
-    Parameters are those of `PerUserCalibrator`.
+    The personalised calibration of chapter 4 of Kweon (2024): held-out items are positives, all other candidates of the
+    user negatives. Scores are compared within a user: z is in standard deviations from the mean of the user's fitted
+    candidates. The parameters of each user are the most likely ones under a Gaussian prior around the global map, that
+    of all users together. Users without held-out items have the global map, and users never seen have it with the mean
+    location and scale of all users.
+
+    A probability is about the labelled period: that an item is one of the held-out ones.
+
+    Parameters
+    ----------
+    top : int, optional
+        Fit on this many of each user's best candidates; by default on all of them.
+    prior_width : float
+        Standard deviation of the prior, on log-odds: of the level at the mean score, and of what one standard deviation
+        of each basis function adds. 0 gives everybody the global map. Infinity gives the maps as published, each user
+        alone, with a prior just strong enough to keep a map finite.
+    n_bins : int
+        More candidates than this are put into as many bins of each user's scores.
+
+    Attributes
+    ----------
+    global_ : Calibrator
+        The global map, of standardised scores.
+    location_, scale_ : arrays of shape (n_users,)
+        What a user's scores are standardised with.
+    intercept_, coef_ : arrays of shape (n_users,) and (n_users, n_coefficients)
+    n_held_out_ : array of shape (n_users,)
+        How many items were held out.
 
     Examples
     --------
@@ -341,19 +312,19 @@ class PerUserPlatt(PerUserCalibrator):
     >>> scores = rng.normal(size=(200, 50))
     >>> relevant = rng.random((200, 50)) < 1 / (1 + np.exp(2 - scores))
     >>> held_out = Interactions.from_matrix(relevant)
-    >>> calibrator = PerUserPlatt(top=None).fit(MatrixSource(scores), held_out)
+    >>> calibrator = PerUserPlatt().fit(MatrixSource(scores), held_out)
     >>> low, high = calibrator.probability([0.0, 2.0], users=[7, 7])
     >>> bool(0 < low < high < 1)
     True
     """
 
-    usual_shape = "line"
+    kind = PlattCalibrator
 
 
-class PerUserGaussian(PerUserCalibrator):
+class PerUserGaussian(_PerUserMap):
     """A parabola inside the sigmoid for each user, rising over all fitted scores.
 
-    Parameters are those of `PerUserCalibrator`.
+    Parameters and attributes are those of `PerUserPlatt`.
 
     Examples
     --------
@@ -361,13 +332,13 @@ class PerUserGaussian(PerUserCalibrator):
     PerUserGaussian(top=100)
     """
 
-    usual_shape = "gaussian"
+    kind = GaussianCalibrator
 
 
-class PerUserGamma(PerUserCalibrator):
+class PerUserGamma(_PerUserMap):
     """A line and a logarithm inside the sigmoid for each user, rising over all fitted scores.
 
-    Parameters are those of `PerUserCalibrator`.
+    Parameters and attributes are those of `PerUserPlatt`.
 
     Examples
     --------
@@ -375,4 +346,97 @@ class PerUserGamma(PerUserCalibrator):
     PerUserGamma(prior_width=0.5)
     """
 
-    usual_shape = "gamma"
+    kind = GammaCalibrator
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """The functions of standardised scores that maps are made of, in units of their standard deviation over all points.
+
+    Parameters in these units are comparable, so that one width of the prior suits all of them.
+    """
+
+    kind: type[ParametricCalibrator]
+    fitted: ScoreRange  # of the standardised scores
+    centre: FloatArray  # (d,) mean of each function over the points of all users
+    units: FloatArray  # (d,) and its standard deviation
+
+    @classmethod
+    def of(cls, kind: type[ParametricCalibrator], points: _Pooled) -> _Basis:
+        """For the points of all users."""
+        fitted = kind().range_of(points.low, points.high)
+        columns = np.stack(kind.family.basis(points.scores, fitted, NUMPY))
+        share = points.weight / points.weight.sum()
+        centre = columns @ share
+        units = np.sqrt((columns - centre[:, None]) ** 2 @ share)
+        return cls(kind, fitted, centre, np.maximum(units, 1e-12))
+
+    def features(self, scores: FloatArray) -> FloatArray:
+        """Ones and the functions in their units, for scores of shape (..., points); shape (..., 1 + d, points)."""
+        columns = self.kind.family.basis(scores, self.fitted, NUMPY)
+        return np.stack([np.ones_like(scores), *(
+            (column - mean) / unit for column, mean, unit in zip(columns, self.centre, self.units, strict=True)
+        )], axis=-2)  # fmt: skip
+
+    def sums_of_positives(self, block: UserPoints) -> FloatArray:
+        """The sum of the features of each user's positives; shape (n, 1 + d)."""
+        n = len(block.users)
+        features = self.features(block.positive_scores)
+        return np.stack([np.bincount(block.positive_rows, each, n) for each in features], axis=1)
+
+    def fit_all(self, points: _Pooled, positives: FloatArray) -> FloatArray:
+        """The parameters of the global map, given the sum of the features of all positives."""
+        features = self.features(points.scores).T
+        k = features.shape[1]
+        weak = GaussianPrior(np.zeros(k), np.eye(k) / _WEAK**2)
+        theta = fit_logistic(features, points.weight, positives, bounded=np.arange(k) > 0, prior=weak).theta
+        return np.concatenate([theta[:1], np.maximum(theta[1:], 0.0)])
+
+    def natural(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Intercepts and coefficients of the functions themselves."""
+        coef = theta[:, 1:] / self.units
+        return theta[:, 0] - coef @ self.centre, coef
+
+
+class _Pooled(NamedTuple):
+    """The standardised points of all users."""
+
+    scores: FloatArray
+    weight: FloatArray
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, blocks: list[UserPoints]) -> _Pooled:
+        """In bins if they are many."""
+        low, high = np.inf, -np.inf
+        for block in blocks:
+            there = block.weight > 0
+            low = min(low, block.scores.min(where=there, initial=np.inf))
+            high = max(high, block.scores.max(where=there, initial=-np.inf))
+        if low == high:
+            raise EmptyError("every user has the same score for all candidates; check the recommender")
+        if sum(block.scores.size for block in blocks) <= _POOLED_POINTS:
+            scores, weight = (np.concatenate([getattr(block, name).ravel() for block in blocks])
+                              for name in ("scores", "weight"))  # fmt: skip
+        else:
+            scores, weight = np.zeros(_POOLED_POINTS), np.zeros(_POOLED_POINTS)
+            for block in blocks:
+                place = ((block.scores - low) * ((_POOLED_POINTS - 1) / (high - low))).astype(np.int64)
+                place = np.clip(place, 0, _POOLED_POINTS - 1).ravel()  # points without a weight may lie outside
+                weight += np.bincount(place, block.weight.ravel(), _POOLED_POINTS)
+                scores += np.bincount(place, (block.weight * block.scores).ravel(), _POOLED_POINTS)
+            scores /= np.maximum(weight, 1.0)
+        there = weight > 0
+        return cls(scores[there], weight[there], float(low), float(high))
+
+
+def _at(values: FloatArray, rows: IntArray, otherwise: float) -> FloatArray:
+    """The value of each row, another one where the row is unknown (-1); shape (n, 1).
+
+    Examples
+    --------
+    >>> _at(np.array([0.5, 0.7]), np.array([1, -1]), 0.6).tolist()
+    [[0.7], [0.6]]
+    """
+    return np.where(rows < 0, otherwise, values[rows])[:, None]

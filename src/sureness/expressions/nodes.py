@@ -13,7 +13,7 @@ from typing import Literal
 from sureness.errors import SettingError
 
 Operator = Literal["+", "-", "*", "/"]
-FunctionName = Literal["exp", "ln", "abs", "clip", "coalesce"]
+FunctionName = Literal["exp", "ln", "sqrt", "abs", "clip", "coalesce"]
 
 
 class Node:
@@ -154,6 +154,21 @@ _LARGEST_POWER = 600.0  # e to this power, and products with it, are in the rang
 def exp(argument: Node) -> Node:
     """The exponential; the value is cut where databases refuse the result as too large or too small."""
     return Function("exp", (clip(argument, -_LARGEST_POWER, _LARGEST_POWER),))
+
+
+def sqrt(argument: Node) -> Node:
+    """Square root of a value that is not negative."""
+    return Function("sqrt", (argument,))
+
+
+_SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-150, 1e150  # whose squares are in the range of double precision
+
+
+def asinh(argument: Node) -> Node:
+    """The inverse hyperbolic sine, a logarithm with a sign; values are cut where databases refuse their squares."""
+    value = Named("scaled", argument)
+    size = clip(absolute(value), _SMALLEST_SQUARED, _LARGEST_SQUARED)
+    return choose(value, [0.0], [-1.0, 1.0]) * log(size + sqrt(size * size + 1.0))
 
 
 def absolute(argument: Node) -> Node:

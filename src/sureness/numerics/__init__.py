@@ -5,7 +5,7 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "binning": ["calibration_sums"],
+        "binning": ["bin_scores", "calibration_sums"],
         "checks": [
             "LARGEST", "check_choice", "check_ids", "check_labels", "check_probabilities", "check_probability_rows",
             "check_propensity", "check_rate", "check_rows", "check_scores", "check_share", "check_weight",
@@ -19,11 +19,11 @@ __getattr__, __dir__, __all__ = lazy_names(
         "multiple_tests": ["holm"],
         "poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],
         "ranking": ["NOTHING", "draw_absent", "members", "top_k"],
-        "row_logistic": ["Prior", "Rows", "bin_scores", "estimate_prior", "fit_rows"],
         "row_ranks": [
             "RowRanks", "draw_by_ranks", "exact_ranks", "product_rank_parts", "product_ranks", "ranks_of",
             "sketched_ranks",
         ],
+        "small_logistic": ["fit_small_logistics"],
         "threads": ["at_most_threads"],
     },
 )  # fmt: skip

@@ -1,4 +1,5 @@
 # Written by `make stubs` from the table in __init__.py.
+from sureness.numerics.binning import bin_scores as bin_scores
 from sureness.numerics.binning import calibration_sums as calibration_sums
 from sureness.numerics.checks import LARGEST as LARGEST
 from sureness.numerics.checks import check_choice as check_choice
@@ -37,11 +38,6 @@ from sureness.numerics.ranking import NOTHING as NOTHING
 from sureness.numerics.ranking import draw_absent as draw_absent
 from sureness.numerics.ranking import members as members
 from sureness.numerics.ranking import top_k as top_k
-from sureness.numerics.row_logistic import Prior as Prior
-from sureness.numerics.row_logistic import Rows as Rows
-from sureness.numerics.row_logistic import bin_scores as bin_scores
-from sureness.numerics.row_logistic import estimate_prior as estimate_prior
-from sureness.numerics.row_logistic import fit_rows as fit_rows
 from sureness.numerics.row_ranks import RowRanks as RowRanks
 from sureness.numerics.row_ranks import draw_by_ranks as draw_by_ranks
 from sureness.numerics.row_ranks import exact_ranks as exact_ranks
@@ -49,6 +45,7 @@ from sureness.numerics.row_ranks import product_rank_parts as product_rank_parts
 from sureness.numerics.row_ranks import product_ranks as product_ranks
 from sureness.numerics.row_ranks import ranks_of as ranks_of
 from sureness.numerics.row_ranks import sketched_ranks as sketched_ranks
+from sureness.numerics.small_logistic import fit_small_logistics as fit_small_logistics
 from sureness.numerics.threads import at_most_threads as at_most_threads
 
 __all__ = [
@@ -56,9 +53,7 @@ __all__ = [
     "GaussianPrior",
     "LARGEST",
     "NOTHING",
-    "Prior",
     "RowRanks",
-    "Rows",
     "ScoreHistogram",
     "WeightedScores",
     "at_most_threads",
@@ -77,11 +72,10 @@ __all__ = [
     "check_weight",
     "draw_absent",
     "draw_by_ranks",
-    "estimate_prior",
     "exact_ranks",
     "expected_gains",
     "fit_logistic",
-    "fit_rows",
+    "fit_small_logistics",
     "fold_of_groups",
     "group_codes",
     "holm",

@@ -7,6 +7,7 @@ convex for any targets inside ``linear``, including targets above 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,7 @@ def fit_logistic(
     bounded: BoolArray,
     prior: GaussianPrior | None = None,
     start: FloatArray | None = None,
+    offset: FloatArray | None = None,
 ) -> LogisticFit:
     """Minimise the logistic risk; parameters that are `bounded` must not be negative.
 
@@ -77,6 +79,8 @@ def fit_logistic(
     prior : GaussianPrior, optional
     start : array of shape (k,), optional
         Parameters close to the best ones, from which these are found sooner; by default the mean of the prior.
+    offset : array of shape (n,), optional
+        Added to the log-odds of each row.
 
     Notes
     -----
@@ -92,6 +96,7 @@ def fit_logistic(
         bounded=bounded,
         penalty=np.zeros_like(transform) if prior is None else transform.T @ (prior.precision / total) @ transform,
         centre=np.zeros(len(transform)) if prior is None else np.linalg.solve(transform, prior.mean),
+        offset=offset,
     )
     first = problem.centre if start is None else np.linalg.solve(transform, start)
     theta, converged = _newton(problem, first)
@@ -122,12 +127,20 @@ class _Problem:
     bounded: BoolArray
     penalty: FloatArray
     centre: FloatArray
+    offset: FloatArray | None
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """The features, and the offset as one more, whose parameter is 1."""
+        return self.features if self.offset is None else np.column_stack([self.features, self.offset])
 
     def at(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Risk, gradient and curvature."""
         from sureness.numerics import _kernels  # loads the compiler
 
-        loss, slope, curvature = _kernels.logistic_terms(self.features, self.weight, theta)
+        k, every = len(theta), theta if self.offset is None else np.append(theta, 1.0)
+        loss, slope, curvature = _kernels.logistic_terms(self._columns, self.weight, every)
+        slope, curvature = slope[:k], curvature[:k, :k]
         away = theta - self.centre
         pull = self.penalty @ away
         risk = float(loss - self.linear @ theta + 0.5 * away @ pull)

@@ -1,7 +1,7 @@
 """Piecewise straight curves on knots that the data choose, and a compression of scores whose tail is long.
 
-A ramp rises with slope 1 between two knots and is flat outside them. A curve is a sum of ramps, each with a slope of its
-own: with slopes that are not negative it never falls.
+A ramp rises with slope 1 between two knots and is flat outside them. A curve is a sum of ramps, each with a slope of
+its own: with slopes that are not negative it never falls.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def ramps(x: FloatArray, knots: FloatArray) -> list[FloatArray]:
     [[-1.0, 0.5, 1.0], [0.0, 0.0, 2.0]]
     """
     ends = [-np.inf, *knots[1:-1], np.inf]
-    return [
-        np.clip(x, low, high) - start for low, high, start in zip(ends[:-1], ends[1:], knots[:-1], strict=True)
-    ]
+    return [np.clip(x, low, high) - start for low, high, start in zip(ends[:-1], ends[1:], knots[:-1], strict=True)]
 
 
 def knots_between(values: FloatArray, of_positives: FloatArray, n_ramps: int) -> FloatArray:

@@ -29,7 +29,7 @@ from sureness_reproduction.own import is_own, kind_of, load_own
 class Form:
     """A way to get probabilities, and how the expected utility is computed from them."""
 
-    calibrator: Callable[[], Any]  # for all users or for each
+    calibrator: Callable[[], Any]  # for all users or for each; None: the default of the library
     expected_relevant: Target = "carried"
     terms: int | None = None  # M of the dissertation's approximate utility; None: the exact one
     rescaled: bool = False  # probabilities multiplied as in the notebook of the dissertation
@@ -49,12 +49,12 @@ class Form:
 
 OURS, DEFAULT = "PerK, shrunk line", "PerK, default"
 PUBLISHED, NOTEBOOK = "PerK as published", "PerK, notebook"
-_EACH = partial(sn.PerUserPlatt, top=None, unlabelled_positives=False, prior_width=np.inf)
+_EACH = partial(sn.PerUserPlatt, prior_width=np.inf)
 """A map for each user as the dissertation has it: over all candidates, without a prior."""
 
 FORMS = {
     OURS: Form(sn.PerUserPlatt),
-    DEFAULT: Form(sn.PerUserCalibrator),
+    DEFAULT: Form(lambda: None),
     PUBLISHED: Form(_EACH, "fitted", 2_000),
     NOTEBOOK: Form(_EACH, "fitted", 3_000, rescaled=True),
     "uncalibrated": Form(SigmoidCalibrator, "fitted"),
@@ -62,8 +62,8 @@ FORMS = {
     "user-wise": Form(_EACH, "fitted"),
     "exact": Form(_EACH, "fitted"),
 }
-"""A shrunk line for each user, and the library's default, whose shape is learned; the dissertation's maps on all
-candidates, as printed (M = 2,000) and as in its notebook (3,000); its ablation, all in one form."""
+"""A line for each user shrunk to that of all, and the library's default; the dissertation's maps, each user alone, as
+printed (M = 2,000) and as in its notebook (3,000); its ablation, all in one form."""
 
 
 def form_of(method: str) -> Form:
