@@ -31,10 +31,14 @@ def every_cell() -> pl.DataFrame:
     pooled = sums.group_by(*_CELL, "bucket", maintain_order=True).agg(
         pl.col("seed").n_unique().alias("seeds"), pl.exclude(*_CELL, "bucket", "seed").sum()
     )
-    rows = [_judged(dict(zip(_CELL, key, strict=True)), cell) for key, cell in pooled.group_by(*_CELL, maintain_order=True)]
+    rows = [
+        _judged(dict(zip(_CELL, key, strict=True)), cell) for key, cell in pooled.group_by(*_CELL, maintain_order=True)
+    ]
     table = pl.DataFrame(rows, infer_schema_length=None).sort("split", "data", "model", "method")
     for utility in UTILITIES:
-        table = table.with_columns(pl.col(f"p {utility}").map_batches(holm).over("split", "method").alias(f"holm {utility}"))
+        table = table.with_columns(
+            pl.col(f"p {utility}").map_batches(holm).over("split", "method").alias(f"holm {utility}")
+        )
     return table
 
 
@@ -43,11 +47,20 @@ def _judged(cell: dict[str, object], buckets: pl.DataFrame) -> dict[str, object]
     for utility in UTILITIES:
         own, fixed = (buckets[name].to_numpy() / buckets["users"].to_numpy() for name in (utility, f"{utility} fixed"))
         value, other = (buckets[name].sum() / buckets["users"].sum() for name in (utility, f"{utility} fixed"))
-        found |= {utility: value, utility + " gain": value / other - 1, f"p {utility}": float(stats.ttest_rel(own, fixed).pvalue)}
+        found |= {
+            utility: value,
+            utility + " gain": value / other - 1,
+            f"p {utility}": float(stats.ttest_rel(own, fixed).pvalue),
+        }
     for name in (column.removesuffix(" promised") for column in buckets.columns if column.endswith(" promised")):
         promised, came = (buckets[f"{name} {what}"].to_numpy() for what in ("promised", "realised"))
         ratio, margin = _ratio(promised, came)
-        found |= {f"{name} promised": promised.sum(), name: ratio, f"{name} low": ratio - margin, f"{name} high": ratio + margin}
+        found |= {
+            f"{name} promised": promised.sum(),
+            name: ratio,
+            f"{name} low": ratio - margin,
+            f"{name} high": ratio + margin,
+        }
     return found
 
 
@@ -101,10 +114,17 @@ def summary(found: pl.DataFrame, method: str) -> list[str]:
     by_history = sum(_all_within(cell, history, 0.85, 1.15) for cell in cells.iter_rows(named=True))
     ranks = [f"ranks {a}-{b}" for a, b in BANDS]
     by_rank = sum(_all_meet(cell, ranks, 0.85, 1.15) for cell in cells.iter_rows(named=True))
-    groups = [cell[name] for cell in cells.iter_rows(named=True) for name in history if cell[f"{name} promised"] >= FEWEST_HITS]
+    groups = [
+        cell[name]
+        for cell in cells.iter_rows(named=True)
+        for name in history
+        if cell[f"{name} promised"] >= FEWEST_HITS
+    ]
     within = sum(0.85 <= ratio <= 1.15 for ratio in groups)
     worse = sum(
-        int(cell[f"{u} gain"] < 0 and cell[f"holm {u}"] < SURE) for cell in every.iter_rows(named=True) for u in UTILITIES
+        int(cell[f"{u} gain"] < 0 and cell[f"holm {u}"] < SURE)
+        for cell in every.iter_rows(named=True)
+        for u in UTILITIES
     )
     gains = ", ".join(f"{u.upper()} {100 * every[u + ' gain'].mean():+.1f}%" for u in UTILITIES)
     return [

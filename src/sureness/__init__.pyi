@@ -9,9 +9,9 @@ from sureness.artefacts.saving import load as load
 from sureness.calibration.base import Calibrator as Calibrator
 from sureness.calibration.calibration_set import CalibrationSet as CalibrationSet
 from sureness.calibration.catalogue import make_calibrator as make_calibrator
-from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
 from sureness.calibration.cross_fitting import cross_validate as cross_validate
+from sureness.calibration.lists import ListCalibrator as ListCalibrator
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
 from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSegmentCalibrator
@@ -27,7 +27,6 @@ from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
-from sureness.calibration.shared import SharedCalibrator as SharedCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 from sureness.data.columns import Columns as Columns
 from sureness.data.filtering import k_core as k_core
@@ -127,8 +126,8 @@ __all__ = [
     "Interactions",
     "IsotonicCalibrator",
     "LightGCN",
+    "ListCalibrator",
     "ListSizePolicy",
-    "MapChain",
     "MatrixSource",
     "MissingExtraError",
     "MultiSegmentCalibrator",
@@ -150,7 +149,6 @@ __all__ = [
     "SegmentCalibrator",
     "Segments",
     "ShapeCalibrator",
-    "SharedCalibrator",
     "SimulatorSettings",
     "Split",
     "SurenessError",

@@ -157,7 +157,8 @@ class TestCandidates:
             assert_same(one.decide(users[0], pl.Series(items), column), one.decide(users[0], items, live.copy()), items)
         assert_array_equal(live, kept)
 
-    def test_more_candidates_than_were_fitted(self, one):
+    def test_candidates_below_the_best_change_nothing(self):
+        one = fitted(shop(names=True), sn.ListCalibrator(best=15))
         users, items = ids_of(one)
         live = one.source.score_block(np.array([0]))[0]
         more = np.concatenate([items, [f"new {n}" for n in range(500)]])

@@ -18,11 +18,12 @@ from sureness.evaluation import ranking
 from sureness.list_size import Oracle, RandomSize
 from sureness.list_size.expectation import expected_utility
 from sureness.list_size.policies import best_sizes
+from sureness.pipeline import candidates
 from tests.pipeline.worlds import shop
 
 CALIBRATORS = {
     "per user, all": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserPlatt(top=15),
-    "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(), "for lists": sn.ListCalibrator(best=20),
+    "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(), "for lists": sn.ListCalibrator(),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
 COLUMNS = ["user_id", "rank", "item_id", "score", "probability", "list_size", "expected_utility", "unsure"]
@@ -34,7 +35,7 @@ def small():
 
 
 def fitted(world, calibrator=None, policy=None, **settings):
-    calibrator = clone(calibrator) if calibrator is not None else sn.ListCalibrator(best=20)
+    calibrator = clone(calibrator) if calibrator is not None else sn.ListCalibrator()
     policy = policy if policy is not None else sn.ExpectedUtility(max_size=10)
     return sn.ConfidentRecommender(world.source, calibrator, policy, **settings).fit(world.train, world.validation)
 
@@ -127,9 +128,9 @@ class TestLists:
         whole = fitted(small)
         monkeypatch.setattr(ranking, "BLOCK_SCORES", 7 * 40)
         blocks = fitted(small)
-        length = min(blocks.policy_.max_size, 40)
+        length = 40
         for entries, steps in ((1, [*range(7, 57, 7), 60]), (20 * length, [21, 42, 60]), (10**6, [60])):
-            monkeypatch.setattr(ranking, "LIST_ENTRIES", entries)
+            monkeypatch.setattr(candidates, "LIST_ENTRIES", entries)
             assert blocks.recommend().equals(whole.recommend())
             assert blocks.sizes().equals(whole.sizes())
             told = []
@@ -216,7 +217,7 @@ class TestSizes:
         world = shop(level=3.0)
         recommender = fitted(world, policy=sn.ExpectedUtility("f1", max_size=max_size), expected_relevant="fitted")
         every = every_candidate(recommender)
-        assert np.mean(every.probabilities[:, max_size] > 0.6) > 0.5
+        assert np.mean(every.probabilities[:, max_size] > 0.4) > 0.5
         expected = expected_utility(every.probabilities, "f1", max_size=max_size, lengths=every.lengths)
         assert_allclose(recommender.policy_.expected(recommender.lists()), expected, atol=0.02)
         assert_array_equal(recommender.sizes()["list_size"], np.minimum(best_sizes(expected, 1), every.lengths))
@@ -418,7 +419,11 @@ class TestTopTables:
         lists = recommender.lists(labels=world.test)
         assert lists.probabilities.sum() == pytest.approx(lists.hits.sum(), rel=0.25)
         assert lists.tail[:, 0].sum() > 50
-        assert recommender.sizes()["expected_relevant"].mean() == pytest.approx(world.test.user_degree.mean(), rel=0.1)
+        if "user_id" not in calibrator.reads() or isinstance(
+            calibrator, sn.ListCalibrator
+        ):  # fitted where lists are made
+            found = recommender.sizes()["expected_relevant"].mean()
+            assert found == pytest.approx(world.test.user_degree.mean(), rel=0.1)
         known = set(zip(table["user_id"], table["item_id"], strict=True))
         assert known.issuperset(zip(*recommender.recommend().select("user_id", "item_id"), strict=True))
 
@@ -477,7 +482,7 @@ class TestManners:
     def test_logs_are_matched_to_the_source_by_name(self, small):
         users, items = small.validation.table().sample(fraction=1.0, shuffle=True, seed=1)
         shuffled = sn.Interactions.of([*users, "stranger"], [*items, items[0]])
-        found = sn.ConfidentRecommender(small.source, sn.ListCalibrator(best=20), sn.ExpectedUtility(max_size=10))
+        found = sn.ConfidentRecommender(small.source, sn.ListCalibrator(), sn.ExpectedUtility(max_size=10))
         with pytest.warns(sn.SurenessWarning, match="1 of the"):
             found.fit(small.train, shuffled)
         assert found.recommend().equals(fitted(small).recommend())

@@ -3,7 +3,6 @@ from sureness.calibration.base import Calibrator as Calibrator
 from sureness.calibration.calibration_set import CalibrationSet as CalibrationSet
 from sureness.calibration.catalogue import all_calibrators as all_calibrators
 from sureness.calibration.catalogue import make_calibrator as make_calibrator
-from sureness.calibration.chain import MapChain as MapChain
 from sureness.calibration.choosing import Choice as Choice
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
 from sureness.calibration.cross_fitting import cross_validate as cross_validate
@@ -11,7 +10,7 @@ from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
 from sureness.calibration.horizon import Horizon as Horizon
-from sureness.calibration.maps import ANSWERS as ANSWERS
+from sureness.calibration.lists import ListCalibrator as ListCalibrator
 from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
@@ -36,11 +35,9 @@ from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.rescaling import MinMaxCalibrator as MinMaxCalibrator
 from sureness.calibration.rescaling import SigmoidCalibrator as SigmoidCalibrator
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
-from sureness.calibration.shared import SharedCalibrator as SharedCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 
 __all__ = [
-    "ANSWERS",
     "BBQCalibrator",
     "BetaCalibrator",
     "CalibrationSet",
@@ -53,8 +50,8 @@ __all__ = [
     "Horizon",
     "IsotonicCalibrator",
     "KanoulasCalibrator",
+    "ListCalibrator",
     "ManmathaCalibrator",
-    "MapChain",
     "MinMaxCalibrator",
     "MonotoneFamily",
     "MultiSegmentCalibrator",
@@ -70,7 +67,6 @@ __all__ = [
     "SegmentCalibrator",
     "Segments",
     "ShapeCalibrator",
-    "SharedCalibrator",
     "SigmoidCalibrator",
     "TemperatureCalibrator",
     "TopNCalibrator",

@@ -1,3 +1,7 @@
 """placeholder"""
+
 from typing import Any
-def list_query(*a: Any, **k: Any) -> str: raise NotImplementedError
+
+
+def list_query(*a: Any, **k: Any) -> str:
+    raise NotImplementedError

@@ -17,7 +17,6 @@ from sureness.numerics.hashing import hash_ids
 from sureness.numerics.ranking import NOTHING, members, top_k
 from sureness.sources.base import id_maps
 
-
 ENOUGH = 10_000
 """Positives with which a level is known to about one per cent; with fewer, more groups are looked at."""
 

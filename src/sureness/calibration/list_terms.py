@@ -116,14 +116,18 @@ class Terms:
     def of(cls, plain: Mapping[str, Any]) -> Self:
         """Out of `plain`."""
         rising = {
-            name: Rising(_curve(each["knots"], each["light"]), _curve(each["knots"], each["heavy"]) if "heavy" in each else None)
+            name: Rising(
+                _curve(each["knots"], each["light"]), _curve(each["knots"], each["heavy"]) if "heavy" in each else None
+            )
             for name, each in plain["rising"].items()
         }
         levels = {
             name: LevelCurve(_curve(each["knots"], each["slopes"]), float(each["missing"]))
             for name, each in plain["levels"].items()
         }
-        effects = {name: {value: float(effect) for value, effect in each.items()} for name, each in plain["effects"].items()}
+        effects = {
+            name: {value: float(effect) for value, effect in each.items()} for name, each in plain["effects"].items()
+        }
         return cls(float(plain["intercept"]), rising, levels, effects)
 
 
@@ -154,7 +158,9 @@ def learn_terms(inputs: Inputs, plan: Plan, targets: FloatArray, weight: FloatAr
     blocks = list(_blocks(inputs, plan, targets > 0))
     columns = [np.ones(len(targets)), *(column for block in blocks for column in block.columns)]
     features = np.stack(columns, axis=1)
-    bounded = np.concatenate([[False], *(np.full(len(block.columns), block.is_rising) for block in blocks)]).astype(bool)
+    bounded = np.concatenate([[False], *(np.full(len(block.columns), block.is_rising) for block in blocks)]).astype(
+        bool
+    )
     share = weight / weight.sum()
     variance = share @ features**2 - (share @ features) ** 2
     categories = np.concatenate([[-1], *(np.full(len(b.columns), b.category) for b in blocks)]).astype(np.int64)
@@ -260,4 +266,3 @@ def _curve(knots: Sequence[float], slopes: Sequence[float]) -> Curve:
 
 def _scaled(curve: Curve, by: float) -> Curve:
     return Curve(curve.knots, by * curve.slopes)
-

@@ -192,7 +192,9 @@ class ListCalibrator(ProbabilityMap):
         weight = np.ones(len(pairs)) if weight is None else weight
         compressed = learner.compression_.values(scores)
         rows = replace(
-            Groups.of_rows(compressed, codes, np.ones(len(codes), dtype=bool)).take(codes), history=history, traits=traits
+            Groups.of_rows(compressed, codes, np.ones(len(codes), dtype=bool)).take(codes),
+            history=history,
+            traits=traits,
         )
         learner._learn_terms(compressed, rows, targets, weight)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
@@ -394,9 +396,13 @@ class ListCalibrator(ProbabilityMap):
         wanted = (*self.numeric_, *self.named_)
         names = ("segment",) if isinstance(told, Segments) else () if told is None else told.names
         if absent := [name for name in wanted if name not in names]:
-            raise SettingError(f"the map was fitted with {' and '.join(absent)} of users or items; give segments= with it")
+            raise SettingError(
+                f"the map was fitted with {' and '.join(absent)} of users or items; give segments= with it"
+            )
 
     def reads(self) -> tuple[str, ...]:
+        if not hasattr(self, "estimand_"):
+            return ("score", "user_id")
         history = () if self.activity_ is None else (HISTORY,)
         return ("score", "user_id", *history, *self.numeric_, *self.named_)
 
@@ -470,7 +476,9 @@ def check_history(history: ArrayLike, n: int) -> FloatArray:
         raise DataError(f"history must be numbers of items, got values of type {given.dtype}") from error
     same_length(values, n, "history")
     if (values < 0).any() or np.isinf(values).any():
-        raise DataError(f"history must be a number of items, 0 or more, got {values[(values < 0) | np.isinf(values)][0]:g}")
+        raise DataError(
+            f"history must be a number of items, 0 or more, got {values[(values < 0) | np.isinf(values)][0]:g}"
+        )
     return np.asarray(values)
 
 

@@ -40,6 +40,7 @@ from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample
 
+
 class Who(NamedTuple):
     """For whom probabilities are asked, one entry per row of scores."""
 

@@ -177,6 +177,9 @@ class _PerUserMap(ProbabilityMap):
             raise IdError(f"users must be one id for each of the {counted(n, 'score')}, got {len(rows):,}")
         return Who(n, users=rows)
 
+    def reads(self) -> tuple[str, ...]:
+        return ("score", "user_id")
+
     def fits(self, users: IdMap) -> bool:
         return self.users_.same_as(users)
 

@@ -210,32 +210,32 @@ def _bounded_newton_step(
 ) -> FloatArray:
     """The step that minimises the quadratic model while bounded parameters stay non-negative."""
     damped = curvature + 1e-13 * max(np.trace(curvature), 1e-300) * np.eye(len(theta))
-    return bounded_minimum(damped, gradient - damped @ theta, bounded) - theta
+    return bounded_minimum(damped, gradient, np.where(bounded, -theta, -np.inf))
 
 
-def bounded_minimum(curvature: FloatArray, linear: FloatArray, bounded: BoolArray) -> FloatArray:
-    """The x with the smallest ``x @ curvature @ x / 2 + linear @ x`` whose bounded entries are not negative.
+def bounded_minimum(curvature: FloatArray, linear: FloatArray, lowest: FloatArray) -> FloatArray:
+    """The x with the smallest ``x @ curvature @ x / 2 + linear @ x`` where no entry is below its lowest value, 0 or less.
 
-    The active-set method of Lawson and Hanson: bounded entries start at 0 and are set free one at a time, the one that
-    gains most first. An entry that would become negative goes back to 0.
+    The active-set method of Lawson and Hanson, from x = 0: entries at their lowest value are set free one at a time,
+    the one that gains most first. An entry that would fall below goes back to it.
 
     Examples
     --------
-    >>> bounded_minimum(np.eye(2), np.array([1.0, -2.0]), np.array([True, True]))
+    >>> bounded_minimum(np.eye(2), np.array([1.0, -2.0]), np.zeros(2))
     array([0., 2.])
     """
-    free = ~bounded
-    x = np.zeros(len(linear))
+    free, x = lowest < 0, np.zeros(len(linear))
     tolerance = 1e-12 * float(np.abs(linear).max(initial=0.0))
     for _ in range(10 * len(linear) + 10):
-        target = np.zeros(len(x))
-        target[free] = np.linalg.solve(curvature[np.ix_(free, free)], -linear[free])
-        crossing = free & bounded & (target < 0)
-        if crossing.any():
-            steps = x[crossing] / (x[crossing] - target[crossing])
+        target = np.where(free, 0.0, lowest)
+        rest = linear[free] + curvature[np.ix_(free, ~free)] @ target[~free]
+        target[free] = -np.linalg.solve(curvature[np.ix_(free, free)], rest)
+        below = free & (target < lowest)
+        if below.any():
+            steps = (x[below] - lowest[below]) / (x[below] - target[below])
             x = x + steps.min() * (target - x)
-            free[np.flatnonzero(crossing)[steps <= steps.min()]] = False
-            x[~free] = 0.0
+            free[np.flatnonzero(below)[steps <= steps.min()]] = False
+            x[~free] = lowest[~free]
             continue
         x = target
         gains = np.where(free, -np.inf, -(curvature @ x + linear))

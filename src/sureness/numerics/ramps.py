@@ -47,6 +47,8 @@ def ramps(x: FloatArray, knots: FloatArray) -> list[FloatArray]:
     >>> [column.tolist() for column in ramps(np.array([-1.0, 0.5, 3.0]), np.array([0.0, 1.0, 2.0]))]
     [[-1.0, 0.5, 1.0], [0.0, 0.0, 2.0]]
     """
+    if len(knots) < 2:
+        return []
     ends = [-np.inf, *knots[1:-1], np.inf]
     return [np.clip(x, low, high) - start for low, high, start in zip(ends[:-1], ends[1:], knots[:-1], strict=True)]
 

@@ -25,7 +25,13 @@ class Candidates(NamedTuple):
 
 
 def candidate_blocks(
-    source: ScoreSource, users: IntArray, width: int, *, seen: Interactions | None, later: Interactions | None, best: int
+    source: ScoreSource,
+    users: IntArray,
+    width: int,
+    *,
+    seen: Interactions | None,
+    later: Interactions | None,
+    best: int,
 ) -> Iterator[Candidates]:
     """Blocks of users with their candidates.
 
@@ -68,13 +74,12 @@ def scores_of_taken(scores: FloatArray, users: IntArray, later: Interactions) ->
 
 
 def best_of(listed: FloatArray, taken: FloatArray | None, best: int) -> FloatArray:
-    """The best scores of listed and taken candidates together, in any order."""
+    """The best scores of listed and taken candidates together, highest first."""
+    width = min(best, listed.shape[1])  # the same for every block, so that sums do not depend on who else is asked for
     if taken is None:
-        return listed[:, :best]
+        return listed[:, :width]
     together = np.concatenate([listed, taken.astype(listed.dtype)], axis=1)
-    if together.shape[1] <= best:
-        return together
-    return np.partition(together, together.shape[1] - best, axis=1)[:, -best:]
+    return -np.sort(-together, axis=1)[:, :width]
 
 
 def _gathered(blocks: Iterable[Candidates]) -> Iterator[Candidates]:
@@ -92,9 +97,4 @@ def _gathered(blocks: Iterable[Candidates]) -> Iterator[Candidates]:
 def _joined(blocks: list[Candidates]) -> Candidates:
     if len(blocks) == 1:
         return blocks[0]
-    widest = max(block.best.shape[1] for block in blocks)
-    padded = [
-        block._replace(best=np.pad(block.best, ((0, 0), (0, widest - block.best.shape[1])), constant_values=-np.inf))
-        for block in blocks
-    ]
-    return Candidates(*(np.concatenate(columns) for columns in zip(*(block[:4] for block in padded), strict=True)))
+    return Candidates(*(np.concatenate(columns) for columns in zip(*(block[:4] for block in blocks), strict=True)))

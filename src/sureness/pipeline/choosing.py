@@ -13,8 +13,8 @@ from sureness._progress import Progress, silent
 from sureness._settings import written
 from sureness._types import FloatArray
 from sureness.calibration.choosing import Choice
-from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError

@@ -185,6 +185,8 @@ def _without(found: Candidates, hidden: BoolArray, width: int) -> Candidates:
         return found._replace(items=items, scores=scores, places=places)
     order = np.argsort(hidden, axis=1, kind="stable")[:, :width]
     gone = np.take_along_axis(hidden, order, axis=1)
-    places, items = (np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in (found.places, found.items))
+    places, items = (
+        np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in (found.places, found.items)
+    )
     scores = np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1))
     return found._replace(items=items, scores=scores, places=places)

@@ -26,7 +26,9 @@ class MappedSource:
     segments: Segments | Fields | None = None
     numbers: PairNumbers | None = None  # of the segments of users and items in the map
     history: IntArray | None = None  # (n_users,) items of each user that the source was trained on
-    traits: dict[str, tuple[Side, AnyArray]] = field(default_factory=dict)  # of a map for lists, by row of users or items
+    traits: dict[str, tuple[Side, AnyArray]] = field(
+        default_factory=dict
+    )  # of a map for lists, by row of users or items
 
     __repr__ = fields_repr
 
@@ -73,7 +75,10 @@ class MappedSource:
 
     def _who(self, users: IntArray, items: IntArray, best: FloatArray, history: FloatArray | IntArray) -> Who:
         if isinstance(self.map, ListCalibrator):
-            known = {name: _at(values, users if side == "users" else items, side) for name, (side, values) in self.traits.items()}
+            known = {
+                name: _at(values, users if side == "users" else items, side)
+                for name, (side, values) in self.traits.items()
+            }
             groups = self.map.groups_of(best.astype(np.float64, copy=False), history, known)
             return Who(len(users), groups=groups)
         if self.numbers is None:

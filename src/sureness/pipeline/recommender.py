@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone, written
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.calibration.horizon import Horizon
@@ -160,17 +160,17 @@ class ConfidentRecommender(Configurable, Savable):
         self.seen_ = validation if before is None else union([before, validation])
         self.mapped_ = MappedSource.of(self.source, self.map_, segments, before)
         self.horizon_ = self._horizon_of(validation, before)
+        self.policy_ = policy
         self.below_ = Below.learned(sample.n_below, self.mapped_.histories(sample.users))
         self.level_ = self._level_of(sample)
         if target is not None:
-            report_unmet(scaled_to(*self._chances(_of_sample(sample), None), target[sample.users])[2])
-        self.policy_ = policy
+            report_unmet(self._can_have(target, sample.users))
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(self._joined(validation, before, labelled=True))
 
     def _level_of(self, sample: ListSample) -> Level:
         """What makes the probabilities of a kept map of preference those of interactions in the validation part."""
-        if self.map_.estimand_ == "interaction" or self.expected_relevant != "carried":
+        if self.map_.estimand_ == "interaction" or not self._is("carried"):
             return UNCHANGED
         there, found = sample.there, _of_sample(sample)
         log_odds = self.mapped_.log_odds(
@@ -178,6 +178,12 @@ class ConfidentRecommender(Configurable, Savable):
         )
         rate = float(sample.hits[there].mean())
         return level_for_base_rate(sigmoid(log_odds[there]), np.ones(int(there.sum())), rate)
+
+    def _can_have(self, target: FloatArray, users: IntArray) -> BoolArray:
+        """Which users can have the given number of relevant items."""
+        return np.concatenate([
+            scaled_to(*self._chances(found, None), target[found.users])[2] for found in self._candidates(users, self.seen_)
+        ])  # fmt: skip
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -226,7 +232,7 @@ class ConfidentRecommender(Configurable, Savable):
                 f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
                 f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
             )
-        if given.estimand_ == "interaction" and not isinstance(given, ListCalibrator):
+        if given.estimand_ == "interaction" and "user_id" not in given.reads():
             warn(
                 f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
                 "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
@@ -331,12 +337,14 @@ class ConfidentRecommender(Configurable, Savable):
         found = live.best(self._width, self.best_, rows, items, self.seen_, self.held_out_)
         known = None
         if history is not None:
-            known = check_history(np.broadcast_to(np.asarray(history), len(rows)), len(rows))
+            known = check_history(np.repeat(history, len(rows)) if np.ndim(history) == 0 else history, len(rows))
         if (reach := self.map_.reach()) is not None:
             reach.look(found.scores[:, : self.policy_.max_size])
             reach.say()
         width = self.policy_.max_size
-        return self._decision(found.items[:, :width], self._listed(found, history=known), cast(IntArray, found.places)[:, :width])
+        return self._decision(
+            found.items[:, :width], self._listed(found, history=known), cast(IntArray, found.places)[:, :width]
+        )
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user.
@@ -428,7 +436,7 @@ class ConfidentRecommender(Configurable, Savable):
         self._check_fitted()
         if isinstance(by, Fields | Segments):
             by.check(self.source)
-        if self.map_.estimand_ == "preference" and self.expected_relevant == "fitted":
+        if self.map_.estimand_ == "preference" and self._is("fitted"):
             raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
                                "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
         return promise(self.lists(labels=test), self.policy_, by=by)
@@ -501,6 +509,10 @@ class ConfidentRecommender(Configurable, Savable):
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
+    def _is(self, target: Target) -> bool:
+        """Whether that is how many relevant items users are taken to have."""
+        return isinstance(self.expected_relevant, str) and self.expected_relevant == target
+
     @property
     def _width(self) -> int:
         """How many candidates of a user are looked at."""
@@ -511,10 +523,13 @@ class ConfidentRecommender(Configurable, Savable):
     ) -> Iterator[tuple[IntArray, Lists]]:
         """Blocks of users: the items of their longest lists, and these lists with probabilities."""
         self._check_fitted()
-        width = min(self._width, self.source.n_items)
-        later = None if labelled else self.held_out_
-        for found in candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.best_):
+        for found in self._candidates(rows, seen, labelled=labelled):
             yield found.items[:, : self.policy_.max_size], self._listed(found, labelled=labelled)
+
+    def _candidates(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Candidates]:
+        """Blocks of users with the candidates that are looked at."""
+        width, later = min(self._width, self.source.n_items), None if labelled else self.held_out_
+        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.best_)
 
     def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
         """The same for lists that are shown; says once if their scores lie far outside those the map was fitted on."""
@@ -553,7 +568,7 @@ class ConfidentRecommender(Configurable, Savable):
         log_odds = self.mapped_.log_odds(found.scores, found.users, found.items, found.best, known)
         log_odds = log_odds if self.level_ == UNCHANGED else self.level_.intercept + self.level_.slope * log_odds
         times = 1.0 if labelled else self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was kept
-        if labelled or self.expected_relevant == "fitted" or self.map_.horizon_.period is not None:
+        if labelled or self._is("fitted") or self.map_.horizon_.period is not None:
             chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
         else:
             chances = once_gone(log_odds, times)
@@ -589,7 +604,7 @@ class ConfidentRecommender(Configurable, Savable):
         """What the probabilities of the lists are about."""
         if not isinstance(self.expected_relevant, str):
             return Horizon()  # only who gave the numbers knows
-        if self.expected_relevant == "fitted":
+        if self._is("fitted"):
             return self.map_.horizon_
         return Horizon.of_split(validation, before).following()
 
