@@ -111,7 +111,7 @@ def summary(found: pl.DataFrame, method: str) -> list[str]:
     cells = every.filter(pl.col("all promised") >= FEWEST_HITS)
     inside = cells.filter(pl.col("all").is_between(0.9, 1.1)).height
     history = [f"history {number}" for number in (1, 2, 3, 4)]
-    by_history = sum(_all_within(cell, history, 0.85, 1.15) for cell in cells.iter_rows(named=True))
+    by_history = sum(_all_meet(cell, history, 0.85, 1.15) for cell in cells.iter_rows(named=True))
     ranks = [f"ranks {a}-{b}" for a, b in BANDS]
     by_rank = sum(_all_meet(cell, ranks, 0.85, 1.15) for cell in cells.iter_rows(named=True))
     groups = [
@@ -129,14 +129,10 @@ def summary(found: pl.DataFrame, method: str) -> list[str]:
     gains = ", ".join(f"{u.upper()} {100 * every[u + ' gain'].mean():+.1f}%" for u in UTILITIES)
     return [
         f"- {method}: {gains} on average over {every.height} cells; surely worse than the best fixed size in {worse}",
-        f"    - of {cells.height} cells with at least {FEWEST_HITS} promised hits, {inside} within 0.9 to 1.1 in total, "
+        f"    - of {cells.height} cells with {FEWEST_HITS} promised hits or more, {inside} within 0.9 to 1.1 in total, "
         f"{by_history} with every quarter of histories meeting 0.85 to 1.15, {by_rank} with every band of ranks",
         f"    - of {len(groups)} quarters with at least {FEWEST_HITS} promised hits, {within} within 0.85 to 1.15",
     ]
-
-
-def _all_within(cell: dict[str, float], names: Sequence[str], low: float, high: float) -> bool:
-    return _all_meet(cell, names, low, high)
 
 
 def _all_meet(cell: dict[str, float], names: Sequence[str], low: float, high: float) -> bool:

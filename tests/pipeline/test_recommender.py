@@ -298,8 +298,10 @@ class TestHowManyAreRelevant:
 
     def test_held_out_items_were_candidates_and_are_gone_so_fewer_remain_unless_they_are_carried_over(self):
         world = shop(200, 60, seed=2)
-        found = {target: fitted(world, sn.ListCalibrator(), expected_relevant=target).sizes()["expected_relevant"].mean()
-                 for target in ("fitted", "carried")}  # fmt: skip
+        found = {
+            target: fitted(world, expected_relevant=target).sizes()["expected_relevant"].mean()
+            for target in ("fitted", "carried")
+        }
         later = world.test.user_degree.mean()
         assert found["fitted"] < 0.85 * later
         assert found["carried"] == pytest.approx(later, rel=0.1)

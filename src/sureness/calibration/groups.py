@@ -1,7 +1,7 @@
 """How the scores of a group's candidates lie: their number, mean and spread.
 
-A group is whoever a list is made for: a user, a query, a session or a prompt. Only its best candidates count, as many as
-the map for lists looks at, so that a longer table of candidates does not change the answer.
+A group is whoever a list is made for: a user, a query, a session or a prompt. Only its best candidates count, as many
+as the map for lists looks at, so that a longer table of candidates does not change the answer.
 """
 
 from __future__ import annotations

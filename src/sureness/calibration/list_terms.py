@@ -163,7 +163,7 @@ def learn_terms(inputs: Inputs, plan: Plan, targets: FloatArray, weight: FloatAr
     )
     share = weight / weight.sum()
     variance = share @ features**2 - (share @ features) ** 2
-    categories = np.concatenate([[-1], *(np.full(len(b.columns), b.category) for b in blocks)]).astype(np.int64)
+    categories = np.array([-1, *(block.category for block in blocks for _ in block.columns)])
     linear = (weight * targets) @ features
     theta = _fitted(features, weight, linear, bounded, variance, categories)
     return _read(theta, blocks)

@@ -148,12 +148,12 @@ class ListCalibrator(ProbabilityMap):
             raise SettingError("a map for lists needs groups; build the calibration set with users")
         known = {} if history is None else {HISTORY: check_history(history, len(pairs))}
         named = _columns(traits, len(pairs))
-        kept, data_kept = usable(pairs), data
-        if kept is not None:
-            pairs = pairs.take(kept)
+        users = pairs.users
+        if (kept := usable(pairs)) is not None:
+            pairs, users = pairs.take(kept), users[kept]
             known = {name: values[kept] for name, values in known.items()}
             named = {name: column.gather(pl.Series(kept)) for name, column in named.items()}
-        return self._learn(data_kept.with_pairs(pairs), pairs, _codes(pairs.users), known.get(HISTORY), named)
+        return self._learn(data.with_pairs(pairs), pairs, _codes(users), known.get(HISTORY), named)
 
     def _fit_observed(self, observed: Observed) -> Self:
         """Learn from the best candidates of some users of a recommender."""
@@ -237,7 +237,7 @@ class ListCalibrator(ProbabilityMap):
         level = UNCHANGED
         if data.anchor is not None:
             anchor = usable_pairs(data.anchor)
-            nothing = Groups(*np.zeros((3, len(anchor))))  # type: ignore[arg-type]
+            nothing = Groups(*np.zeros((3, len(anchor))))
             alone = self._log_odds(self.compression_.values(anchor.scores.astype(np.float64)), nothing)
             level = level_from_anchor(sigmoid(alone), anchor.labels.astype(np.float64), anchor.weights)
         elif data.base_rate is not None:
@@ -313,7 +313,7 @@ class ListCalibrator(ProbabilityMap):
         """The groups of scores in any order."""
         n = len(scores)
         if not n:
-            return Who(0, groups=Groups(*np.zeros((3, 0))))  # type: ignore[arg-type]
+            return Who(0, groups=Groups(*np.zeros((3, 0))))
         codes = _codes(groups)
         same_length(codes, n, "groups")
         self._check_history(history)
@@ -324,14 +324,11 @@ class ListCalibrator(ProbabilityMap):
         known = None if self.activity_ is None else check_history(history, n)  # type: ignore[arg-type]
         return Who(n, groups=replace(found, history=known, traits=self._traits(traits, n)))
 
-    def groups_of(self, best: FloatArray, history: FloatArray | IntArray | None, traits: Mapping[str, Any]) -> Groups:
+    def groups_of(self, best: FloatArray, history: FloatArray | IntArray, traits: Mapping[str, Any]) -> Groups:
         """The groups of blocks, from the scores of their best candidates, (n, best); -inf where there is none."""
         there = np.isfinite(best)
         compressed = np.where(there, self.compression_.values(np.where(there, best, 0.0)), -np.inf)
-        found = Groups.of_blocks(compressed)
-        if self.activity_ is None:
-            return replace(found, traits=traits)
-        return replace(found, history=np.zeros(len(best)) if history is None else history, traits=traits)
+        return replace(Groups.of_blocks(compressed), history=np.asarray(history, dtype=np.float64), traits=traits)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return sigmoid(self.log_odds_of(scores, who))
@@ -432,9 +429,9 @@ class ListCalibrator(ProbabilityMap):
         if not hasattr(self, "estimand_"):
             return Packed(kind=kind, settings=settings)
         state = {
-            "compression": list(self.compression_), "activity": None if self.activity_ is None else list(self.activity_),
+            "compression": list(self.compression_), "activity": self.activity_ and list(self.activity_),
             "numeric": list(self.numeric_), "named": list(self.named_),
-            "terms": None if self.terms_ is None else self.terms_.plain(), "score_terms": self.score_terms_.plain(),
+            "terms": self.terms_ and self.terms_.plain(), "score_terms": self.score_terms_.plain(),
             "level": [self.level_.intercept, self.level_.slope],
         }  # fmt: skip
         about = {

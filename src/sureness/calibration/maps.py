@@ -1,8 +1,8 @@
 """The question that every map answers: how likely are these scores?
 
-Maps of pairs look at one score at a time: calibrators for all pairs, per segment and per user. Maps of lists look at all
-candidates of a group. All are a `ProbabilityMap`, so a recommender, a report or a service asks any of them in the same
-way.
+Maps of pairs look at one score at a time: calibrators for all pairs, per segment and per user. Maps of lists look at
+all candidates of a group. All are a `ProbabilityMap`, so a recommender, a report or a service asks any of them in the
+same way.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def _bounded_newton_step(
 
 
 def bounded_minimum(curvature: FloatArray, linear: FloatArray, lowest: FloatArray) -> FloatArray:
-    """The x with the smallest ``x @ curvature @ x / 2 + linear @ x`` where no entry is below its lowest value, 0 or less.
+    """The x with the smallest ``x @ curvature @ x / 2 + linear @ x`` where no entry is below its lowest, 0 or less.
 
     The active-set method of Lawson and Hanson, from x = 0: entries at their lowest value are set free one at a time,
     the one that gains most first. An entry that would fall below goes back to it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -179,14 +179,10 @@ def _not_distinct(n_users: int) -> IdError:
 
 def _without(found: Candidates, hidden: BoolArray, width: int) -> Candidates:
     """The first `width` candidates that are not hidden, in the same order."""
-    assert found.places is not None
-    if not hidden.any():
-        items, scores, places = (part[:, :width] for part in (found.items, found.scores, found.places))
-        return found._replace(items=items, scores=scores, places=places)
     order = np.argsort(hidden, axis=1, kind="stable")[:, :width]
     gone = np.take_along_axis(hidden, order, axis=1)
-    places, items = (
-        np.where(gone, -1, np.take_along_axis(part, order, axis=1)) for part in (found.places, found.items)
+    return found._replace(
+        items=np.where(gone, -1, np.take_along_axis(found.items, order, axis=1)),
+        scores=np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1)),
+        places=np.where(gone, -1, np.take_along_axis(cast(IntArray, found.places), order, axis=1)),
     )
-    scores = np.where(gone, -np.inf, np.take_along_axis(found.scores, order, axis=1))
-    return found._replace(items=items, scores=scores, places=places)

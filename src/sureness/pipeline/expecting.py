@@ -63,7 +63,8 @@ class Below:
     def expected(self, history: FloatArray | IntArray) -> FloatArray:
         """For users with histories of these sizes; shape (n,)."""
         knots = self.curve.knots
-        return np.exp(self.log_mean + self.curve.values(np.clip(np.log1p(history), knots[0], knots[-1])))
+        amount = np.clip(np.log1p(history), knots[0], knots[-1])
+        return np.asarray(np.exp(self.log_mean + self.curve.values(amount)))
 
     def plain(self) -> dict[str, JSON]:
         """As JSON."""

@@ -181,9 +181,8 @@ class ConfidentRecommender(Configurable, Savable):
 
     def _can_have(self, target: FloatArray, users: IntArray) -> BoolArray:
         """Which users can have the given number of relevant items."""
-        return np.concatenate([
-            scaled_to(*self._chances(found, None), target[found.users])[2] for found in self._candidates(users, self.seen_)
-        ])  # fmt: skip
+        blocks = self._candidates(users, self.seen_)
+        return np.concatenate([scaled_to(*self._chances(each, None), target[each.users])[2] for each in blocks])
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -329,12 +328,12 @@ class ConfidentRecommender(Configurable, Savable):
                     raise SettingError(f"{name} belongs to live scores, but scores are missing; give both")
             blocks = self._shown(self._rows(user_ids))
             return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
-        users, items = id_maps(self.source)
+        users, names = id_maps(self.source)
         rows = self._rows(None) if user_ids is None else users.rows(user_ids)
         if not len(rows):
             return self._nothing()
         live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
-        found = live.best(self._width, self.best_, rows, items, self.seen_, self.held_out_)
+        found = live.best(self._width, self.best_, rows, names, self.seen_, self.held_out_)
         known = None
         if history is not None:
             known = check_history(np.repeat(history, len(rows)) if np.ndim(history) == 0 else history, len(rows))
@@ -550,7 +549,7 @@ class ConfidentRecommender(Configurable, Savable):
             wanted = np.where(found.users < 0, target.mean(), target[found.users])
             chances, below, _ = scaled_to(chances, below, wanted)
         longest = self.policy_.max_size
-        tail = np.zeros((len(below), _N_POWERS))
+        tail: FloatArray = np.zeros((len(below), _N_POWERS))
         if chances.shape[1] > longest:
             tail = power_sums(chances, _N_POWERS, skip=longest, most=_LIKELIEST)
         tail[:, 0] += below
