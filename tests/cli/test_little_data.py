@@ -70,10 +70,10 @@ def test_equal_scores_cannot_be_calibrated(tmp_path, method):
     refused(run("fit", "equal.csv", "--method", method, "-o", "map.json", cwd=tmp_path), DataError, "scores")
 
 
-@pytest.mark.parametrize("method", ["lists", "platt", "shape"])
+@pytest.mark.parametrize("method", ["platt", "shape"])
 def test_equal_scores_of_a_recommender_cannot_be_calibrated(tmp_path, method):
     source, held_out = write_run(tmp_path, np.full((20, 30), 2.0), RNG.random((20, 30)) < 0.2)
-    for calibrator in (None, sn.PlattCalibrator(), sn.ShapeCalibrator()):
+    for calibrator in (sn.PlattCalibrator(), sn.ShapeCalibrator()):
         with pytest.raises(DataError, match="score"):
             sn.ConfidentRecommender(source, calibrator).fit(None, held_out)
     words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")
