@@ -62,7 +62,7 @@ WITH_LABELS = {
     "ConfidentRecommender.fit": lambda s, log, seen: recommender_of(s).fit(seen, log),
     "ConfidentRecommender.validation_lists": lambda s, log, seen: fitted_of(s).validation_lists(seen, log),
     "LabelledSource.of": lambda s, log, seen: LabelledSource.of(s, log, seen),
-    "PerUserPlatt.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
+    "_PerUserMap.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
     "ProbabilityMap.fit_source": lambda s, log, seen: sn.ListCalibrator().fit_source(s, log, seen=seen),
     "choose_list_sizes": lambda s, log, seen: sn.choose_list_sizes([recommender_of(s)], seen, log),
     "compare_ranks": lambda s, log, seen: compare_ranks(s, UNKNOWN, log, seen=seen),
