@@ -30,7 +30,7 @@ from sureness.data.id_values import as_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
-from sureness.numerics.checks import as_array, check_scores, same_length
+from sureness.numerics.checks import as_array, check_scores, one_dimension, same_length
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
@@ -466,8 +466,10 @@ class ListCalibrator(ProbabilityMap):
 
 def check_history(history: ArrayLike, n: int) -> FloatArray:
     """Numbers of items, NaN where one is missing; negative ones are refused."""
-    given = as_array(history, "history")
+    given = one_dimension(history, "history")
     try:
+        if given.dtype.kind == "c":
+            raise TypeError
         values = given.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"history must be numbers of items, got values of type {given.dtype}") from error

@@ -25,7 +25,7 @@ from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_
 from sureness.calibration.multi_segment import unknown_values_sentence
 from sureness.calibration.pair_fields import Fields
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, IdError, NotFittedError, SettingError, warn
+from sureness.errors import DataError, IdError, NotFittedError, SettingError, VersionError, warn
 from sureness.list_size.base import ListSizePolicy
 from sureness.list_size.comparing import PolicyComparison, compare_policies
 from sureness.list_size.keeping import By, promise
@@ -478,7 +478,7 @@ class ConfidentRecommender(Configurable, Savable):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         if "below" not in packed.state:
-            raise DataError("it was saved by an older version, with a map for each user; fit the recommender again")
+            raise VersionError("the recommender was saved by an older version, which decided list sizes differently; fit it again")
         if "source" not in parts:
             raise DataError(
                 "it was saved without its source, which cannot be saved; give it with "
