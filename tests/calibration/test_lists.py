@@ -119,7 +119,7 @@ class TestFit:
         groups, scores, _, history, truth = drawn(1_000, seed=1)
         found = fitted.probability(scores, groups=groups, history=history)
         assert found.sum() == pytest.approx(truth.sum(), rel=0.02)
-        assert np.abs(found - truth).mean() < 0.03  # the place of 30 scores is known to a fifth of their spread
+        assert np.abs(found - truth).mean() < 0.03  # the mean and spread of 30 scores are noisy
 
     @pytest.mark.parametrize(
         "change",
@@ -142,7 +142,7 @@ class TestFit:
         scores, labels = change(place), rng.random(len(groups)) < truth
         found = sn.ListCalibrator().fit(scores, labels, groups=groups).probability(scores, groups=groups)
         known = truth if len(np.unique(scores)) == len(scores) else _mean_by(scores, truth)
-        assert np.abs(found - known).mean() < 0.015
+        assert np.abs(found - known).mean() < 0.02
         assert found.sum() == pytest.approx(truth.sum(), rel=0.02)
 
     def test_the_terms_minimise_the_penalised_risk(self):
