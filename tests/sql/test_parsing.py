@@ -41,7 +41,9 @@ def test_fields_are_columns_of_the_table(dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("ids", ["text", "numbers"])
 def test_users_are_joined_once(dialect, ids):
-    found = sqlglot.parse_one(of_users(ids, "learned").query(dialect, "shop.scores", maps="shop.maps"), dialect=dialect)
+    found = sqlglot.parse_one(
+        of_users(ids, "per-user-gamma").query(dialect, "shop.scores", maps="shop.maps"), dialect=dialect
+    )
     assert [(table.db, table.name) for table in found.find_all(exp.Table)] == [("shop", "scores"), ("shop", "maps")]
     (join,) = (each for each in found.find_all(exp.Join) if each.side == "LEFT")
     assert {column.name for column in join.args["on"].find_all(exp.Column)} == {"user_id"}
@@ -50,7 +52,7 @@ def test_users_are_joined_once(dialect, ids):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_a_query_needs_often_is_computed_once(dialect):
     """The location of a user is only in the standardised score."""
-    text = of_users("text", "learned").query(dialect, "scores")
+    text = of_users("text", "per-user-gamma").query(dialect, "scores")
     columns = [column.name for column in sqlglot.parse_one(text, dialect=dialect).find_all(exp.Column)]
     assert columns.count("location") == 1
     assert len(text) < 12_000

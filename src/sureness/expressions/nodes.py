@@ -13,7 +13,7 @@ from typing import Literal
 from sureness.errors import SettingError
 
 Operator = Literal["+", "-", "*", "/"]
-FunctionName = Literal["exp", "ln", "abs", "clip", "coalesce"]
+FunctionName = Literal["exp", "ln", "sqrt", "abs", "clip", "coalesce"]
 
 
 class Node:
@@ -146,6 +146,11 @@ def as_node(value: Node | float) -> Node:
 def log(argument: Node) -> Node:
     """Natural logarithm of a positive value."""
     return Function("ln", (argument,))
+
+
+def sqrt(argument: Node) -> Node:
+    """Square root of a value that is not negative."""
+    return Function("sqrt", (argument,))
 
 
 _LARGEST_POWER = 600.0  # e to this power, and products with it, are in the range of double precision

@@ -26,7 +26,8 @@ _OPERATORS: dict[str, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     "<": pl.Expr.lt, "<=": pl.Expr.le, ">": pl.Expr.gt, "=": pl.Expr.eq,
 }  # fmt: skip
 _FUNCTIONS: dict[str, Callable[..., pl.Expr]] = {
-    "exp": pl.Expr.exp, "ln": pl.Expr.log, "abs": pl.Expr.abs, "clip": pl.Expr.clip, "coalesce": pl.coalesce,
+    "exp": pl.Expr.exp, "ln": pl.Expr.log, "sqrt": pl.Expr.sqrt, "abs": pl.Expr.abs, "clip": pl.Expr.clip,
+    "coalesce": pl.coalesce,
 }  # fmt: skip
 
 
