@@ -62,8 +62,7 @@ def list_query(
     known = dialect_named(dialect)
     names = ColumnNames(score, _SCORES, user=group)
     lying = Lying(*(Reference(name, (_LISTS,)) for name in Lying._fields))
-    value = compressed(names.reference_to("score"), calibrator.compression_)
-    found = computed_sql(_probability(calibrator, names, history, value, lying), known, margin="  ")
+    found = computed_sql(_probability(calibrator, names, history, lying), known, margin="  ")
     scores, lists = known.identifier(_SCORES), known.identifier(_LISTS)
     lines = [
         f"SELECT {scores}.*,",
@@ -149,8 +148,9 @@ def compressed(score: Reference, compression: Compression) -> Node:
     return Named("compressed", Case(((Compare("<", scaled, Number(0.0)), -value),), value))
 
 
-def _probability(calibrator: ListCalibrator, names: ColumnNames, history: str, value: Node, lying: Lying) -> Node:
+def _probability(calibrator: ListCalibrator, names: ColumnNames, history: str, lying: Lying) -> Node:
     score, group = names.reference_to("score"), names.reference_to("user")
+    value = compressed(score, calibrator.compression_)
     spread = Case(((Compare(">", lying.spread, Number(0.0)), lying.spread),), Number(1.0))
     inputs = _Inputs(names, value, Named("place", (value - lying.mean) / spread), lying.spread)
     if calibrator.activity_ is not None:
