@@ -50,7 +50,7 @@ _FARTHEST = 1e150  # a compressed score's argument, whose square is in the range
 class Lying(NamedTuple):
     """How the scores of a row's group lie: `Groups`, as trees."""
 
-    count: Node
+    candidates: Node
     mean: Node
     spread: Node
 
@@ -93,7 +93,7 @@ def _lists(calibrator: ListCalibrator, dialect: Dialect, table: str, names: Colu
     spread = f"SQRT(AVG(({value} - {mean}) * ({value} - {mean})))"
     rounding = f"{dialect.double_literal(SAME)} * MAX(ABS({value}))"
     return f"""(
-  SELECT {own} AS {name("list")}, COUNT(*) AS {name("count")}, MIN({mean}) AS {name("mean")},
+  SELECT {own} AS {name("list")}, COUNT(*) AS {name("candidates")}, MIN({mean}) AS {name("mean")},
     CASE WHEN {spread} > {rounding} THEN {spread} ELSE {dialect.double_literal(0.0)} END AS {name("spread")}
   FROM (
     SELECT {name("best", "list")} AS {name("list")}, {name("best", "value")} AS {name("value")},
@@ -163,7 +163,7 @@ def _probability(calibrator: ListCalibrator, names: ColumnNames, history: str, l
         inputs.activity = Named("activity", Case(((known, mixed),), Number(0.5)))
     found = inputs.log_odds(calibrator.score_terms_)
     if calibrator.terms_ is not None:
-        few = Compare("<", lying.count, Number(float(FEWEST)))
+        few = Compare("<", lying.candidates, Number(float(FEWEST)))
         found = Case(((few, found),), inputs.log_odds(calibrator.terms_))
     return finite(score, Case(((Is(group, "missing"), None),), sigmoid_of(found, TREE)))
 
