@@ -47,8 +47,8 @@ def test_unknown_settings_are_refused():
 
 
 def test_a_clone_shares_no_part_with_its_original():
-    original = sn.MapChain([sn.TopNCalibrator(sn.PlattCalibrator()), sn.PlattCalibrator()])
+    original = sn.SegmentCalibrator(sn.TopNCalibrator(sn.PlattCalibrator()))
     copied = clone(original)
     assert repr(copied) == repr(original)
-    assert copied.links[0] is not original.links[0]
-    assert copied.links[0].base is not original.links[0].base
+    assert copied.base is not original.base
+    assert copied.base.base is not original.base.base

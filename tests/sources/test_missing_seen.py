@@ -62,10 +62,8 @@ WITH_LABELS = {
     "ConfidentRecommender.fit": lambda s, log, seen: recommender_of(s).fit(seen, log),
     "ConfidentRecommender.validation_lists": lambda s, log, seen: fitted_of(s).validation_lists(seen, log),
     "LabelledSource.of": lambda s, log, seen: LabelledSource.of(s, log, seen),
-    "PerUserPlatt.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
-    "ProbabilityMap.fit_source": lambda s, log, seen: sn.MapChain([sn.PerUserPlatt(), sn.PlattCalibrator()]).fit_source(
-        s, log, seen=seen
-    ),
+    "_PerUserMap.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
+    "ProbabilityMap.fit_source": lambda s, log, seen: sn.ListCalibrator().fit_source(s, log, seen=seen),
     "choose_list_sizes": lambda s, log, seen: sn.choose_list_sizes([recommender_of(s)], seen, log),
     "compare_ranks": lambda s, log, seen: compare_ranks(s, UNKNOWN, log, seen=seen),
     "compare_with_baselines": lambda s, log, seen: compare_with_baselines(
@@ -94,10 +92,10 @@ NO_DOORS = {
         "sketched_ranks", "top_k",
     },
     "called with what a door has found": {
-        "Horizon.of_split", "LabelledSource", "Observed", "expectations", "list_blocks", "summarise", "top_blocks",
+        "Horizon.of_split", "LabelledSource", "Observed", "list_blocks", "top_blocks",
         "unseen",
     },
-    "groups of users and items, which need no source": {"Fields.of", "by_activity"},
+    "groups of users and items, which need no source": {"Fields.of"},
     "it cannot be left out": {"candidate_table"},
     "a table, whose rows are left out": {"cut_table"},
     "lists are only timed": {"inference_table"},
