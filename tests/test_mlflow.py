@@ -77,6 +77,31 @@ def test_maps_of_segments_read_the_segments(tmp_path):
     assert found["probability"].tolist() == fitted.probability([1.0, 1.0], segments=["film", "book"]).tolist()
 
 
+@pytest.mark.parametrize("names", [["ann"] * 12 + ["zoë"] * 12, [7] * 12 + [2**40] * 12], ids=["text", "numbers"])
+def test_a_map_for_lists_reads_groups_histories_and_traits(names, tmp_path):
+    rng = np.random.default_rng(0)
+    groups, scores = np.repeat(np.arange(60), 12), rng.normal(size=720)
+    labels = rng.random(720) < 1 / (1 + np.exp(1 - scores))
+    fitted = sn.ListCalibrator().fit(scores, labels, groups=groups, history=groups % 7, traits={"age": groups % 5})
+    opened = mlflow.pyfunc.load_model(saved(fitted, tmp_path))
+    assert opened.metadata.signature.inputs.input_names() == ["score", "user_id", "history", "age"]
+    asked = {"score": scores[:24], "user_id": names, "history": [3] * 24, "age": [4.0] * 23 + [None], "more": [0] * 24}
+    found = opened.predict(pd.DataFrame(asked))
+    wanted = fitted.probability(scores[:24], groups=names, history=[3] * 24, traits={"age": asked["age"]})
+    assert found["probability"].tolist() == wanted.tolist()
+    with pytest.raises(mlflow.MlflowException, match="user_id"):
+        opened.predict(pd.DataFrame(asked).drop(columns="user_id"))
+
+
+def test_maps_of_fields_read_their_fields(tmp_path):
+    fields = {"market": ["a", "b"] * 12, "age": np.arange(24.0)}
+    fitted = sn.MultiSegmentCalibrator().fit(np.arange(24.0) % 6, [0, 0, 1, 0, 1, 1] * 4, segments=fields)
+    opened = mlflow.pyfunc.load_model(saved(fitted, tmp_path))
+    found = opened.predict(pd.DataFrame({"score": [1.0, 1.0], "market": ["a", "b"], "age": [3.0, 4.0]}))
+    wanted = fitted.probability([1.0, 1.0], segments={"market": ["a", "b"], "age": [3.0, 4.0]})
+    assert found["probability"].tolist() == wanted.tolist()
+
+
 def test_a_recommender_answers_with_lists(recommender, tmp_path):
     users = recommender.source.users.at([5, 2]).to_list()
     wanted = recommender.recommend(users)

@@ -120,14 +120,14 @@ def test_a_fitted_calibrator_shows_what_it_learned(name):
 
 
 def test_the_written_form_is_the_same_before_and_after_fitting():
-    fitted = sn.SharedCalibrator(made("calibrator/platt"))
-    assert written(fitted) == "SharedCalibrator(base=PlattCalibrator())"
-    assert written(made("saved/recommender").map_) == "PerUserPlatt()"
+    fitted = sn.SegmentCalibrator(made("calibrator/platt"))
+    assert written(fitted) == "SegmentCalibrator(base=PlattCalibrator())"
+    assert written(made("saved/recommender").map_) == "ListCalibrator()"
 
 
 def test_a_fitted_recommender_shows_its_map_and_policy():
     shown = repr(made("saved/recommender"))
-    assert "map PerUserPlatt()" in shown
+    assert "map ListCalibrator()" in shown
     assert "users 12" in shown
 
 

@@ -223,10 +223,8 @@ OTHERS = {
     **{
         f"{kind}.unknown_of(table)": "of our own frames"
         for kind in (
-            "MapChain",
             "MultiSegmentCalibrator",
             "ProbabilityMap",
-            "SharedCalibrator",
         )
     },
     "SqlOptions(table)": "the name of a table in a database",

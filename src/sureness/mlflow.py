@@ -5,6 +5,7 @@ What is stored is the saved file (`sn.load` opens it) and not a pickle, so it ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -83,8 +84,10 @@ def load_model(model_uri: str) -> Served:
 class Answers:
     """What MLflow asks: tables in, tables out.
 
-    A calibrator reads a column ``score``, and ``user_id``, ``segment`` or its fields where its maps differ by them; it
-    gives one column, ``probability``. A recommender reads ``user_id`` and gives the lists of these users.
+    A calibrator reads a column ``score``, and ``segment`` or its fields where its maps differ by them; it gives one
+    column, ``probability``. A map for lists reads ``user_id``, the group whose candidates it compares, and ``history``
+    and its traits if it was fitted with them: a question must hold all candidates of a group, or the best ones. A
+    recommender reads ``user_id`` and gives the lists of these users.
     """
 
     def __init__(self, model: Served) -> None:
@@ -129,22 +132,22 @@ def _store(store: Any, model: Served, place: dict[str, str], options: dict[str, 
 
 
 def _signature(model: Served) -> Any:
-    """The columns that go in and come out, or None where the fields of a map may hold anything."""
+    """The columns that go in and come out."""
     if isinstance(model, ConfidentRecommender):
         users, _ = id_maps(model.source)
         return _schemas({"user_id": users.ids.dtype}, dict(model.recommend([]).schema))
-    reads = {name: kind for name, kind in columns_read(model).items() if kind is not None}
-    return _schemas(reads, {"probability": pl.Float64()}) if len(reads) == len(columns_read(model)) else None
+    return _schemas(columns_read(model), {"probability": pl.Float64()})
 
 
-def _schemas(reads: dict[str, pl.DataType], gives: dict[str, pl.DataType]) -> Any:
+def _schemas(reads: Mapping[str, pl.DataType | None], gives: Mapping[str, pl.DataType | None]) -> Any:
     from mlflow.models.signature import ModelSignature
     from mlflow.types import ColSpec, Schema
+    from mlflow.types.schema import AnyType
 
-    schemas = (
-        Schema([ColSpec(_TYPES.get(type(kind), "long"), name) for name, kind in columns.items()])
-        for columns in (reads, gives)
-    )
+    def kind_of(kind: pl.DataType | None) -> Any:
+        return AnyType() if kind is None else _TYPES.get(type(kind), "long")
+
+    schemas = (Schema([ColSpec(kind_of(kind), name) for name, kind in columns.items()]) for columns in (reads, gives))
     return ModelSignature(*schemas)
 
 

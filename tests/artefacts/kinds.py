@@ -49,12 +49,14 @@ def per_user(name: str) -> ProbabilityMap:
     return find("map", name)().fit_source(world().source, world().validation, seen=world().train)
 
 
-def shared() -> sn.SharedCalibrator:
-    return sn.SharedCalibrator().fit_source(world().source, world().validation, seen=world().train)
+def lists() -> sn.ListCalibrator:
+    groups, traits = np.arange(300) // 10, {"domain": np.tile(["books", "films", None], 100), "age": groups_of(30)}
+    return sn.ListCalibrator(best=20).fit(*draw_pairs(300), groups=groups, history=groups_of(30), traits=traits)
 
 
-def chain() -> sn.MapChain:
-    return sn.MapChain.of(per_user("per-user-platt"), calibrator("platt"))
+def groups_of(n_groups: int) -> np.ndarray:
+    """A number of each of some groups with 10 candidates."""
+    return np.repeat(np.arange(float(n_groups)) % 7, 10)
 
 
 def policy(name: str) -> sn.ListSizePolicy:
@@ -87,7 +89,7 @@ def run() -> Run:
 def recommender() -> sn.ConfidentRecommender:
     small = world()
     policy = sn.ExpectedUtility(max_size=4)
-    return sn.ConfidentRecommender(small.source, sn.PerUserPlatt(), policy).fit(small.train, small.validation)
+    return sn.ConfidentRecommender(small.source, policy=policy).fit(small.train, small.validation)
 
 
 KINDS: dict[str, Callable[[], Savable]] = {
@@ -96,8 +98,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "map/segment": per_segment,
     "map/multi-segment": multi_segment,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
-    "map/shared": shared,
-    "map/chain": chain,
+    "map/lists": lists,
     **{f"policy/{name}": partial(policy, name) for name in names("policy") if HAS_TORCH or name not in NEED_TORCH},
     **{f"model/{name}": partial(model, name) for name in names("model") if HAS_TORCH},
     **{f"source/{name}": partial(source, name) for name in names("source")},
@@ -109,7 +110,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,
 }
-_AS_JSON = ("map/top-n", "map/segment", "map/multi-segment")
+_AS_JSON = ("map/top-n", "map/segment", "map/multi-segment", "map/lists")
 FILES = [kind for kind in KINDS if not kind.startswith("calibrator/") and kind not in _AS_JSON]
 """The kinds that are saved in the binary form."""
 

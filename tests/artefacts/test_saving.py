@@ -13,7 +13,7 @@ import pytest
 import sureness as sn
 from sureness import _registry
 from sureness._registry import names, register
-from sureness.artefacts import _container
+from sureness.artefacts import _container, inspect
 from sureness.artefacts.packed import Packed, Savable, kind_of, plain, revived
 from sureness.artefacts.records import heading, read_record, write_record
 from sureness.artefacts.saving import read_packed, save, write_packed
@@ -233,11 +233,10 @@ class TestWriting:
             made("saved/run").save(tmp_path / "it.sureness")
 
     def test_what_is_not_fitted_is_not_saved(self, tmp_path):
-        for unfitted in (sn.PlattCalibrator(), sn.SegmentCalibrator(), sn.TopNCalibrator()):
+        for unfitted in (sn.PlattCalibrator(), sn.SegmentCalibrator(), sn.TopNCalibrator(), sn.ListCalibrator()):
             with pytest.raises(sn.NotFittedError):
                 unfitted.save(tmp_path / "it.json")
-        for unfitted in (sn.PerUserPlatt(), sn.MapChain([sn.PlattCalibrator()]),
-                         sn.ConfidentRecommender(made("source/matrix"))):  # fmt: skip
+        for unfitted in (sn.PerUserPlatt(), sn.ConfidentRecommender(made("source/matrix"))):
             with pytest.raises(sn.NotFittedError):
                 unfitted.save(tmp_path / "it.sureness")
         assert not os.listdir(tmp_path)
@@ -296,3 +295,42 @@ class TestParts:
         with pytest.raises(sn.MissingExtraError):
             sn.load(tmp_path / "it.sureness")
         assert sn.load(tmp_path / "it.sureness", parts={"inner": 3}).text == "outer"
+
+
+class TestRetired:
+    """Files of maps that only older versions have."""
+
+    @pytest.mark.parametrize("kind", ["map/per-user", "map/shared", "map/chain"])
+    def test_a_map_of_an_older_version_is_refused_in_one_sentence(self, kind, tmp_path):
+        old = Packed(kind=kind, arrays={"location": np.zeros(3)}, parts={"users": made("saved/ids").pack()})
+        self._refused(old, tmp_path / "old.sureness", kind)
+
+    def test_so_is_a_chain_whose_settings_hold_maps(self, tmp_path):
+        """They are in the settings, which are opened first."""
+        write_record(tmp_path / "old.json", "map/chain", {"settings": {"links": [{"packed": {"kind": "map/shared"}}]}})
+        with pytest.raises(VersionError, match="map/chain of an older version"):
+            sn.load(tmp_path / "old.json")
+
+    def test_so_is_a_recommender_that_holds_one(self, tmp_path):
+        new = made("saved/recommender").pack()
+        state = {name: value for name, value in new.state.items() if name != "below"}
+        old = replace(new, state=state, parts={**new.parts, "map": Packed(kind="map/per-user")})
+        self._refused(old, tmp_path / "old.sureness", "map/per-user")
+
+    def test_and_an_older_recommender_with_any_other_map(self, tmp_path):
+        new = made("saved/recommender").pack()
+        state = {name: value for name, value in new.state.items() if name != "below"}
+        write_packed(replace(new, state=state), tmp_path / "old.sureness", "file")
+        with pytest.raises(VersionError, match="recommender was saved by an older version.*fit it again"):
+            sn.load(tmp_path / "old.sureness")
+
+    @staticmethod
+    def _refused(old, path, kind):
+        write_packed(old, path, "file")
+        with pytest.raises(VersionError) as refusal:
+            sn.load(path)
+        said = str(refusal.value)
+        assert f"{path} holds a {kind} of an older version" in said
+        assert "fit it again" in said
+        assert "\n" not in said
+        assert inspect(path).kind == old.kind

@@ -55,7 +55,7 @@ EXCLUDED = {
     **dict.fromkeys(("FunctionSource", "TorchSource", "source_of"), "takes code of the user, not data"),
     **dict.fromkeys(("CDAE", "CML", "LightGCN", "NeuMF", "UBPR", "BidirectionalDistillation", "tune"),
                     "takes logs as BPR does, by the same code"),
-    **dict.fromkeys(("Split", "Run", "MapChain"), "holds what others checked"),
+    **dict.fromkeys(("Split", "Run"), "holds what others checked"),
     **dict.fromkeys(("PerUserGamma", "PerUserGaussian"), "takes data as PerUserPlatt does"),
     **dict.fromkeys(("choose_calibrator", "cross_validate", "choose_list_sizes", "compare_policies", "write_report"),
                     "takes objects that checked their data"),
@@ -132,9 +132,12 @@ def _calibrators() -> list[Door]:
     def top_n(**data: Any) -> Any:
         return sn.TopNCalibrator(n=2).fit(**data).probability(SCORES)
 
+    def lists(**data: Any) -> Any:
+        told = {name: data.get(name) for name in ("history", "traits")}
+        return sn.ListCalibrator().fit(**data).probability(SCORES, groups=USERS, **told)
+
     per_segment = sn.SegmentCalibrator(strength=10.0).fit(SCORES, LABELS, segments=NAMES)
     per_user = sn.PerUserPlatt().fit(world().source, world().validation, seen=world().train)
-    shared = sn.SharedCalibrator().fit_source(world().source, world().validation, seen=world().train)
     found += _vectors(
         "SegmentCalibrator.fit", segments, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
     )
@@ -144,7 +147,10 @@ def _calibrators() -> list[Door]:
     found += _vectors("SegmentCalibrator.probability", per_segment.probability, {"scores": SCORES, "segments": NAMES})
     found += _vectors("TopNCalibrator.fit", top_n, {"scores": SCORES, "labels": LABELS, "users": USERS})
     known = np.array([f"user {number % 12:03d}" for number in range(N)])
-    found += _vectors("SharedCalibrator.probability", shared.probability, {"scores": SCORES, "users": known})
+    of_groups = {"scores": SCORES, "labels": LABELS, "groups": USERS}
+    found += _vectors("ListCalibrator.fit", lists, of_groups, options | {"history": WEIGHTS})
+    of_lists = sn.ListCalibrator().fit(SCORES, LABELS, groups=USERS, history=WEIGHTS).probability
+    found += _vectors("ListCalibrator.probability", of_lists, {"scores": SCORES, "groups": USERS, "history": WEIGHTS})
     return found + _vectors("PerUserPlatt.probability", per_user.probability, {"scores": SCORES, "users": known})
 
 
@@ -284,7 +290,7 @@ def _logs() -> list[Door]:
         "evaluate_ranking(test)": lambda log: sn.evaluate_ranking(small.source, log),
         "evaluate_ranking(seen)": lambda log: sn.evaluate_ranking(small.source, small.test, seen=log),
         "PerUserPlatt.fit(held_out)": lambda log: sn.PerUserPlatt().fit(small.source, log),
-        "SharedCalibrator.fit_source(held_out)": lambda log: sn.SharedCalibrator().fit_source(small.source, log),
+        "ListCalibrator.fit_source(held_out)": lambda log: sn.ListCalibrator().fit_source(small.source, log),
         "CalibrationSet.from_source(held_out)": lambda log: sn.CalibrationSet.from_source(small.source, log).gather(),
         "ConfidentRecommender.fit(validation)": lambda log: sn.ConfidentRecommender(small.source).fit(small.train, log),
         "ConfidentRecommender.evaluate(test)": recommender().evaluate,

@@ -16,10 +16,13 @@ from sureness._settings import clone
 from sureness._types import AnyArray, FloatArray
 from sureness.calibration import all_calibrators
 from sureness.calibration.base import Calibrator
+from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.per_user import PerUserGamma, PerUserGaussian, PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, SurenessWarning
-from sureness.sources.base import MatrixSource
+from sureness.sources.base import MatrixSource, ScoreSource
+from sureness.sources.candidates import CandidateSource
 from tests.attacks.outcome import Outcome
 
 VALUES = (-1e9, 1e30, -1e30, 1e9, -999.0, -1e38)
@@ -70,49 +73,60 @@ def attack(case: Case) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class UserCase:
-    """One fit of maps of users."""
+    """One fit of a map that looks at users."""
 
-    calibrator: PerUserPlatt | PerUserGaussian | PerUserGamma
+    calibrator: ProbabilityMap
     value: float
     share: float
 
     def __str__(self) -> str:
         return f"{self.calibrator!r} with {self.share:.0%} at {self.value:g}"
 
+    @property
+    def looks_at_best(self) -> bool:
+        return isinstance(self.calibrator, ListCalibrator) or self.calibrator.get_params()["top"] is not None
+
 
 def user_cases() -> Iterator[UserCase]:
-    """Every map of users, of all candidates, of all in bins and of the best, x 6 values x 2 shares."""
+    """The map for lists, and every map of users, of all candidates, of all in bins and of the best, x 6 values x 2."""
     kinds = (PerUserPlatt, PerUserGaussian, PerUserGamma)
     candidates: tuple[dict[str, int | None], ...] = ({"top": 30}, {"top": None}, {"top": None, "n_bins": 8})
-    for kind, chosen, *rest in itertools.product(kinds, candidates, VALUES, SHARES):
-        yield UserCase(kind(**chosen), *rest)  # type: ignore[arg-type]
+    of_users = [kind(**chosen) for kind, chosen in itertools.product(kinds, candidates)]  # type: ignore[arg-type]
+    for chosen, value, share in itertools.product((ListCalibrator(best=30), *of_users), VALUES, SHARES):
+        yield UserCase(chosen, value, share)
 
 
 def attack_users(case: UserCase) -> str | None:
-    """What went wrong in one fit of maps of users; None if nothing did. Seen items are the reference: no candidates."""
+    """What went wrong in one fit to a recommender; None if nothing did. Items without a score are the reference."""
     rng = np.random.default_rng(5)
     scores = rng.normal(size=(N_USERS, N_ITEMS)).astype(np.float32)
     masked = rng.random(scores.shape) < case.share
     held_out = Interactions.from_matrix((rng.random(scores.shape) < 1 / (1 + np.exp(1.5 - scores))) & ~masked)
     with_masks = MatrixSource(np.where(masked, np.float32(case.value), scores))
-    real = clone(case.calibrator).fit(MatrixSource(scores), held_out, seen=Interactions.from_matrix(masked))
+    real = _answers(case, CandidateSource.of(*np.nonzero(~masked), scores[~masked]), held_out)
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            found = clone(case.calibrator).fit(with_masks, held_out)
+            found = _answers(case, with_masks, held_out)
     except Exception as error:
         return f"{case}: {type(error).__name__}: {error}"
-    users, asked = np.repeat(np.arange(N_USERS), 9), np.tile(np.linspace(-2, 2, 9), N_USERS)
-    worst = float(np.abs(found.probability(asked, users=users) - real.probability(asked, users=users)).max())
+    worst = float(np.abs(found - real).max())
     words = [str(each.message) for each in said if issubclass(each.category, SurenessWarning)]
-    equal = 1e-9 if case.calibrator.n_bins > N_ITEMS else WRONG  # bins of the reference span seen scores too
-    if worst > equal:
+    if worst > 1e-9:
         return f"{case}: differs by {worst:.2g}"
     expected = f"{np.count_nonzero(masked):,} of {case.value:.6g}"
-    unneeded = case.value < 0 and case.calibrator.top is not None  # low scores of others, below the best
+    unneeded = case.value < 0 and case.looks_at_best  # low scores of others, below the best
     if not (unneeded and not words) and (len(words) != 1 or expected not in words[0]):
         return f"{case}: said {words}"
     return None
+
+
+def _answers(case: UserCase, source: ScoreSource, held_out: Interactions) -> FloatArray:
+    """Probabilities of a grid of scores for every user."""
+    fitted = clone(case.calibrator).fit_source(source, held_out, seen="nothing")
+    users, asked = np.repeat(np.arange(N_USERS), 15), np.tile(np.linspace(-2, 2, 15), N_USERS)
+    name = "groups" if isinstance(fitted, ListCalibrator) else "users"
+    return fitted.probability(asked, **{name: users})
 
 
 def attack_all() -> Outcome:

@@ -123,3 +123,40 @@ def test_what_is_no_calibrator_is_named():
         sn.choose_calibrator(["platt"], drawn(100))
     with pytest.raises(sn.errors.SettingError, match="n_folds"):
         sn.choose_calibrator(CANDIDATES, drawn(100), n_folds=1)
+
+
+def of_queries(n_queries=400, n_candidates=20, seed=0):
+    """Queries with a scale of their own."""
+    rng = np.random.default_rng(seed)
+    queries, place = np.repeat(np.arange(n_queries), n_candidates), rng.normal(size=n_queries * n_candidates)
+    labels = rng.random(len(place)) < expit(2 * place - 2)
+    return place * (1 + queries % 4), labels, queries
+
+
+def test_a_map_for_lists_is_compared_with_calibrators_of_pairs():
+    scores, labels, queries = of_queries()
+    data = CalibrationSet.from_pairs(scores, labels, users=queries)
+    choice = sn.choose_calibrator([sn.PlattCalibrator(), sn.ListCalibrator()], data)
+    assert written(choice.best) == "ListCalibrator()"
+    assert choice.best.n_groups_ == 400
+    assert sn.cross_validate(sn.ListCalibrator(), data)["nll"].value == choice.table["nll"][1]
+    fold = queries % 5 == 0
+    fitted = sn.ListCalibrator().fit(scores[~fold], labels[~fold], groups=queries[~fold])
+    out_of_sample = sn.negative_log_likelihood(labels[fold], fitted.probability(scores[fold], groups=queries[fold]))
+    np.testing.assert_allclose(choice.table["nll"][1], out_of_sample, rtol=0.05)
+
+
+def test_a_map_for_lists_without_users_has_a_problem_of_its_own():
+    scores, labels, _ = of_queries()
+    with pytest.raises(sn.DataError, match="groups"):
+        sn.cross_validate(sn.ListCalibrator(), CalibrationSet.from_pairs(scores, labels))
+    choice = sn.choose_calibrator(
+        [sn.PlattCalibrator(), sn.ListCalibrator()], CalibrationSet.from_pairs(scores, labels)
+    )
+    assert written(choice.best) == "PlattCalibrator()"
+    assert "groups" in choice.table["problem"][1]
+
+
+def test_other_maps_are_not_compared():
+    with pytest.raises(sn.errors.SettingError, match="expected calibrators to compare"):
+        sn.choose_calibrator([sn.PerUserPlatt()], drawn(300))

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from sureness import workflows
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
@@ -37,8 +38,8 @@ def inputs(tmp_path_factory):
     workflows.fit(folder / "t.parquet", output=folder / "map.json")
     columns = workflows.fitting.Columns(segment="kind")
     workflows.fit(folder / "t.parquet", columns=columns, output=folder / "segments.json")
-    users = PerUserPlatt().fit(run_.source, split.validation, seen=split.train)
-    users.save(folder / "users.sureness")
+    for map_, name in ((PerUserPlatt(), "users.sureness"), (ListCalibrator(), "lists.json")):
+        map_.fit_source(run_.source, split.validation, seen=split.train).save(folder / name)
     (folder / "data").mkdir()
     (folder / "data" / "interactions.tsv").write_text("user\titem\trating\tsplit\n1\t1\t5\ttrain\n")
     return folder

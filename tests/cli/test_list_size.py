@@ -332,7 +332,7 @@ def test_bad_columns(tmp_path, changes, word, order):
         (("--policy", "best-fixed"), "run"),
         (("--expected-relevant", "nan"), "expected_relevant"),
         (("--expected-relevant", "carried"), "expected_relevant"),
-        (("--expected-relevant", "by_activity"), "expected_relevant"),
+        (("--expected-relevant", "fitted"), "expected_relevant"),
         (("--calibrate", "platt"), "--calibrate"),
         (("--report", "page.html"), "--report"),
         (("--user-column", "who"), "'who'"),

@@ -44,7 +44,7 @@ def test_an_anchor_of_one_class(tmp_path, label):
     assert not (tmp_path / "map.json").exists()
 
 
-@pytest.mark.parametrize("method", ["per-user", "per-user-platt", "platt", "shape"])
+@pytest.mark.parametrize("method", ["lists", "per-user-platt", "platt", "shape"])
 def test_one_user_is_enough(tmp_path, method):
     scores = RNG.normal(size=(1, 80))
     source, held_out = write_run(tmp_path, scores, RNG.random((1, 80)) < 1 / (1 + np.exp(2 - 2 * scores)))
@@ -53,7 +53,7 @@ def test_one_user_is_enough(tmp_path, method):
     lists = pl.read_parquet(tmp_path / "lists.parquet")
     assert lists["probability"].is_between(0, 1, closed="none").all()
     assert lists["probability"].is_sorted(descending=True)
-    if method == "per-user":
+    if method == "lists":
         assert sn.ConfidentRecommender(source).fit(None, held_out).recommend().equals(lists)
 
 
@@ -70,10 +70,10 @@ def test_equal_scores_cannot_be_calibrated(tmp_path, method):
     refused(run("fit", "equal.csv", "--method", method, "-o", "map.json", cwd=tmp_path), DataError, "scores")
 
 
-@pytest.mark.parametrize("method", ["per-user", "platt", "shape"])
+@pytest.mark.parametrize("method", ["platt", "shape"])
 def test_equal_scores_of_a_recommender_cannot_be_calibrated(tmp_path, method):
     source, held_out = write_run(tmp_path, np.full((20, 30), 2.0), RNG.random((20, 30)) < 0.2)
-    for calibrator in (None, sn.PlattCalibrator(), sn.ShapeCalibrator()):
+    for calibrator in (sn.PlattCalibrator(), sn.ShapeCalibrator()):
         with pytest.raises(DataError, match="score"):
             sn.ConfidentRecommender(source, calibrator).fit(None, held_out)
     words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")

@@ -12,7 +12,7 @@ ALONE = {  # commands for a source without a split, and the same with what was s
     "evaluate": ["evaluate", "run.sureness/source", "--test", "log3.csv"],
     "apply": ["apply", "map.json", "run.sureness/source", "--top", 5, "-o", "new.parquet"],
     "fit": ["fit", "run.sureness/source", "--held-out", "log.csv", "-o", "new.json"],
-    "fit per user": ["fit", "run.sureness/source", "--held-out", "log.csv", "--method", "per-user", "-o", "n.sureness"],
+    "fit lists": ["fit", "run.sureness/source", "--held-out", "log.csv", "--method", "lists", "-o", "n.json"],
     "list-size": ["list-size", "--model", "run.sureness/source", "--held-out", "log.csv", "--test", "log3.csv",
                   "-o", "new.parquet"],
     "list-size auto": ["list-size", "--model", "run.sureness/source", "--held-out", "log.csv", "--calibrate", "auto",

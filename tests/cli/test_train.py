@@ -33,7 +33,7 @@ def test_a_log_becomes_lists_with_probabilities_by_four_commands(trained, log):
 
     lists = pl.read_parquet(trained / "top.parquet")
     assert 0.05 < judged["ndcg@10"] < 1
-    assert lists.columns == ["user_id", "rank", "item_id", "score", "probability", "map"]
+    assert lists.columns == ["user_id", "rank", "item_id", "score", "probability"]
     assert lists.group_by("user_id").len()["len"].max() == 5
     assert lists["probability"].is_between(0, 1).all()
     opened = open_run(trained / "run.sureness")

@@ -1,4 +1,4 @@
-"""A report takes any map: for all pairs, per segment, per user, and chains of them."""
+"""A report takes any map: for lists, for all pairs, per segment and per user."""
 
 import numpy as np
 import polars as pl
@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.calibration.chain import MapChain
 from sureness.calibration.maps import Segments
 from sureness.errors import ColumnError, SettingError
 from sureness.metrics import expected_calibration_error
@@ -41,7 +40,6 @@ def maps(split, source):
     unfitted = {
         "user": sn.PerUserPlatt(),
         "segment": sn.SegmentCalibrator(),
-        "chain": MapChain((sn.PerUserPlatt(), sn.SegmentCalibrator(), sn.PlattCalibrator())),
         "all": sn.PlattCalibrator(),
     }
     return {
@@ -50,7 +48,7 @@ def maps(split, source):
     }
 
 
-@pytest.mark.parametrize("name", ["user", "segment", "chain", "all"])
+@pytest.mark.parametrize("name", ["user", "segment", "all"])
 def test_every_map_is_judged_for_its_users_and_segments(name, maps, pairs, segments):
     contents = gather_contents(pairs, {name: maps[name]}, background=Background(segments=segments), n_resamples=2)
     promised = maps[name].probability(pairs.scores, users=pairs.users, segments=segments)
@@ -61,13 +59,38 @@ def test_every_map_is_judged_for_its_users_and_segments(name, maps, pairs, segme
     assert_allclose(chosen.items[0].probability, promised[first])
 
 
+@pytest.fixture(scope="module")
+def of_lists(split, source):
+    return sn.ListCalibrator().fit_source(source, split.validation, seen=split.train)
+
+
+def test_a_map_for_lists_is_judged_on_whole_users(of_lists, split, pairs):
+    history = split.train.user_degree[np.asarray(pairs.users)]
+    known = Background(fields={"history": history})
+    contents = gather_contents(pairs, {"lists": of_lists}, background=known, n_resamples=2)
+    promised = of_lists.probability(pairs.scores, groups=pairs.users, history=history)
+    assert_allclose(contents.main.ece.value, expected_calibration_error(pairs.labels, promised))
+    assert_allclose(promised.sum(), pairs.labels.sum(), rtol=0.25)
+    chosen = contents.cases[0]
+    rows = np.flatnonzero(np.asarray(pairs.users).astype(str) == chosen.user)
+    assert_allclose(chosen.items[0].probability, promised[rows].max())
+    assert len(contents.curves.probabilities["lists"]) == 400
+
+
+def test_a_map_for_lists_needs_users_and_histories(of_lists, pairs):
+    with pytest.raises(ColumnError, match="history"):
+        gather_contents(pairs, {"lists": of_lists}, n_resamples=2)
+    anonymous = sn.ScoredPairs.of(pairs.scores, pairs.labels)
+    with pytest.raises(SettingError, match="users"):
+        gather_contents(anonymous, {"lists": of_lists}, n_resamples=2)
+
+
 def test_one_page_compares_maps_of_all_kinds(maps, pairs, segments, tmp_path):
     summary = write_report(tmp_path / "page.html", pairs, maps, background=Background(segments=segments), n_resamples=2)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert set(summary.ece) == set(maps)
-    assert "one per user" in page
-    assert "one per segment" in page
-    assert "best 200 candidates" in page.replace("&#39;", "'")
+    assert "score, user_id" in page  # what maps read
+    assert "score, segment" in page
 
 
 def test_a_map_that_lacks_users_or_segments_is_refused(maps, pairs):

@@ -42,7 +42,7 @@ def test_apply_does_not_replace_a_column(folder):
     assert pl.read_csv(folder / "o.csv").columns == [*table().columns, "p"]
 
 
-@pytest.mark.parametrize("name", ["user_id", "rank", "item_id", "score", "map"])
+@pytest.mark.parametrize("name", ["user_id", "rank", "item_id", "score"])
 def test_apply_does_not_replace_a_column_of_its_own_lists(folder, name):
     with pytest.raises(SettingError, match=name):
         workflows.apply(
@@ -129,4 +129,4 @@ def test_the_lists_of_a_run_have_every_column_once(folder):
         folder / "run.sureness"
     )
     workflows.cut_run(folder / "run.sureness", folder / "o.parquet", columns=Columns(probability="user_id"))
-    assert len(set(pl.read_parquet(folder / "o.parquet").columns)) == 9
+    assert len(set(pl.read_parquet(folder / "o.parquet").columns)) == 8

@@ -84,11 +84,23 @@ def test_what_is_left_out_is_counted_and_said(shop):
 
 def test_maps_of_users_are_fitted_to_a_table_too(shop, tmp_path):
     table, clicks, train = shop
-    options = FitOptions(method="per-user", held_out=inside(clicks, table), seen=(train,))
+    options = FitOptions(method="per-user-platt", held_out=inside(clicks, table), seen=(train,))
     with pytest.warns(SurenessWarning, match="training"):
         found = fit(table, options, output=tmp_path / "maps.sureness")
     assert found.n_pairs == table.join(train, on=["user_id", "item_id"], how="anti").height
     assert apply(found.calibrator, table).frame["probability"].is_between(0, 1).all()
+
+
+def test_a_map_for_lists_is_fitted_to_a_table_too(shop, tmp_path):
+    table, clicks, train = shop
+    options = FitOptions(method="lists", held_out=inside(clicks, table), seen=(train,))
+    with pytest.warns(SurenessWarning, match="training"):
+        found = fit(table, options, output=tmp_path / "lists.json")
+    counts = train.group_by("user_id").len("history")
+    asked = table.join(counts, on="user_id", how="left").with_columns(pl.col("history").fill_null(0))
+    assert apply(found.calibrator, asked).frame["probability"].is_between(0, 1).all()
+    with pytest.raises(sn.errors.ColumnError, match="no column history"):
+        apply(found.calibrator, table)
 
 
 def test_popularity_is_counted_in_the_training_log(shop):
@@ -109,7 +121,7 @@ def test_popularity_is_counted_in_the_training_log(shop):
         ({"held_out": "log", "training_pairs": "left_out"}, SettingError, "labels"),
         ({"held_out": "strangers"}, EmptyError, "positive"),
         ({"held_out": "words"}, IdError, "kind"),
-        ({"method": "per-user"}, SettingError, "held_out"),
+        ({"method": "per-user-platt"}, SettingError, "held_out"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::sureness.errors.SurenessWarning")

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 import numpy as np
 
 from sureness._printing import fields_repr
-from sureness._registry import Family, find, name_of
+from sureness._registry import Family, find, name_of, names
 from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, KindError, SettingError, missing_extra
+from sureness.errors import DamagedError, DataError, KindError, SettingError, VersionError, missing_extra
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 Form = Literal["json", "file"]
@@ -145,6 +145,19 @@ def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
         if isinstance(error, DataError):
             raise
         raise DamagedError(f"the saved {packed.kind} cannot be understood ({error!r}); save it again") from error
+
+
+_RETIRED = ("map/per-user", "map/shared", "map/chain")  # what older versions saved and this one does not have
+_INSTEAD = "fit it again, for example with ListCalibrator, the map for lists"
+
+
+def refuse_retired(tree: Mapping[str, Any], path: PathLike[str]) -> None:
+    """Refuse a saved object that is, or has a part, of a kind that only older versions have."""
+    kind = tree["kind"]
+    if kind in _RETIRED and kind.partition("/")[2] not in names("map"):  # another package may use the name again
+        raise VersionError(f"{path} holds a {kind} of an older version, which this one does not have; {_INSTEAD}")
+    for part in tree.get("parts", {}).values():
+        refuse_retired(part, path)
 
 
 def class_of(kind: str) -> type[Savable]:

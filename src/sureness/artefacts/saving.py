@@ -10,7 +10,17 @@ from typing import Any, TypeVar, overload
 from sureness._types import AnyArray
 from sureness.artefacts import _container
 from sureness.artefacts._container import Verify
-from sureness.artefacts.packed import Form, Packed, Savable, arrays_of, class_of, packed_of, tree_of, unpack
+from sureness.artefacts.packed import (
+    Form,
+    Packed,
+    Savable,
+    arrays_of,
+    class_of,
+    packed_of,
+    refuse_retired,
+    tree_of,
+    unpack,
+)
 from sureness.artefacts.records import check_heading, heading, read_record, write_record
 from sureness.errors import DamagedError, DataError, KindError, OutputError
 
@@ -72,7 +82,7 @@ def load(
     mapped: bool | None = None,
     parts: Mapping[str, object] | None = None,
 ) -> Any:
-    """Open anything that was saved: a calibrator, maps of users, a source, a model, a run, a recommender.
+    """Open anything that was saved: a calibrator, a map for lists, a source, a model, a run, a recommender.
 
     Parameters
     ----------
@@ -113,6 +123,7 @@ def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = Non
         content, arrays, _ = _container.read(file, verify=verify, mapped=mapped)
         check_heading(content, file)
     try:
+        refuse_retired(content, file)
         packed = packed_of(content, arrays)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, DataError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,8 @@ from sureness._settings import clone, written
 from sureness._types import FloatArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.cross_fitting import Folds, Judge
+from sureness.calibration.cross_fitting import Folds, Judge, Judgeable
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.errors import DataError, SettingError
 from sureness.metrics.cells import named_metric
@@ -44,18 +45,28 @@ class Choice(Generic[T]):
         return card(written(self.best), note=self.reason, columns=self.table.columns, rows=self.table.rows())
 
 
+@overload
 def choose_calibrator(
-    calibrators: Sequence[Calibrator],
+    calibrators: Sequence[Calibrator], data: CalibrationSet, *, by: str = ..., simple: Calibrator | None = ...,
+    sure: float = ..., n_folds: int = ..., n_bins: int = ..., seed: int = ..., progress: Progress = ...,
+) -> Choice[Calibrator]: ...  # fmt: skip
+@overload
+def choose_calibrator(
+    calibrators: Sequence[Judgeable], data: CalibrationSet, *, by: str = ..., simple: Judgeable | None = ...,
+    sure: float = ..., n_folds: int = ..., n_bins: int = ..., seed: int = ..., progress: Progress = ...,
+) -> Choice[Judgeable]: ...  # fmt: skip
+def choose_calibrator(
+    calibrators: Sequence[Judgeable],
     data: CalibrationSet,
     *,
     by: str = "nll",
-    simple: Calibrator | None = None,
+    simple: Judgeable | None = None,
     sure: float = 0.9,
     n_folds: int = 5,
     n_bins: int = 15,
     seed: int = 0,
     progress: Progress = silent,
-) -> Choice[Calibrator]:
+) -> Choice[Any]:
     """Compare calibrators by cross-fitting and take the best, or the simple one unless another is surely better.
 
     Every calibrator is fitted on all folds of users but one and judged on that one, as in `cross_validate`. The risk of
@@ -63,12 +74,13 @@ def choose_calibrator(
 
     Parameters
     ----------
-    calibrators : sequence of Calibrator
+    calibrators : sequence of Calibrator or ListCalibrator
+        A map for lists takes part without histories and traits, and needs a set with users.
     data : CalibrationSet
         Plain arrays become one by ``CalibrationSet.from_pairs(scores, labels, users=users)``.
     by : str
         "nll", "brier", "ece", "adaptive_ece", or "ece@10" for each user's top 10 (any number).
-    simple : Calibrator, optional
+    simple : Calibrator or ListCalibrator, optional
         What to fall back to; by default Platt, or the first calibrator if Platt is not among them.
     sure : float
         The confidence with which the best one must be better than the simple one. It accounts for their number: the
@@ -91,7 +103,7 @@ def choose_calibrator(
     if not calibrators:
         raise SettingError("choose_calibrator needs at least one calibrator, got none")
     for calibrator in calibrators:
-        if not isinstance(calibrator, Calibrator):
+        if not isinstance(calibrator, Calibrator | ListCalibrator):
             raise SettingError(
                 f"expected calibrators to compare, got {calibrator!r}; make_calibrator gives one by name"
             )
@@ -108,21 +120,21 @@ def choose_calibrator(
     return _decide(entries, fallback, predicted, judged, by, sure, folds.data)
 
 
-def _fallback(calibrators: Sequence[Calibrator], simple: Calibrator | None) -> Calibrator:
+def _fallback(calibrators: Sequence[Judgeable], simple: Judgeable | None) -> Judgeable:
     if simple is not None:
         return simple
     return next((c for c in calibrators if type(c) is PlattCalibrator), calibrators[0])
 
 
 def _decide(
-    entries: list[Calibrator],
-    fallback: Calibrator,
+    entries: list[Judgeable],
+    fallback: Judgeable,
     predicted: list[FloatArray | str],
     judged: list[tuple[float, FloatArray] | None],
     by: str,
     sure: float,
     data: CalibrationSet,
-) -> Choice[Calibrator]:
+) -> Choice[Judgeable]:
     simple_at = next(i for i, c in enumerate(entries) if c is fallback)
     simple = judged[simple_at]
     if simple is None:
@@ -142,12 +154,12 @@ def _decide(
                   f"of {others} ({sure:.0%} are asked for), so the simple one stays")  # fmt: skip
     else:
         reason = f"lower {by} out of fold than {simple_name}, {confidence[best_at]:.0%} sure as the best of {others}"
-    winner: Calibrator = clone(entries[simple_at if fell_back else best_at])
+    winner: Judgeable = clone(entries[simple_at if fell_back else best_at])
     return Choice(winner.fit(data), table, by, fell_back, reason)
 
 
 def _compared(
-    entries: list[Calibrator],
+    entries: list[Judgeable],
     predicted: list[FloatArray | str],
     judged: list[tuple[float, FloatArray] | None],
     simple: tuple[float, FloatArray],

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sureness._settings import clone
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import Who
 from sureness.calibration.usable import usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
@@ -26,8 +28,12 @@ from sureness.numerics.grouping import fold_of_groups
 _N_RESAMPLES = 1_000
 
 
+Judgeable: TypeAlias = Calibrator | ListCalibrator
+"""What can be fitted to the pairs of some users and judged on those of others."""
+
+
 def cross_validate(
-    calibrator: Calibrator,
+    calibrator: Judgeable,
     data: CalibrationSet,
     *,
     metrics: Sequence[str] = ("ece", "nll", "brier"),
@@ -36,6 +42,9 @@ def cross_validate(
     seed: int = 0,
 ) -> dict[str, Interval]:
     """Honest error figures from the calibration data alone: each user is judged by a fit that did not see them.
+
+    A `ListCalibrator` is fitted and judged without histories and traits, which a calibration set does not have; the set
+    must have users.
 
     Calibration errors are taken fold by fold, because over all folds they cancel: where one fold has more positives
     than the others, its map is too low and the other maps are too high. They are debiased, because bins of one fold
@@ -76,7 +85,7 @@ class Folds:
         data = data.with_pairs(pairs)
         return cls(data, pairs, fold, *data.targets(pairs, risk))
 
-    def probability(self, calibrator: Calibrator) -> FloatArray | str:
+    def probability(self, calibrator: Judgeable) -> FloatArray | str:
         """Probabilities of every pair from a fit that did not see its fold, or why there are none."""
         result = np.empty(len(self.pairs))
         for fold in range(self.fold.max() + 1):
@@ -84,12 +93,19 @@ class Folds:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", SurenessWarning)  # the final fit says it once
-                    fitted = clone(calibrator).fit_set(self.data.with_pairs(self.pairs.take(~inside)))
+                    fitted: Judgeable = clone(calibrator)
+                    fitted.fit(self.data.with_pairs(self.pairs.take(~inside)))
             except DataError as error:
                 return str(error)
             scores = self.pairs.scores[inside].astype(np.float64)
-            result[inside] = fitted.probability_of(scores, Who(len(scores)))
+            result[inside] = fitted.probability_of(scores, self._who(fitted, scores, inside))
         return result
+
+    def _who(self, fitted: Judgeable, scores: FloatArray, inside: BoolArray) -> Who:
+        if not isinstance(fitted, ListCalibrator):
+            return Who(len(scores))
+        assert self.pairs.users is not None  # a map for lists cannot be fitted without
+        return fitted.grouped(scores, self.pairs.users[inside], None, None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from sureness.data.id_values import as_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
-from sureness.numerics.checks import as_array, check_scores, same_length
+from sureness.numerics.checks import as_array, check_scores, one_dimension, same_length
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
@@ -46,10 +46,11 @@ HISTORY, SPREAD = "history", "spread"
 class ListCalibrator(ProbabilityMap):
     """The probability of the candidates of one group: a user, a query, a session or a prompt.
 
-    ``logit p = c + place(z) + score(t) + levels``: t is the score with a long tail compressed, and z the place of t
-    among the group's best candidates, in standard deviations from their mean. Both curves rise and are straight between
-    a few knots; each is a mixture of one for groups with a light and one for groups with a heavy history. The levels
-    depend on how long the history is, how far the scores are spread, and on traits of the group or the item.
+    ``logit p = c + place(z) + score(t) + levels``: z is the place of a score among the group's best candidates, in
+    standard deviations from their mean, and t the score itself with a long tail compressed. Both curves rise and are
+    straight between a few knots; each is a mixture of one for groups with a light and one for groups with a heavy
+    history. The levels depend on how long the history is, how far the scores are spread, and on traits of the group or
+    the item.
 
     It knows nothing of single groups, so it answers for groups that it has never met. Without traits of items the order
     of a group's candidates stays.
@@ -190,16 +191,12 @@ class ListCalibrator(ProbabilityMap):
         risk = data.resolve_risk(self.risk)
         targets, weight = data.targets(pairs, risk)
         weight = np.ones(len(pairs)) if weight is None else weight
-        compressed = learner.compression_.values(scores)
-        rows = replace(
-            Groups.of_rows(compressed, codes, np.ones(len(codes), dtype=bool)).take(codes),
-            history=history,
-            traits=traits,
-        )
-        learner._learn_terms(compressed, rows, targets, weight)
+        every = Groups.of_rows(scores, codes, np.ones(len(codes), dtype=bool))
+        rows = replace(every.take(codes), history=history, traits=traits)
+        learner._learn_terms(scores, rows, targets, weight)
         estimand: Estimand = "interaction" if risk == "naive" and not data.level_is_known else data.estimand
         learner._learned(estimand, data.horizon, pairs, int(codes.max()) + 1)
-        learner._correct(data, compressed, rows, pairs)
+        learner._correct(data, scores, rows, pairs)
         vars(self).update(vars(learner))
         return self
 
@@ -217,7 +214,7 @@ class ListCalibrator(ProbabilityMap):
         chosen[order[: min(max(self.n_groups, enough), MOST_TIMES * self.n_groups)]] = True
         return chosen
 
-    def _learn_terms(self, compressed: FloatArray, rows: Groups, targets: FloatArray, weight: FloatArray) -> None:
+    def _learn_terms(self, scores: FloatArray, rows: Groups, targets: FloatArray, weight: FloatArray) -> None:
         positive, large = targets > 0, rows.count >= FEWEST
         by_history = {} if self.activity_ is None else {HISTORY: _RAMPS}
         traits = dict.fromkeys(self.numeric_, _RAMPS)
@@ -226,22 +223,22 @@ class ListCalibrator(ProbabilityMap):
         if np.count_nonzero(positive) < FEW_POSITIVES:
             of_score = Plan({"score": 1}, dict.fromkeys(of_score.levels, 1), by_history=False)
             of_place = Plan({"place": 1}, dict.fromkeys(of_place.levels, 1), by_history=False)
-        every = self._inputs(compressed, rows)
+        every = self._inputs(scores, rows)
         self.score_terms_ = learn_terms(every, of_score, targets, weight)
         self.terms_ = None
         if (positive & large).any() and (large & ~positive).any():
             self.terms_ = learn_terms(_some(every, large), of_place, targets[large], weight[large])
 
-    def _correct(self, data: CalibrationSet, compressed: FloatArray, rows: Groups, pairs: ScoredPairs) -> None:
+    def _correct(self, data: CalibrationSet, scores: FloatArray, rows: Groups, pairs: ScoredPairs) -> None:
         """Take over a base rate or an anchor; an anchor's pairs are in no list, so their scores alone are judged."""
         level = UNCHANGED
         if data.anchor is not None:
             anchor = usable_pairs(data.anchor)
             nothing = Groups(*np.zeros((3, len(anchor))))
-            alone = self._log_odds(self.compression_.values(anchor.scores.astype(np.float64)), nothing)
+            alone = self._log_odds(anchor.scores.astype(np.float64), nothing)
             level = level_from_anchor(sigmoid(alone), anchor.labels.astype(np.float64), anchor.weights)
         elif data.base_rate is not None:
-            level = level_for_base_rate(sigmoid(self._log_odds(compressed, rows)), pairs.weights, data.base_rate)
+            level = level_for_base_rate(sigmoid(self._log_odds(scores, rows)), pairs.weights, data.base_rate)
         self.level_: Level = level
         if level != UNCHANGED:
             self.score_terms_ = self.score_terms_.adjusted(level)
@@ -318,17 +315,14 @@ class ListCalibrator(ProbabilityMap):
         same_length(codes, n, "groups")
         self._check_history(history)
         there = np.isfinite(scores)
-        compressed = self.compression_.values(np.where(there, scores, 0.0))
         best = there & among_best(np.where(there, scores, -np.inf), codes, self.best)
-        found = Groups.of_rows(compressed, codes, best).take(codes)
+        found = Groups.of_rows(np.where(there, scores, 0.0), codes, best).take(codes)
         known = None if self.activity_ is None else check_history(history, n)  # type: ignore[arg-type]
         return Who(n, groups=replace(found, history=known, traits=self._traits(traits, n)))
 
     def groups_of(self, best: FloatArray, history: FloatArray | IntArray, traits: Mapping[str, Any]) -> Groups:
         """The groups of blocks, from the scores of their best candidates, (n, best); -inf where there is none."""
-        there = np.isfinite(best)
-        compressed = np.where(there, self.compression_.values(np.where(there, best, 0.0)), -np.inf)
-        return replace(Groups.of_blocks(compressed), history=np.asarray(history, dtype=np.float64), traits=traits)
+        return replace(Groups.of_blocks(best), history=np.asarray(history, dtype=np.float64), traits=traits)
 
     def probability_of(self, scores: FloatArray, who: Who) -> FloatArray:
         return sigmoid(self.log_odds_of(scores, who))
@@ -339,41 +333,41 @@ class ListCalibrator(ProbabilityMap):
         there = np.isfinite(scores)
         if not there.all():
             scores = np.where(there, scores, self.score_range_[0])
-        found = self._log_odds(self.compression_.values(scores), who.groups)
+        found = self._log_odds(scores, who.groups)
         return found if there.all() else np.where(there, found, -np.inf)
 
-    def _log_odds(self, compressed: FloatArray, groups: Groups) -> FloatArray:
-        inputs = self._inputs(compressed, groups)
-        large = wide(groups.count >= FEWEST, compressed)
+    def _log_odds(self, scores: FloatArray, groups: Groups) -> FloatArray:
+        inputs = self._inputs(scores, groups)
+        large = wide(groups.count >= FEWEST, scores)
         if self.terms_ is None or not large.any():
             found = self.score_terms_.log_odds(inputs)
         elif large.all():
             found = self.terms_.log_odds(inputs)
         else:
             found = np.where(large, self.terms_.log_odds(inputs), self.score_terms_.log_odds(inputs))
-        return np.broadcast_to(found, compressed.shape)
+        return np.broadcast_to(found, scores.shape)
 
-    def _inputs(self, compressed: FloatArray, groups: Groups) -> Inputs:
+    def _inputs(self, scores: FloatArray, groups: Groups) -> Inputs:
         """What the terms look at."""
         differ = groups.spread > 0
         spread = np.where(differ, groups.spread, 1.0)
-        place = (compressed - wide(groups.mean, compressed)) / wide(spread, compressed)
-        levels: dict[str, FloatArray] = {SPREAD: wide(np.where(differ, np.log(spread), np.nan), compressed)}
+        place = (scores - wide(groups.mean, scores)) / wide(spread, scores)
+        levels: dict[str, FloatArray] = {SPREAD: wide(np.where(differ, np.log(spread), np.nan), scores)}
         activity = None
         if self.activity_ is not None:
             known = np.full(len(groups.mean), np.nan) if groups.history is None else groups.history
             amount = np.log1p(known)
             light, heavy = self.activity_
-            levels[HISTORY] = wide(amount, compressed)
+            levels[HISTORY] = wide(amount, scores)
             mixed = np.clip((amount - light) / max(heavy - light, 1e-12), 0.0, 1.0)
-            activity = wide(np.where(np.isnan(mixed), 0.5, mixed), compressed)
+            activity = wide(np.where(np.isnan(mixed), 0.5, mixed), scores)
         names: dict[str, AnyArray] = {}
         for name in (*self.numeric_, *self.named_):
             values = groups.traits.get(name)
             if values is None:
-                values = np.full(compressed.shape, np.nan) if name in self.numeric_ else np.full(compressed.shape, "")
+                values = np.full(scores.shape, np.nan) if name in self.numeric_ else np.full(scores.shape, "")
             (levels if name in self.numeric_ else names)[name] = as_input(values, name in self.numeric_)
-        return Inputs({"place": place, "score": compressed}, activity, levels, names)
+        return Inputs({"place": place, "score": self.compression_.values(scores)}, activity, levels, names)
 
     def _traits(self, given: FieldTable | None, n: int) -> dict[str, pl.Series]:
         """The columns that the map was fitted on, by name."""
@@ -466,8 +460,10 @@ class ListCalibrator(ProbabilityMap):
 
 def check_history(history: ArrayLike, n: int) -> FloatArray:
     """Numbers of items, NaN where one is missing; negative ones are refused."""
-    given = as_array(history, "history")
+    given = one_dimension(history, "history")
     try:
+        if given.dtype.kind == "c":
+            raise TypeError
         values = given.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"history must be numbers of items, got values of type {given.dtype}") from error

@@ -29,7 +29,8 @@ def apply_calibrator(
 ) -> None:
     """Add a column of probabilities to a table, in batches, so it may be larger than memory.
 
-    For a run, write the best unseen items of every user with their probabilities.
+    A map for lists compares the rows of each user, or of whatever --user-column names, so the table must hold whole
+    users; it need not be sorted. For a run, write the best unseen items of every user with their probabilities.
     """
     with shown_progress(json) as progress:
         result = apply(calibrator, place_of(data), output, options, columns=used, progress=progress)

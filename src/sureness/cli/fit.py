@@ -51,7 +51,11 @@ def fit_calibrator(
     --segment, given once for each field, segments may overlap.
 
     A table of each user's best items (user_id, item_id, score) needs no labels: with --held-out clicks.parquet, a pair
-    is labelled 1 if it was clicked later. From such a table, or from a run, --method per-user fits a map for each user.
+    is labelled 1 if it was clicked later.
+
+    --method lists fits the map for lists, which compares the candidates of a user, a query or a session. It takes a
+    run, or a table with user_id and, if known, history (the number of the user's items in the training data). --segment
+    and --numeric-segment name traits of users and items then.
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
@@ -66,6 +70,8 @@ def _show(result: FitResult) -> None:
         ("horizon", str(result.calibrator.horizon_)),
         ("pairs", result.n_pairs),
     ]
+    if result.n_groups is not None:
+        rows += [("groups fitted on", result.n_groups), ("positives among their best", result.n_positive)]
     if result.score_range is not None:
         rows.append(("scores", "{:.4g} to {:.4g}".format(*result.score_range)))
     rows += [(f"parameter {name}", value) for name, value in (result.parameters or {}).items()]

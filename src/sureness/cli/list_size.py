@@ -16,7 +16,7 @@ from sureness.data.columns import Columns
 from sureness.data.frames import place_of
 from sureness.errors import SettingError
 from sureness.list_size.comparing import PolicyComparison
-from sureness.pipeline.summaries import Target
+from sureness.pipeline.expecting import Target
 from sureness.report.formatting import chance, percent
 from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.workflows.inputs import is_nothing, is_saved, not_usual

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from sureness._wording import counted
 from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, spread
 from sureness.workflows.translating import SqlOptions, SqlResult, translate
@@ -23,16 +22,14 @@ def print_sql(
 ) -> None:
     """Print a calibrator as one SQL expression of a column of scores, or as a query.
 
-    What is missing, infinite or not a number gets no probability (NULL). Maps per user are a query that joins a table,
-    which --maps-output writes; load it into the database under the name that --maps gives.
+    What is missing, infinite or not a number gets no probability (NULL). A map for lists is a query, which compares the
+    scores of each user; it needs --table.
     """
     present(translate(calibrator, options), json, _show)
 
 
 def _show(result: SqlResult) -> None:
     sys.stdout.write(f"{result.sql}\n")  # as it is: nothing wrapped, nothing coloured
-    if result.maps_output is not None and result.n_users is not None:
-        sys.stderr.write(f"wrote {result.maps_output}: {counted(result.n_users, 'user')}\n")
 
 
 COMMAND = print_sql

@@ -31,14 +31,15 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
 """Columns of a table of scored, labelled pairs; the first two are needed."""
 _IDS = ("user_id", "item_id")
-_NUMBERS = ("score", "label", "weight", "propensity", "probability")
+NUMBERS = ("score", "label", "weight", "propensity", "probability")
+"""Columns that hold numbers, also in text files."""
 
 
 def scan_table(
     path: Table,
     columns: Columns | None = None,
     *,
-    numbers: Sequence[str] = _NUMBERS,
+    numbers: Sequence[str] = NUMBERS,
     segment: str | None = None,
 ) -> pl.LazyFrame:
     """A table as a lazy frame with the agreed column names.
@@ -88,7 +89,7 @@ def read_table(
     needed: Sequence[str],
     optional: Sequence[str] = (),
     *,
-    numbers: Sequence[str] = _NUMBERS,
+    numbers: Sequence[str] = NUMBERS,
 ) -> pl.DataFrame:
     """The columns of a table that are needed, and the optional ones that it has.
 
@@ -141,7 +142,7 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
 
 
 def _how_to_name(missing: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
-    named = [column for column in missing if column in (*_IDS, *_NUMBERS)]
+    named = [column for column in missing if column in (*_IDS, *NUMBERS)]
     if not named:
         return ""
     if isinstance(path, HeldTable):
@@ -269,7 +270,7 @@ def add_column(
     def compute(batch: pl.Series) -> pl.Series:
         try:
             parts = batch.struct.unnest()
-            given = [parts[column] if column in may_lack else _filled(parts[column]) for column in inputs]
+            given = [parts[column] if column in may_lack else filled(parts[column]) for column in inputs]
             values = function(*given)
         except Exception as error:
             problems.append(error)  # polars wraps it, but callers need the original
@@ -282,7 +283,8 @@ def add_column(
     return frame.with_columns(column.alias(name)), problems
 
 
-def _filled(column: pl.Series) -> AnyArray:
+def filled(column: pl.Series) -> AnyArray:
+    """A column as an array; empty values are refused."""
     if n_empty := column.null_count():
         raise ColumnError(f"column {column.name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
     return as_array(column, f"column {column.name}")

@@ -59,9 +59,9 @@ def first_items(before: float, after: float, observed: Interval, n: int) -> Find
     return Finding(
         f"The first {counted(n, 'item')}, predicted and observed",
         f"{spoken_percent(before)} → {spoken_percent(after)}, observed {spoken_percent(observed.value)}",
-        "predicted by the scores, predicted by a map per user, and observed",
+        "predicted by the scores, predicted by the map for lists, and observed",
         f"Mean probability of each user's first {counted(n, 'item')}: by the sigmoid of their scores, and by a map "
-        f"per user that is fitted to the top of the list. Of these items, {spoken_percent(observed.value)} are in the "
+        f"that is fitted to each user's best candidates. Of these items, {spoken_percent(observed.value)} are in the "
         f"test part (95% interval {spoken_percent(observed.low)} to {spoken_percent(observed.high)}).",
         "list-groups", holds=abs(after - observed.value) < abs(before - observed.value),
     )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from sureness._types import FloatArray
 
+_LONG = 10.0  # lower quarters between the middle and the lowest scores that make a long tail; 3.5 if they are normal
 _NARROWEST = 0.02  # of the lower half of the scores: the least width of the part that stays straight
 
 
@@ -66,7 +67,7 @@ def knots_between(values: FloatArray, of_positives: FloatArray, n_ramps: int) ->
 
 
 class Compression(NamedTuple):
-    """``asinh((score - base) / width)``: straight near the base, a logarithm far above it.
+    """``asinh((score - base) / width)``: straight near the base, a logarithm far from it.
 
     Scores with a long tail, such as counts and exponentials, are spread evenly by it; others are hardly bent. It rises
     strictly, so the order of scores stays.
@@ -77,15 +78,19 @@ class Compression(NamedTuple):
 
     @classmethod
     def of(cls, scores: FloatArray) -> Self:
-        """From the lowest tenth of the scores.
+        """From the lowest tenth of the scores, or from the middle half where the tail below it is long as well.
 
         Examples
         --------
         >>> Compression.of(np.arange(101.0))
         Compression(base=1.0, width=9.0)
+        >>> Compression.of(np.linspace(-10, 10, 101) ** 5).base
+        0.0
         """
-        base, tenth, middle = np.quantile(scores, [0.01, 0.1, 0.5])
-        width = max(tenth - base, _NARROWEST * (middle - base))
+        lowest, tenth, quarter, middle, upper = np.quantile(scores, [0.01, 0.1, 0.25, 0.5, 0.75])
+        base, width = lowest, max(tenth - lowest, _NARROWEST * (middle - lowest))
+        if middle - lowest > _LONG * (middle - quarter) > 0:
+            base, width = middle, (upper - quarter) / 2
         if not width > 0:  # most scores are tied
             width = float(scores.max() - base) or 1.0
         return cls(float(base), float(width))

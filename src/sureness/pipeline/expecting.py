@@ -41,9 +41,9 @@ class Below:
 
         Examples
         --------
-        >>> found = Below.learned(np.array([1, 1, 3, 3]), np.array([2, 2, 20, 20]))
+        >>> found = Below.learned(np.tile([1, 1, 3, 3], 50), np.tile([2, 2, 20, 20], 50))
         >>> found.expected(np.array([2, 20])).round(1)
-        array([1.1, 3. ])
+        array([1., 3.])
         """
         amount = np.log1p(history)
         knots = knots_between(amount, np.repeat(amount, n_below) if n_below.any() else amount, _RAMPS)

@@ -52,4 +52,6 @@ def kept_promise(
     if not policy.sizes(lists).any():
         return None
     by_rank, by_probability = promise(lists, policy), promise(lists, policy, by="probability")
-    return KeptPromise(by_rank, by_probability, recommender.map_.meaning, test.period is not None)
+    fitted = recommender.map_
+    meaning = recommender.horizon_.sentence if fitted.estimand_ == "interaction" else fitted.meaning  # not the labels'
+    return KeptPromise(by_rank, by_probability, meaning, test.period is not None)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
+from sureness.calibration.groups import Groups
 from sureness.calibration.maps import ProbabilityMap, Who
 from sureness.errors import EmptyError
 from sureness.numerics.checks import check_scores, check_weight
@@ -57,7 +58,8 @@ def prepare_fitted_curves(
 ) -> FittedCurves:
     """Evaluate fitted calibrators over the middle 99.9% of the scores.
 
-    A map that differs between users or segments is evaluated for an unknown user and segment.
+    A map that differs between users or segments is evaluated for an unknown user and segment, a map for lists for a
+    user with too few candidates to compare.
 
     Examples
     --------
@@ -73,7 +75,8 @@ def prepare_fitted_curves(
     edges = spread_edges(checked, _N_BINS)
     grid = np.linspace(edges[0], edges[-1], n_points)
     unknown = np.full(n_points, -1)
-    anyone = Who(n_points, users=unknown, segments=unknown)
+    alone = Groups(np.zeros(n_points, dtype=np.int64), np.zeros(n_points), np.zeros(n_points))
+    anyone = Who(n_points, users=unknown, segments=unknown, groups=alone)
     return FittedCurves(
         grid=grid,
         probabilities={name: calibrator.probability_of(grid, anyone) for name, calibrator in calibrators.items()},

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.frames import Frame
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots.tables import given_table, with_ids_of
-from sureness.report.fields import asked_with
+from sureness.report.fields import probability_with
 from sureness.report.methods import TOP_N
 
 CARD_ITEMS = 5
@@ -67,12 +68,13 @@ def top_candidates(
     columns += [] if told is None else told.columns
     scored = given_table(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
-    top = scored.select(columns).with_columns(rank=rank).filter(pl.col("rank") <= TOP_N)
-    probability = main.probability(
-        top["score"].to_numpy(), users=top["user_id"].to_numpy(),
-        segments=None if told is None else asked_with(top.select(told.columns)),
-    )  # fmt: skip
-    return _with_labels(top.with_columns(probability=pl.Series(probability)), pairs).sort("user_id", "rank")
+    top = scored.select(columns).with_columns(rank=rank)
+    if not isinstance(main, ListCalibrator):  # which compares all of a user's candidates
+        top = top.filter(pl.col("rank") <= TOP_N)
+    others = None if told is None else top.select(told.columns)
+    probability = probability_with(main, top["score"].to_numpy(), top["user_id"].to_numpy(), others)
+    top = top.with_columns(probability=pl.Series(probability)).filter(pl.col("rank") <= TOP_N)
+    return _with_labels(top, pairs).sort("user_id", "rank")
 
 
 def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[Case, ...]:

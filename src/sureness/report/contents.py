@@ -25,7 +25,7 @@ from sureness.plots.degree import ConfidenceByDegree, prepare_confidence_by_degr
 from sureness.plots.distributions import ScoreDistributions, prepare_score_distributions
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.distillation import Distillation
-from sureness.report.fields import asked_with, groups_of_fields, map_of_fields, told_to
+from sureness.report.fields import groups_of_fields, map_of_fields, probability_with, told_to
 from sureness.report.findings import Finding
 from sureness.report.headline import OUTCOMES, Headline, Tile, fitted_on, headline, tiles, uncalibrated
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, ExtraTable
@@ -107,7 +107,7 @@ def gather_contents(
         for name, calibrator in calibrators.items()
     }
     probabilities = {
-        name: calibrator.probability(pairs.scores, users=pairs.users, segments=asked_with(told[name]))
+        name: probability_with(calibrator, pairs.scores, pairs.users, told[name])
         for name, calibrator in calibrators.items()
     }
     name, main = next(iter(calibrators.items()))

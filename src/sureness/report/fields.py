@@ -1,4 +1,4 @@
-"""What a report shows of maps with several fields: each pair's fields, and the values of each as groups."""
+"""What a report tells a map about each pair, and the values of fields as groups."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import Any
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._types import AnyArray, FloatArray
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
+from sureness.calibration.lists import HISTORY, ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.id_values import as_series
+from sureness.errors import SettingError
 
 
 def map_of_fields(calibrator: ProbabilityMap) -> MultiSegmentCalibrator | None:
-    """The map with several fields, also that of a chain; None: there is none."""
-    links: tuple[ProbabilityMap, ...] = getattr(calibrator, "links_", (calibrator,))
-    return next((link for link in links if isinstance(link, MultiSegmentCalibrator)), None)
+    """The map, if it is one of several fields; None: it is not."""
+    return calibrator if isinstance(calibrator, MultiSegmentCalibrator) else None
 
 
 def fields_of(calibrator: ProbabilityMap) -> tuple[str, ...]:
-    """The names of the fields that a map looks at."""
+    """The columns that a map reads by their own names: fields, or the history and traits of a map for lists."""
+    if isinstance(calibrator, ListCalibrator):
+        return calibrator.reads()[2:]
     own = map_of_fields(calibrator)
     return () if own is None else own.fields_
 
@@ -30,15 +34,28 @@ def told_to(
     calibrator: ProbabilityMap, segments: ArrayLike | None, fields: FieldTable | None, n_pairs: int
 ) -> pl.DataFrame | None:
     """What a map looks at besides scores and users: its fields, or the column ``segment``; None: nothing is known."""
-    own = map_of_fields(calibrator)
-    if own is not None and fields is not None:
-        columns = columns_of(fields, own.fields_)
+    names = fields_of(calibrator)
+    if names and fields is not None:
+        columns = columns_of(fields, names)
         return pl.DataFrame([as_series(full_column(n, each, n_pairs)).alias(n) for n, each in columns.items()])
     return None if segments is None else pl.DataFrame({"segment": as_series(segments)})
 
 
-def asked_with(told: pl.DataFrame | None) -> Any:
-    """The same as `probability` takes it: one column of segments has no name."""
+def probability_with(
+    calibrator: ProbabilityMap, scores: FloatArray, users: AnyArray | None, told: pl.DataFrame | None
+) -> FloatArray:
+    """Probabilities of pairs; a map for lists compares those of each user."""
+    if not isinstance(calibrator, ListCalibrator):
+        return calibrator.probability(scores, users=users, segments=_segments(told))
+    if users is None:
+        raise SettingError("a map for lists compares the pairs of a user, and these pairs have no users; give user_id")
+    history = None if told is None or HISTORY not in told.columns else told[HISTORY]
+    counts = None if history is None else history.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return calibrator.probability(scores, groups=users, history=counts, traits=told)
+
+
+def _segments(told: pl.DataFrame | None) -> Any:
+    """What `probability` takes: one column of segments has no name."""
     return told["segment"] if told is not None and told.columns == ["segment"] else told
 
 

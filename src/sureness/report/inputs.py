@@ -66,8 +66,8 @@ class Background:
     segments : array-like of shape (n_pairs,)
         The segment of every pair; needed by maps that differ between segments.
     fields : table, or mapping of names to columns of shape (n_pairs,)
-        The fields of every pair; needed by maps of several fields. Without `groups`, the main one is judged on each
-        value of each field.
+        The fields of every pair; needed by maps of several fields, and by maps for lists that read the history or
+        traits. Without `groups`, a main map of several fields is judged on each value of each field.
     candidates : table of any kind with user_id, item_id, score and, with segments or fields, these
         Where the users' top items are taken from; by default the judged pairs.
     """

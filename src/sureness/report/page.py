@@ -67,8 +67,9 @@ def write_report(
         Labelled pairs that no calibrator was fitted on. With users, intervals treat each as one observation;
         with items too, the page shows single users.
     calibrators : mapping of name to fitted map
-        Calibrators for all pairs, per segment or per user, or chains of them. The first is the main one. Maps per user
-        need pairs with users, maps per segment need `segments` in the background.
+        For lists, for all pairs, per segment or per user. The first is the main one. Maps for lists and per user need
+        pairs with users, maps per segment need `segments` in the background. A map for lists compares the pairs of a
+        user, so the pairs must hold all candidates, or the best ones.
     background : Background
         What is known about users and items: titles, degrees, groups, candidates.
     additions : Additions

@@ -1,4 +1,4 @@
-"""Tables of probabilities in parts that hold whole users, in bounded memory where the rows are sorted by user."""
+"""Tables in parts that hold whole users, in bounded memory where the rows are sorted by user."""
 
 from __future__ import annotations
 
@@ -29,24 +29,21 @@ class Survey:
     at_longest: int  # users with as many rows as that
 
 
-def survey(frame: pl.LazyFrame, path: Place) -> Survey:
-    """Look at the users of a table, in batches as long as they are sorted."""
+def survey(frame: pl.LazyFrame, path: Place, user: str = "user_id") -> Survey:
+    """Look at the column of users, or other groups, in batches as long as they are sorted."""
     counts: dict[int, int] = {}
     last, n_last = None, 0
-    users = frame.select(pl.col("user_id").cast(pl.String) if _is_named(frame) else "user_id")
+    users = frame.select(pl.col(user).cast(pl.String) if _is_named(frame, user) else user)
     with readable(path):
         for batch in users.collect_batches(chunk_size=BATCH_ROWS):
-            if n_empty := batch["user_id"].null_count():
-                raise ColumnError(
-                    f"{path}: column user_id has {counted(n_empty, 'empty value')}; fill or drop those rows"
-                )
-            runs = batch["user_id"].rle().struct.unnest()
+            _refuse_empty(batch[user].null_count(), user, path)
+            runs = batch[user].rle().struct.unnest()
             if last is not None:
                 runs = pl.concat([pl.DataFrame({"len": [n_last], "value": [last]}, schema=runs.schema), runs])
                 if runs["value"][0] == runs["value"][1]:
                     runs = pl.concat([runs[1:2].with_columns(pl.col("len") + n_last), runs[2:]])
             if not (runs["value"] > runs["value"].shift())[1:].all():
-                return _counted(users)
+                return _counted(users, user, path)
             _add(counts, runs["len"][:-1])
             last, n_last = runs["value"][-1], int(runs["len"][-1])
     if last is None:
@@ -64,17 +61,19 @@ def looks_cut(frame: pl.LazyFrame, found: Survey, path: Place) -> bool:
     return int(n_items) > found.longest
 
 
-def blocks_of_users(frame: pl.LazyFrame, path: Place, *, by_user: bool) -> Iterator[pl.DataFrame]:
+def blocks_of_users(
+    frame: pl.LazyFrame, path: Place, *, by_user: bool, user: str = "user_id"
+) -> Iterator[pl.DataFrame]:
     """The table in parts that hold whole users; one that is not sorted by user is sorted in memory."""
     kept: pl.DataFrame | None = None
     with readable(path):
         if by_user:
             batches: Iterator[pl.DataFrame] = _batches(frame, path)
         else:
-            batches = frame.collect().sort("user_id", maintain_order=True).iter_slices(BATCH_ROWS)
+            batches = frame.collect().sort(user, maintain_order=True).iter_slices(BATCH_ROWS)
         for batch in batches:
             joined = batch if kept is None else pl.concat([kept, batch])
-            whole = joined["user_id"] != joined["user_id"][-1]
+            whole = joined[user] != joined[user][-1]
             kept = joined.filter(~whole)
             if whole.any():
                 yield joined.filter(whole)
@@ -109,15 +108,21 @@ def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFr
     return None
 
 
-def _is_named(frame: pl.LazyFrame) -> bool:
-    return frame.collect_schema()["user_id"] in (pl.Categorical, pl.Enum)
+def _is_named(frame: pl.LazyFrame, user: str) -> bool:
+    return frame.collect_schema()[user] in (pl.Categorical, pl.Enum)
 
 
-def _counted(users: pl.LazyFrame) -> Survey:
-    lengths = users.group_by("user_id").len().collect(engine="streaming")["len"]
+def _counted(users: pl.LazyFrame, user: str, path: Place) -> Survey:
+    found = users.group_by(user).len().collect(engine="streaming")
+    _refuse_empty(int(found.filter(pl.col(user).is_null())["len"].sum()), user, path)
     counts: dict[int, int] = {}
-    _add(counts, lengths)
+    _add(counts, found["len"])
     return _surveyed(counts, by_user=False)
+
+
+def _refuse_empty(n_empty: int, user: str, path: Place) -> None:
+    if n_empty:
+        raise ColumnError(f"{path}: column {user} has {counted(n_empty, 'empty value')}; fill or drop those rows")
 
 
 def _add(counts: dict[int, int], lengths: pl.Series) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -16,20 +16,25 @@ from sureness._progress import Progress, silent
 from sureness._types import Estimand
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.maps import ANSWERS, ProbabilityMap
+from sureness.calibration.lists import HISTORY, ListCalibrator
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import HeldTable, Place, Table, place_of
 from sureness.data.id_values import segment_series
+from sureness.data.interactions import Interactions
 from sureness.data.scanning import bad_line
 from sureness.data.table_files import is_text
-from sureness.data.tables import add_column, count_rows, readable, require_columns, scan_table, write_table
-from sureness.errors import ColumnError, DataError, FileError, SettingError
+from sureness.data.tables import add_column, count_rows, filled, readable, require_columns, scan_table, write_table
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
 from sureness.evaluation.ranking import list_blocks
-from sureness.pipeline.runs import open_run
+from sureness.numerics.logistic import sigmoid
+from sureness.pipeline.candidates import candidate_blocks
+from sureness.pipeline.mapped import MappedSource
+from sureness.pipeline.runs import Run, open_run
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import seen_of
+from sureness.sources.matching import among, seen_of
 from sureness.workflows._asked import Asked
-from sureness.workflows._user_blocks import write_blocks
+from sureness.workflows._user_blocks import blocks_of_users, survey, write_blocks
 from sureness.workflows.inputs import (
     counter,
     given_seen,
@@ -40,7 +45,8 @@ from sureness.workflows.inputs import (
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
 
-_LISTED = ("user_id", "rank", "item_id", "score", "map")  # columns of the lists of a run beside the probability
+_LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
+_ROW = "\0row"  # of a table, while its rows are in another order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +93,19 @@ def apply(
 ) -> ApplyResult:
     """Add a column of probabilities to a table, or list the best unseen items of every user of a run.
 
-    A file is read in batches, so it may be larger than memory. Maps of users read the user column, maps of segments
-    the segment column, maps of overlapping segments the columns of their fields; users and segments that they do not
-    know get the map for all.
+    A file is read in batches, so it may be larger than memory. Maps for lists and maps of users read the user column,
+    maps of segments the segment column, maps of overlapping segments the columns of their fields; users and segments
+    that the latter do not know get the map for all.
+
+    A map for lists compares the candidates of a user, query or session, which is whatever the user column holds, so the
+    table must have all of them, or the best ones. It also reads the column ``history`` and the columns of its traits,
+    if it was fitted with them. Rows need not be sorted by user; if they are not, the columns that the map reads are
+    held in memory.
 
     Parameters
     ----------
     calibrator : path or ProbabilityMap
-        Any calibrator: for all pairs, per segment or per user.
+        Any calibrator: for lists, for all pairs, per segment or per user.
     data : table of any kind, or path
         A table with scores: of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream, or a file
         (.parquet, .csv or .tsv). Or a saved run, model or source.
@@ -111,11 +122,12 @@ def apply(
     check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     asked = Asked.of(fitted, place)
+    traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
     if asked.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
-    if asked.fields and (columns.segment is not None or is_saved(place)):
+    if traits and (columns.segment is not None or is_saved(place)):
         raise SettingError(
-            f"{calibrator} reads the columns {', '.join(asked.fields)} of a table; give a table with these, and no "
+            f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and no "
             "segment_column"
         )
     if columns.segment is not None and asked.segments is None:
@@ -144,8 +156,8 @@ def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
     asked = Asked.of(fitted, HeldTable(None, pl.LazyFrame()))
     found: dict[str, pl.DataType | None] = {"score": pl.Float64()}
     if asked.users:
-        links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
-        found["user_id"] = next(link.users_.ids.dtype for link in links if hasattr(link, "users_"))
+        users = getattr(fitted, "users_", None)
+        found["user_id"] = None if users is None else users.ids.dtype  # those of lists may be anything
     found |= {} if asked.segments is None else {"segment": asked.segments.ids.dtype}
     return found | dict.fromkeys(asked.fields)
 
@@ -155,12 +167,12 @@ def _add_to_table(
 ) -> tuple[int, Any]:
     """Write the table with its probabilities, or give it back; also returns the number of rows."""
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
-    inputs = [columns.score, *([columns.user_id] if asked.users else [])]
-    inputs += [str(columns.segment)] if asked.segments is not None else asked.fields
+    inputs = asked.inputs(columns)
     if isinstance(path, HeldTable) and output is None:
         with readable(path):
             path = path.collected()
-    frame = scan_table(path, columns.only(), numbers=[columns.score])  # all other columns are written as they were read
+    numbers = [columns.score, *asked.numbers]
+    frame = scan_table(path, columns.only(), numbers=numbers)  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     if columns.probability in frame.collect_schema().names():
         raise ColumnError(
@@ -169,15 +181,48 @@ def _add_to_table(
         )
     n_rows = count_rows(frame, path)
     count = counter(progress, "applying", n_rows)
+    if asked.lists is not None:
+        return n_rows, _add_to_lists(asked, frame, path, output, columns, count)
     result, problems = add_column(frame, columns.probability, inputs, asked.probability, count, may_lack=asked.fields)
     try:
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
         if problems and isinstance(problems[0], DataError):
-            named = next((name for name in inputs if name in str(problems[0])), columns.score)
-            where = bad_line(path, named)
-            raise type(problems[0])(f"{path}{f', {where}' if where else ''}: {problems[0]}") from None
+            raise _placed(problems[0], inputs, path) from None
         raise
+
+
+def _placed(problem: DataError, inputs: Sequence[str], path: Place) -> DataError:
+    """The same problem with the file, and the line where it can be found."""
+    where = bad_line(path, next((name for name in inputs if name in str(problem)), inputs[0]))
+    return type(problem)(f"{path}{f', {where}' if where else ''}: {problem}")
+
+
+def _add_to_lists(
+    asked: Asked, frame: pl.LazyFrame, path: Place, output: Path | None, columns: Columns, count: Callable[[int], None]
+) -> Any:
+    """The probabilities of a map that looks at whole groups, for the rows of a table in their own order."""
+    inputs, user = asked.inputs(columns), columns.user_id
+    by_user = survey(frame, path, user).by_user
+
+    def probability(block: pl.DataFrame) -> pl.Series:
+        count(block.height)
+        try:
+            scores = filled(block[columns.score])
+            return pl.Series(columns.probability, asked.probability(scores, *(block[name] for name in inputs[1:])))
+        except DataError as error:
+            raise _placed(error, inputs, path) from None
+
+    if by_user and output is not None:
+        blocks = blocks_of_users(frame, path, by_user=True, user=user)
+        return write_blocks((block.with_columns(probability(block)) for block in blocks), output)
+    read = frame.select(inputs).with_row_index(_ROW)
+    parts = [
+        pl.DataFrame([block[_ROW], probability(block)])
+        for block in blocks_of_users(read, path, by_user=by_user, user=user)
+    ]
+    found = pl.concat(parts).sort(_ROW).select(columns.probability)
+    return _written(pl.concat([frame, found.lazy()], how="horizontal"), output, path, columns.probability)
 
 
 def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability: str) -> Any:
@@ -200,27 +245,63 @@ def _list_run(
         raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
     run = open_run(path)
     seen = seen_of(run.source, given_seen(run, options.seen, columns, run.seen()))
-    segments = None if options.segments is None else _segments(options.segments, columns, run.source)
-    if asked.segments is not None and segments is None:
-        raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
     n_users = run.source.n_users
     count = counter(progress, "applying", n_users)
+    if asked.lists is not None:
+        refuse_given(options, ("segments",), "belongs to maps per segment, got a map for lists")
+        tables = _lists_of_groups(asked, asked.lists, run, seen, path, options.top)
+    else:
+        segments = None if options.segments is None else _segments(options.segments, columns, run.source)
+        if asked.segments is not None and segments is None:
+            raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
+        tables = _lists_of_pairs(asked, run, seen, segments, options.top)
     n_rows = 0
 
     def blocks() -> Iterator[pl.DataFrame]:
         nonlocal n_rows
-        for table, n_block in list_blocks(run.source, np.arange(n_users), options.top, seen):
-            others = [table["user_id"]] if asked.users else []
-            others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
-            who = asked.who(table.height, *others)
-            found = asked.of_rows(table["score"].to_numpy().astype(np.float64), who)
-            answered = pl.Series("map", ANSWERS, dtype=pl.String).gather(asked.fitted.answered_by(who))
+        for table, n_block in tables:
             n_rows += table.height
             count(n_block)
-            yield table.with_columns(pl.Series(columns.probability, found), answered)
+            yield table.rename({"probability": columns.probability})
 
     frame = write_blocks(blocks(), output)
     return n_rows, frame
+
+
+def _lists_of_pairs(
+    asked: Asked, run: Run, seen: Interactions | None, segments: pl.DataFrame | None, top: int
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The best unseen items of users with the probabilities of a map of pairs."""
+    for table, n_block in list_blocks(run.source, np.arange(run.source.n_users), top, seen):
+        others = [table["user_id"]] if asked.users else []
+        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+        scores = table["score"].to_numpy().astype(np.float64)
+        found = asked.of_rows(scores, asked.who(scores, *others))
+        yield table.with_columns(pl.Series("probability", found)), n_block
+
+
+def _lists_of_groups(
+    asked: Asked, fitted: ListCalibrator, run: Run, seen: Interactions | None, path: Path, top: int
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The same for a map for lists: mean and spread are those of a user's candidates when the run was trained."""
+    trained = seen if run.train is None else run.train
+    if HISTORY in fitted.reads() and trained is None:
+        raise EmptyError(f"{path} has no training log to count each user's history in; give one with seen")
+    mapped = MappedSource.of(run.source, fitted, None, trained)
+    later = None if seen is None or trained is None else seen.keep(~among(seen, trained))
+    users, items = id_maps(run.source)
+    width = min(max(top, fitted.best), run.source.n_items)
+    rows = np.arange(run.source.n_users)
+    for block in candidate_blocks(run.source, rows, width, seen=seen, later=later, best=fitted.best):
+        scores = block.scores[:, :top].astype(np.float64)
+        there = np.isfinite(scores)
+        log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
+        if asked.reach is not None:
+            asked.reach.look(scores[there])
+        place, rank = np.nonzero(there)
+        columns = {"user_id": users.at(block.users[place]), "rank": rank + 1}
+        columns |= {"item_id": items.at(block.items[:, :top][there]), "score": block.scores[:, :top][there]}
+        yield pl.DataFrame(columns | {"probability": sigmoid(log_odds[there])}), len(block.users)
 
 
 def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:

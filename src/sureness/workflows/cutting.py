@@ -281,7 +281,7 @@ def cut_run(
     recommender = listing.recommender
     return CutResult(
         input=path, output=target, utility=named_utility(recommender.policy_.utility).name,
-        calibrator=written(recommender.calibrator), policy=written(recommender.policy_),
+        calibrator=written(recommender.map_), policy=written(recommender.policy_),
         chosen_because=listing.chosen_because, comparison=compared, report=page.report, headline=headline,
         promise=listing.promise() if compared is not None else None, saved=page.save,
         **tally.summary(),

@@ -20,7 +20,8 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import choose_calibrator
-from sureness.calibration.cross_fitting import cross_validate
+from sureness.calibration.cross_fitting import Judgeable, cross_validate
+from sureness.calibration.lists import HISTORY, ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
@@ -30,6 +31,7 @@ from sureness.data.frames import Place, Table, place_of
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import (
+    NUMBERS,
     OF_PAIRS,
     count_rows,
     pairs_of_table,
@@ -48,7 +50,10 @@ from sureness.workflows.options import OneOf
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
 
+LISTS = "lists"
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
+OF_CANDIDATES = (LISTS, *PER_USER)
+"""Methods that need the user, or another group, of each candidate."""
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
@@ -61,8 +66,8 @@ class FitOptions:
 
     method: Annotated[
         str,
-        "Calibration method; auto compares several by cross-fitting, per-user fits maps of the users of a run.",
-        OneOf(("calibrator",), others=("auto", *PER_USER)),
+        "Calibration method; auto compares several for pairs by cross-fitting, lists compares a user's candidates.",
+        OneOf(("calibrator",), others=("auto", *OF_CANDIDATES)),
     ] = "gaussian"
     risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
     estimand: Annotated[Estimand | None, "What the probability is of; preference if there are propensities."] = None
@@ -87,7 +92,7 @@ class FitOptions:
     popularity_propensity: Annotated[bool, "With a training log: estimate propensities from popularity."] = False
     top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
     segments: Annotated[
-        tuple[str, ...], "For a table: column of a field, such as market; repeat it for segments that overlap."
+        tuple[str, ...], "For a table: column of a field or trait, such as market; repeat it for segments that overlap."
     ] = ()
     numeric_segments: Annotated[
         tuple[str, ...], "Such a column with numbers to group, such as popularity; may repeat."
@@ -144,9 +149,20 @@ class FitResult:
         """How widely fields differ in level and slope; None where there are no fields."""
         return getattr(self.calibrator, "widths_", None)
 
+    @property
+    def n_groups(self) -> int | None:
+        """The users, queries or sessions that a map for lists was fitted on; None for other maps."""
+        return getattr(self.calibrator, "n_groups_", None)
+
+    @property
+    def n_positive(self) -> int | None:
+        """The positives among the candidates that a map for lists was fitted on; None for other maps."""
+        return None if self.n_groups is None else getattr(self.calibrator, "n_positive_", None)
+
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
         found: dict[str, Any] = {"table": self.data, "output": self.output, "pairs": self.n_pairs}
+        found |= {} if self.n_groups is None else {"n_groups": self.n_groups, "n_positive": self.n_positive}
         if self.comparison is not None:
             found |= {"chosen_because": self.chosen_because, "comparison": self.comparison}
         if self.out_of_fold is not None:
@@ -187,7 +203,9 @@ def fit(
     r"""Fit a calibrator to a table of scores and labels, or to all candidates of a run.
 
     A file is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
-    it was not fitted on.
+    it was not fitted on. The method ``lists`` holds the pairs in memory; it needs the column user_id, which may hold
+    queries or sessions, and reads the column ``history`` if there is one, the number of the user's items in the
+    training data. For this method the segments are traits, categories and numbers.
 
     Parameters
     ----------
@@ -212,11 +230,13 @@ def fit(
     place, target = place_of(data), None if output is None else Path(output)
     options, columns = options or FitOptions(), columns or Columns()
     _check_segments(options, columns)
-    form: Form = find("map", options.method).saved_as if options.method in PER_USER else "json"
+    form: Form = find("map", options.method).saved_as if options.method in OF_CANDIDATES else "json"
     check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
-    if options.method in PER_USER:
-        return _fit_users(place, options, columns, target, progress)
     by_log = is_saved(place) or options.held_out is not None
+    if options.method in PER_USER or (options.method == LISTS and by_log):
+        return _fit_candidates(place, options, columns, target, progress)
+    if options.method == LISTS:
+        return _fit_lists(place, options, columns, target, progress)
     pairs = (_pairs_of_run if by_log else _pairs_of_table)(place, options, columns, progress)
     chosen_because = comparison = None
     calibrator: ProbabilityMap
@@ -245,14 +265,18 @@ def _check_segments(options: FitOptions, columns: Columns) -> None:
             f"segments are one column or several fields, got segment_column={columns.segment!r} and the fields "
             f"{', '.join(options.fields)}; give all of them as fields"
         )
+    if options.method == LISTS and columns.segment is not None:
+        raise SettingError(
+            f"{LISTS} is one map for all segments; give the column {columns.segment!r} as a trait, with segments"
+        )
     if (columns.segment is not None or options.fields) and options.method in ("auto", *PER_USER):
         raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
 
 
-def _fit_users(
+def _fit_candidates(
     path: Place, options: FitOptions, columns: Columns, output: Path | None, progress: Progress
 ) -> FitResult:
-    """One map per user of a run or of a top-N table, fitted to the best candidates."""
+    """A map for lists, or one map per user, fitted to the candidates of a run or of a top-N table."""
     if not is_saved(path) and options.held_out is None:
         raise SettingError(
             f"{options.method} is fitted to a run, or to a table beside a log of held-out pairs, got the table {path} "
@@ -260,7 +284,7 @@ def _fit_users(
         )
     usual = FitOptions(method=options.method, held_out=options.held_out, seen=options.seen)
     if given := not_usual(options, usual):
-        raise SettingError(f"{given[0]} has no meaning for {options.method}; leave it out")
+        raise SettingError(f"{given[0]} has no meaning for {options.method} of a run; leave it out")
     run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
     fitted: ProbabilityMap = find("map", options.method)()
     fitted.fit_source(run.source, held_out, seen=seen, progress=progress)
@@ -270,11 +294,30 @@ def _fit_users(
     return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=None)
 
 
+def _fit_lists(
+    path: Place, options: FitOptions, columns: Columns, output: Path | None, progress: Progress
+) -> FitResult:
+    """A map for lists, fitted to a table with the labelled candidates of each user."""
+    refuse_given(options, ("top_n",), f"has no meaning for {LISTS}, which looks at each user's best candidates anyway")
+    pairs = _pairs_of_table(path, options, columns, progress)
+    known = pairs.segments if isinstance(pairs.segments, pl.DataFrame) else pl.DataFrame()
+    history = known[HISTORY].fill_null(float("nan")).to_numpy() if HISTORY in known.columns else None
+    traits = known.select(pl.col(options.segments).cast(pl.String), pl.col(options.numeric_segments))
+    fitted = ListCalibrator(risk=options.risk).fit(pairs.data, history=history, traits=traits if traits.width else None)
+    judged = None if known.width else _out_of_fold(fitted, pairs, None)  # folds have pairs, no traits
+    if output is not None:
+        fitted.save(output)
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=pairs.n_pairs, out_of_fold=judged)
+
+
 def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
-    frame = scan_table(path, columns.only(*OF_PAIRS), segment=columns.segment)
+    of_lists = options.method == LISTS
+    numeric = [*options.numeric_segments, *([HISTORY] if of_lists else [])]
+    frame = scan_table(path, columns.only(*OF_PAIRS), numbers=(*NUMBERS, *numeric), segment=columns.segment)
     names = list(options.fields) if columns.segment is None else [columns.segment]
-    require_columns(frame, ["score", "label", *names], path)
+    require_columns(frame, ["score", "label", *(["user_id"] if of_lists else []), *names], path)
+    names += [HISTORY] if of_lists and HISTORY in frame.collect_schema().names() else []
     n_rows = count_rows(frame, path)
     estimand = options.estimand
     if estimand is None:
@@ -291,8 +334,9 @@ def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress
     if not names:
         return _Pairs(data, n_rows)
     with readable(path):
-        table = frame.select(names).with_columns(pl.col(options.numeric_segments).cast(pl.Float64)).collect()
-    return _Pairs(data, n_rows, table if options.fields else table[names[0]])
+        numbers = pl.col([name for name in names if name in numeric]).cast(pl.Float64)
+        table = frame.select(names).with_columns(numbers).collect()
+    return _Pairs(data, n_rows, table if columns.segment is None else table[names[0]])
 
 
 def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
@@ -334,7 +378,7 @@ def _anchor(table: Table | None, columns: Columns) -> ScoredPairs | None:
     return pairs_of_table(read_table(table, columns.only("score", "label"), ["score", "label"]))
 
 
-def _out_of_fold(calibrator: Calibrator, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+def _out_of_fold(calibrator: Judgeable, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
     """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
     if pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
         return None  # with relative propensities, the level is not that of the labels

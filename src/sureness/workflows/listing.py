@@ -25,18 +25,18 @@ from sureness.list_size.policies import Threshold
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_choice
 from sureness.pipeline.choosing import choose_list_sizes, ways_to_decide
+from sureness.pipeline.expecting import Target
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
-from sureness.pipeline.summaries import Target
 from sureness.sources.matching import Seen, settled
 from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.inputs import given_seen, not_usual, warned_log
 from sureness.workflows.options import Usually
 
-AUTO, USUAL = "auto", "per-user"
-_PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
-CALIBRATIONS = (*_PER_USER, *names("calibrator"), AUTO)
+AUTO, USUAL = "auto", "lists"
+_MAPS = (USUAL, *(name for name in names("map") if name.startswith("per-user")))
+CALIBRATIONS = (*_MAPS, *names("calibrator"), AUTO)
 
 PolicyName = Literal["expected-utility", "threshold", "fixed", "best-fixed", "validation-best"]
 _BY_UTILITY = ("utility", "min_size", "max_size")
@@ -67,7 +67,7 @@ class ListOptions:
     max_size: Annotated[int | None, "Most items.", Usually("50, or all of a table with a threshold")] = None
     expected_relevant: Annotated[
         float | Target | None,
-        "Relevant items of a user, beyond the table too; for a run also carried, by_activity or fitted.",
+        "Relevant items of a user, beyond the table too; for a run also carried or fitted.",
     ] = None
 
     def __post_init__(self) -> None:
@@ -219,11 +219,13 @@ def _chosen(run: Run, seen: Seen, options: ListOptions, calibration: Calibration
     return Listing(choice.best, run, choice.reason)
 
 
-def _calibrator(options: CalibrationOptions) -> tuple[ProbabilityMap, bool]:
-    """The calibrator that was asked for, and whether it is fitted already."""
+def _calibrator(options: CalibrationOptions) -> tuple[ProbabilityMap | None, bool]:
+    """The calibrator that was asked for, None for the usual one, and whether it is fitted already."""
     if options.calibrator is not None:
         if options.calibrate is not None:
             raise SettingError("give calibrator for one that is fitted, or calibrate to fit one, not both")
         return load(options.calibrator, ProbabilityMap), True
     name = check_choice(options.calibrate or USUAL, "calibrate", CALIBRATIONS)
-    return find("map", name)() if name in _PER_USER else make_calibrator(name), False
+    if name == USUAL:
+        return None, False  # with as many candidates as the lists may have
+    return find("map", name)() if name in _MAPS else make_calibrator(name), False

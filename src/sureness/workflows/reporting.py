@@ -85,8 +85,8 @@ def report(
     table : table of any kind, or path
         Pairs with score and label that no calibrator was fitted on.
     calibrators : sequence of paths
-        Saved maps: for all pairs, per segment (name the segment column), per user, or of several fields, which are
-        read from the columns of their names; the first is the main one.
+        Saved maps: for lists, for all pairs, per segment (name the segment column), per user, or of several fields.
+        Fields, history and traits are read from the columns of their names. The first map is the main one.
     output : path
     options : ReportOptions, optional
     columns : Columns, optional

@@ -1,19 +1,17 @@
-"""A calibrator as SQL: an expression, or a query with the table of users that it joins."""
+"""A calibrator as SQL: an expression, or a query of a table of scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Annotated
 
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
 from sureness.calibration.expressing import DialectName
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.tables import write_table
 from sureness.errors import SettingError
-from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain
 
 
@@ -25,53 +23,49 @@ class SqlOptions:
     column: Annotated[str, "Column with the scores, letter by letter."] = "score"
     table: Annotated[str | None, "Table of the columns; a dot separates schema and table."] = None
     segment_column: Annotated[str, "Column with the segments, for maps per segment."] = "segment"
-    user_column: Annotated[str, "Column with the users, for maps per user."] = "user_id"
-    query: Annotated[bool, "Print a whole query of the table. Maps per user are always one."] = False
-    maps: Annotated[str, "For maps per user: the table in the database with what was learned about each user."] = (
-        "user_maps"
-    )
-    maps_output: Annotated[Path | None, "For maps per user: where to write that table (.parquet, .csv, .tsv)."] = None
+    user_column: Annotated[str, "Column with the users, queries or sessions, for maps for lists."] = "user_id"
+    query: Annotated[bool, "Print a whole query of the table. Maps for lists are always one."] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class SqlResult:
-    """The text, and the table of users that it joins."""
+    """The text, and the database that it is for."""
 
     sql: str
     dialect: str
-    maps_output: Path | None = None  # where the table of users was written
-    n_users: int | None = None  # its rows
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
-        found = {"sql": self.sql, "dialect": self.dialect, "maps_output": self.maps_output, "users": self.n_users}
-        return plain(found)  # type: ignore[no-any-return]
+        return plain({"sql": self.sql, "dialect": self.dialect})  # type: ignore[no-any-return]
 
 
 def translate(calibrator: str | PathLike[str], options: SqlOptions) -> SqlResult:
-    """Print a saved map as SQL, and write the table of users that it joins if that is asked for.
+    """Print a saved map as SQL.
+
+    Maps per user join a table with a row for each user, so their SQL is made in Python, with ``query`` and ``table``.
 
     Parameters
     ----------
     calibrator : path
-        Any saved map.
+        Any saved map but one per user.
     options : SqlOptions
     """
-    check_outputs([(options.maps_output, "table")], [calibrator])
     fitted = load(calibrator, ProbabilityMap)
-    if options.maps_output is None:
-        return SqlResult(sql=_text(fitted, options, whole=fitted.joins_users), dialect=options.dialect)
-    if not fitted.joins_users:
-        raise SettingError(f"{type(fitted).__name__} joins no table of users; leave out maps_output")
-    text, table = _text(fitted, options, whole=True), fitted.table()
-    write_table(table, options.maps_output)
-    return SqlResult(sql=text, dialect=options.dialect, maps_output=options.maps_output, n_users=len(table))
+    if fitted.joins_users:
+        raise SettingError(
+            f"{calibrator} has a map for each user, whose query joins a table; write both in Python, with "
+            "query(...) and table()"
+        )
+    return SqlResult(sql=_text(fitted, options), dialect=options.dialect)
 
 
-def _text(fitted: ProbabilityMap, options: SqlOptions, *, whole: bool) -> str:
-    segment, user = options.segment_column, options.user_column
-    if not (whole or options.query):
-        return fitted.expression(options.dialect, options.column, table=options.table, segment=segment, user=user)
+def _text(fitted: ProbabilityMap, options: SqlOptions) -> str:
+    dialect, column, segment = options.dialect, options.column, options.segment_column
+    of_lists = isinstance(fitted, ListCalibrator)
+    if not (of_lists or options.query):
+        return fitted.expression(dialect, column, table=options.table, segment=segment)
     if options.table is None:
         raise SettingError("a query needs the name of the table with the scores, got none; give table")
-    return fitted.query(options.dialect, options.table, options.column, segment=segment, user=user, maps=options.maps)
+    if isinstance(fitted, ListCalibrator):
+        return fitted.query(dialect, options.table, column, group=options.user_column)
+    return fitted.query(dialect, options.table, column, segment=segment)
