@@ -20,10 +20,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from benchmarks.shape_tables import BANDS, FIXED, RESULTS, UTILITIES, write_tables
-from sureness.calibration import ListCalibrator, Observed, PerUserPlatt, PlattCalibrator, ProbabilityMap
-from sureness.calibration.list_sample import ListSample, sample_lists
-from sureness.data import Interactions, Split, load_dataset, prepare
-from sureness.data.splitting import parted
+from sureness.calibration import (
+    ListCalibrator,
+    ListSample,
+    Observed,
+    PerUserPlatt,
+    PlattCalibrator,
+    ProbabilityMap,
+    sample_lists,
+)
+from sureness.data import Interactions, Split, load_dataset, parted, prepare
 from sureness.evaluation import evaluate_ranking
 from sureness.list_size import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
 from sureness.models import BPR, LightGCN
