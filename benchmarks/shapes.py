@@ -1,7 +1,7 @@
 """What the map for lists is worth: list sizes against the best fixed size, and what became of their promise.
 
 ``python -m benchmarks.shapes --data ml-100k --model als --seeds 0 1 2`` computes the cells it finds missing, one log,
-model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came of a cell is
+model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came is
 kept as sums over 20 groups of users in benchmarks/results/lists.csv, so that it can be compared with the default before
 (results/lists-before.csv, the learned map for each user) without that code. Then it writes the tables of
 docs/list-sizes.md.

@@ -15,6 +15,9 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 
+HISTORY, SPREAD = "history", "spread"
+"""What is known of every group; other levels are traits that the caller gives."""
+
 FEWEST = 10
 """A group with fewer candidates has no place of its own for a score; the score itself has to do."""
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from sureness.calibration.expressing import DialectName, finite, tame
 from sureness.calibration.families import TREE, sigmoid_of
-from sureness.calibration.groups import FEWEST, SAME
+from sureness.calibration.groups import FEWEST, HISTORY, SAME, SPREAD
 from sureness.calibration.list_terms import LevelCurve, Rising, Terms
 from sureness.expressions.columns import ColumnNames, path_of
 from sureness.expressions.dialects import Dialect, dialect_named
@@ -38,9 +38,6 @@ from sureness.numerics.ramps import Compression, Curve
 
 if TYPE_CHECKING:
     from sureness.calibration.lists import ListCalibrator
-
-HISTORY, SPREAD = "history", "spread"
-"""Levels that are not traits."""
 
 _SCORES, _LISTS = "scores", "lists"  # what tables are called inside a query
 _MAX = sys.float_info.max

@@ -10,6 +10,7 @@ import numpy as np
 from sureness._settings import clone
 from sureness._types import Estimand
 from sureness.calibration.calibration_set import CalibrationSet, SetSettings
+from sureness.calibration.list_sample import ENOUGH, MOST_TIMES
 from sureness.calibration.lists import ListCalibrator
 from sureness.data.columns import Columns
 from sureness.errors import ColumnError
@@ -19,7 +20,6 @@ from sureness.spark.pairs import KINDS, MOST_COLLECTED, boolean_label, pair_colu
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_MOST_TIMES = 30  # so many times n_groups groups at most, where positives are rare
 _FIRST = -(2**63)  # hash of a missing group, so that it is met and refused
 
 
@@ -60,10 +60,10 @@ def _sampled(rows: DataFrame, calibrator: ListCalibrator) -> DataFrame:
     key = _hash(user, calibrator.seed)
     positive = sf.coalesce(boolean_label(dict(rows.dtypes)["label"])[0], sf.lit(False)).cast("int")
     sums = rows.groupBy(key.alias("key")).agg(sf.count(sf.lit(1)).alias("rows"), sf.sum(positive).alias("positives"))
-    groups = fetched(sums.orderBy("key").limit(wanted * _MOST_TIMES + 1)).sort("key")
+    groups = fetched(sums.orderBy("key").limit(wanted * MOST_TIMES + 1)).sort("key")
     if groups.height > wanted:
-        enough = int(np.searchsorted(groups["positives"].cum_sum().to_numpy(), wanted)) + 1
-        groups = groups.head(min(max(wanted, enough), wanted * _MOST_TIMES))
+        enough = int(np.searchsorted(groups["positives"].cum_sum().to_numpy(), ENOUGH)) + 1
+        groups = groups.head(min(max(wanted, enough), wanted * MOST_TIMES))
         rows = rows.filter(key <= groups["key"][-1])
     if groups["rows"].sum() > MOST_COLLECTED:
         place = sf.rank().over(Window.partitionBy(user).orderBy(sf.desc("score")))
