@@ -7,7 +7,6 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import sureness as sn
@@ -27,7 +26,6 @@ from sureness.plots import (
 )
 
 FOLDER = Path(__file__).parent / "figures"
-RESULTS = FOLDER.parents[1] / "benchmarks" / "results"
 REPRODUCED = FOLDER.parents[1] / "reproduction" / "results"
 
 
@@ -90,33 +88,7 @@ def students() -> None:
     save_figure(figure, FOLDER / "students.png")
 
 
-def promises() -> None:
-    """Realised over promised hits of the default in every cell of the study of shapes, in total and by rank."""
-    found = pl.read_csv(RESULTS / "promises.csv").filter(method="learned", split="ratio")
-    bands = found["ranks"].unique(maintain_order=True).to_list()
-    with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=(12, 8.5), layout="constrained")
-        for ax, ranks in zip(figure.subplots(1, len(bands), sharey=True, sharex=True), bands, strict=True):
-            _draw_ratios(ax, found.filter(ranks=ranks), limit=0.1 if ranks == "all" else 0.15)
-            ax.set_title({"all": "all shown items", "1": "rank 1"}.get(ranks, f"ranks {ranks}"))
-        figure.supxlabel("realised over promised hits, with 95% intervals over users")
-    save_figure(figure, FOLDER / "promises.png")
-
-
-def _draw_ratios(ax: Axes, cells: pl.DataFrame, limit: float) -> None:
-    """One cell per row, under the names of its log and model."""
-    names = cells.select(pl.concat_str("data", "model", separator=", ")).to_series().to_list()
-    places = np.arange(cells.height)[::-1]
-    ratio, low, high = (cells[name].to_numpy() for name in ("ratio", "low", "high"))
-    ax.axvspan(1 - limit, 1 + limit, color=LIGHT_GREY, alpha=0.5)
-    ax.axvline(1, color=GREY, linewidth=0.8)
-    ax.errorbar(ratio, places, xerr=(ratio - low, high - ratio), fmt="o", markersize=3.5, color=BLUE, elinewidth=1)
-    ax.set(yticks=places, yticklabels=names, xlim=(0.65, 1.35))
-    ax.grid(visible=False, axis="y")
-
-
 if __name__ == "__main__":
     before_and_after()
     two_lists()
     students()
-    promises()

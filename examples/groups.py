@@ -1,9 +1,9 @@
-"""Is any group of users or items promised more than it gets? Before and after a map that knows the groups.
+"""Is any group of users or items promised more than it gets? With maps that know less or more of the groups.
 
     python examples/groups.py ml-1m --figure groups.png
 
-A recommender is trained on a public data set, and its lists are judged on held-out items: with one map for all pairs,
-with a map per user, and with one that knows how active users and how popular items are, and gender, age and genre where
+A recommender is trained on a public data set, and its lists are judged on held-out items: with one line for all pairs,
+with the map for lists, and with the map for lists that also knows how popular items are, and gender, age and genre where
 they are known.
 """
 
@@ -33,17 +33,14 @@ def known_fields(source: sn.ScoreSource, log: sn.Interactions) -> Fields:
 
 
 def compared(name: str, seed: int = 0) -> dict[str, pl.DataFrame]:
-    """The table of all groups with either map."""
+    """The table of all groups with each map."""
     split = sn.by_ratio(sn.load_dataset(name).interactions, seed=seed)
     model = sn.BPR(seed=seed).fit(split.train, split.validation)
     fields = known_fields(model, split.train)
-    counts = [field for field in fields.names if field in ("age", "activity", "popularity")]
     recommenders = {
-        "one map for all": sn.ConfidentRecommender(model, sn.PlattCalibrator()),
-        "a map per user": sn.ConfidentRecommender(model),
-        "maps that know the groups": sn.ConfidentRecommender(
-            model, sn.MultiSegmentCalibrator(numeric=counts), segments=fields, expected_relevant="by_activity"
-        ),
+        "one line for all": sn.ConfidentRecommender(model, sn.PlattCalibrator()),
+        "the map for lists": sn.ConfidentRecommender(model),
+        "with traits": sn.ConfidentRecommender(model, segments=fields),
     }
     return {
         name: recommender.fit(split.train, split.validation).promise(split.test, by=fields)

@@ -124,11 +124,9 @@ def main() -> None:
             source, items=pl.DataFrame({"item_id": train.items.ids, "words": np.minimum(lengths, 6)}), seen=train
         )
         maps = {
-            "one map for all": sn.ConfidentRecommender(source, sn.PlattCalibrator(), sn.FixedSize(N_SHOWN)),
-            "per user": sn.ConfidentRecommender(source, None, sn.FixedSize(N_SHOWN)),
-            "length and popularity": sn.ConfidentRecommender(
-                source, sn.MultiSegmentCalibrator(numeric=fields.names), sn.FixedSize(N_SHOWN), segments=fields
-            ),
+            "one line for all": sn.ConfidentRecommender(source, sn.PlattCalibrator(), sn.FixedSize(N_SHOWN)),
+            "the map for lists": sn.ConfidentRecommender(source, policy=sn.FixedSize(N_SHOWN)),
+            "with traits": sn.ConfidentRecommender(source, policy=sn.FixedSize(N_SHOWN), segments=fields),
         }
         for number, (name, recommender) in enumerate(maps.items()):
             lists = recommender.fit(train, split.validation).lists(labels=split.test)
