@@ -82,13 +82,14 @@ def sample_lists(observed: Observed, best: int, n_users: int, seed: int = 0) -> 
     order = np.argsort(hash_ids(id_maps(source)[0].ids, seed), kind="stable")
     masked = MaskedCandidates.of(source.n_users)
     parts: list[ListSample] = []
-    n_hits = 0
-    for start in range(0, min(source.n_users, MOST_TIMES * n_users), n_users):
-        if n_hits >= ENOUGH:
-            break
-        parts += _looked_at(observed, np.sort(order[start : start + n_users]), min(best, source.n_items), masked)
-        n_hits = sum(int(np.count_nonzero(part.hits)) for part in parts)
-        observed.progress("looking at candidates", min(start + n_users, source.n_users), source.n_users)
+    n_hits = done = 0
+    most = min(source.n_users, MOST_TIMES * n_users)
+    while done < most and n_hits < ENOUGH:
+        missing = n_users if not done else 1 + int((ENOUGH - n_hits) * done / max(n_hits, 1))
+        stop = min(done + missing, most)
+        parts += _looked_at(observed, np.sort(order[done:stop]), min(best, source.n_items), masked)
+        n_hits, done = sum(int(np.count_nonzero(part.hits)) for part in parts), stop
+        observed.progress("looking at candidates", done, most)
     masked.say()
     if not n_hits:
         raise EmptyError(
