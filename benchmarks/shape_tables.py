@@ -44,6 +44,7 @@ def every_cell() -> pl.DataFrame:
 
 def _judged(cell: dict[str, object], buckets: pl.DataFrame) -> dict[str, object]:
     found = cell | {"seeds": buckets["seeds"].max()}
+    buckets = buckets.filter(pl.col("users") > 0)  # users never seen are every second one
     for utility in UTILITIES:
         own, fixed = (buckets[name].to_numpy() / buckets["users"].to_numpy() for name in (utility, f"{utility} fixed"))
         value, other = (buckets[name].sum() / buckets["users"].sum() for name in (utility, f"{utility} fixed"))

@@ -1,7 +1,7 @@
 """What the map for lists is worth: list sizes against the best fixed size, and what became of their promise.
 
 ``python -m benchmarks.shapes --data ml-100k --model als --seeds 0 1 2`` computes the cells it finds missing, one log,
-model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came of a cell is
+model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came is
 kept as sums over 20 groups of users in benchmarks/results/lists.csv, so that it can be compared with the default before
 (results/lists-before.csv, the learned map for each user) without that code. Then it writes the tables of
 docs/list-sizes.md.
@@ -20,10 +20,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from benchmarks.shape_tables import BANDS, FIXED, RESULTS, UTILITIES, write_tables
-from sureness.calibration import ListCalibrator, Observed, PerUserPlatt, PlattCalibrator, ProbabilityMap
-from sureness.calibration.list_sample import ListSample, sample_lists
-from sureness.data import Interactions, Split, load_dataset, prepare
-from sureness.data.splitting import parted
+from sureness.calibration import (
+    ListCalibrator,
+    ListSample,
+    Observed,
+    PerUserPlatt,
+    PlattCalibrator,
+    ProbabilityMap,
+    sample_lists,
+)
+from sureness.data import Interactions, Split, load_dataset, parted, prepare
 from sureness.evaluation import evaluate_ranking
 from sureness.list_size import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
 from sureness.models import BPR, LightGCN

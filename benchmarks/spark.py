@@ -25,7 +25,7 @@ from pyspark.sql import functions as sf
 
 import sureness as sn
 from benchmarks.timing import Measured, Ratio, Runs, growth, ratio
-from sureness.spark import apply, fit, fit_per_user, lists
+from sureness.spark import apply, fit, lists
 
 RESULTS = Path(__file__).with_name("RESULTS-spark.md")
 CORES, CANDIDATES, HEAP = 2, 200, "1g"
@@ -62,7 +62,7 @@ def main() -> None:
             print(*(line(row) for row in rows[-3:]), sep="\n", flush=True)
         for n_users in asked.users:
             path = write_candidates(spark.session, Path(folder), n_users)
-            rows += [cut(spark, path, asked.rounds), *per_user(spark, path, asked.rounds)]
+            rows += [cut(spark, path, asked.rounds), *of_lists(spark, path, asked.rounds)]
             print(*(line(row) for row in rows[-3:]), sep="\n", flush=True)
         RESULTS.write_text(page(rows, spark.peak), encoding="utf-8")
 
@@ -97,25 +97,19 @@ def cut(spark: Application, path: str, rounds: int) -> Row:
     return spark.compared(sides, frame.count(), rounds)[0]
 
 
-def per_user(spark: Application, path: str, rounds: int) -> list[Row]:
-    """Maps of users, and their probabilities: a join."""
-    frame = spark.session.read.parquet(path)
-    later = frame.filter("taken").select("user_id", "item_id")
+def of_lists(spark: Application, path: str, rounds: int) -> list[Row]:
+    """The map for lists and its probabilities, beside the best 50 of each user."""
+    frame = spark.session.read.parquet(path).drop("probability").withColumnRenamed("taken", "label")
     best_first = Window.partitionBy("user_id").orderBy(sf.desc("score"))
     top = frame.withColumn("rank", sf.row_number().over(best_first)).filter("rank <= 50")
-
-    def fit_all() -> None:
-        fit_per_user(frame, held_out=later).table.unpersist()
-
-    maps = fit_per_user(frame, held_out=later)
-    sides = {"fit_per_user": fit_all, "window top 50": lambda: _noop(top)}
-    made = spark.compared(sides, frame.count(), rounds)
-    joined = {
-        "apply, maps of users": lambda: _noop(apply(frame.drop("probability"), maps)),
-        "join": lambda: _noop(frame.join(maps.table, "user_id")),
+    calibrator = fit(frame, sn.ListCalibrator())
+    jobs = {
+        "fit, map for lists": lambda: fit(frame, sn.ListCalibrator()),
+        "apply, map for lists": lambda: _noop(apply(frame, calibrator)),
     }
-    made += spark.compared(joined, frame.count(), rounds)
-    maps.table.unpersist()
+    made: list[Row] = []
+    for name, job in jobs.items():
+        made += spark.compared({name: job, "window top 50": lambda: _noop(top)}, frame.count(), rounds)
     return made
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import sureness as sn
-from sureness.spark import fit_per_user, lists
+from sureness.spark import apply, fit, lists
 
 
 def simulated_log(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
@@ -39,10 +39,14 @@ def main(output: str) -> None:
     candidates = best.select("user_id", sf.col("best.item_id"), sf.col("best.rating").alias("score"))
     candidates = candidates.join(log, ["user_id", "item_id"], "left_anti").cache()  # what was taken is not shown again
 
-    maps = fit_per_user(candidates, held_out=later)
-    shown = candidates.join(later, ["user_id", "item_id"], "left_anti")
-    lists(shown, maps).write.mode("overwrite").parquet(output)
-    maps.save(f"{output}.sureness")  # opens on any machine: sn.load
+    taken = later.select("user_id", "item_id", sf.lit(1).alias("label"))
+    labelled = candidates.join(taken, ["user_id", "item_id"], "left").fillna(0, ["label"])
+    history = log.groupBy("user_id").agg(sf.count("*").alias("history"))  # items that ALS was trained on
+    labelled = labelled.join(history, "user_id", "left").fillna(0, ["history"])
+    calibrator = fit(labelled, sn.ListCalibrator())
+    shown = apply(labelled, calibrator).filter("label = 0")  # what was taken later is not shown again either
+    lists(shown).write.mode("overwrite").parquet(output)
+    calibrator.save(f"{output}.json")  # opens on any machine: sn.load
 
     made = spark.read.parquet(output)
     sizes = made.select("user_id", "list_size").distinct()

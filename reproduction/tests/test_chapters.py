@@ -92,7 +92,8 @@ def test_the_notebook_spreads_the_validation_items_over_the_candidates(opened_lo
     assert_allclose(factor[free].max(axis=1), factor[free].min(axis=1))
     recommender, validation = plain.recommender, opened_log.split.validation
     scores = opened_log.source.score_block(np.arange(90))
-    every = 1 / (1 + np.exp(-recommender.mapped_.log_odds(scores, np.arange(90))))
+    users = np.repeat(np.arange(90), scores.shape[1])
+    every = recommender.map_.probability(scores.ravel(), users=users).reshape(scores.shape)
     gone = np.array([every[user, validation.items_of(user)].sum() for user in range(90)])
     left = every.sum(axis=1) - np.array([every[user, opened_log.seen.items_of(user)].sum() for user in range(90)])
     assert_allclose(factor[free][:, 0], (1 + gone / left)[free], rtol=1e-6)

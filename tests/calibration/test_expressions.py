@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sureness as sn
-from sureness.calibration import Calibrator, MapChain, MultiSegmentCalibrator, SegmentCalibrator
+from sureness.calibration import Calibrator, SegmentCalibrator
 from sureness.calibration.families import NUMPY
 from sureness.errors import NotFittedError, SettingError, SurenessWarning
 from sureness.expressions import DIALECTS
@@ -135,21 +135,6 @@ def test_polars_takes_segments_and_joined_users():
     assert difference(joined.select(users.expression("polars")).to_series().to_list(), wanted) < 1e-12
 
 
-@pytest.mark.parametrize("general_first", [False, True])
-def test_a_chain_of_segments_and_all(general_first):
-    links = (of_segments(), fitted("platt"))
-    chain = MapChain.of(*(links[::-1] if general_first else links))
-    frame = pl.DataFrame({"segment": ["books", "unknown"], "score": [0.3, 0.3]})
-    found = frame.select(chain.expression("polars")).to_series()
-    assert_allclose(found, expected(chain.probability, Column("double", [0.3, 0.3]), segments=["books", "unknown"]))
-
-
-def test_a_chain_does_not_leave_out_a_link_without_an_expression(pairs):
-    chain = MapChain.of(SegmentCalibrator(WithoutFormula()).fit(*pairs, segments=np.arange(3_000) % 3), fitted("platt"))
-    with pytest.raises(SettingError, match="WithoutFormula"):
-        chain.expression("duckdb")
-
-
 @pytest.mark.parametrize("base", ["shape", "histogram", "sigmoid"])
 @pytest.mark.parametrize("missing", [True, False])
 def test_maps_of_several_fields_in_polars(base, missing):
@@ -174,15 +159,6 @@ def test_fields_with_a_base_rate_or_of_probabilities_have_an_expression():
     assert_allclose(found, calibrator.probability(scores, segments=frame.select("market")), atol=1e-12)
     outside = pl.DataFrame({"score": [-0.1, 1.1, None], "market": "de"})
     assert outside.select(calibrator.expression("polars")).to_series().null_count() == 3
-
-
-def test_a_chain_asks_the_fields_then_everybody(pairs):
-    fields = {"genre": np.arange(3_000) % 3}
-    chain = MapChain.of(MultiSegmentCalibrator().fit(*pairs, segments=fields), fitted("platt"))
-    frame = pl.DataFrame({"score": [0.5, 0.5, 0.5], "genre": [1, 9, None]})
-    found = frame.select(chain.expression("polars")).to_series()
-    assert_allclose(found[1:], fitted("platt").probability([0.5, 0.5]), atol=1e-12)
-    assert_allclose(found[0], chain.links_[0].probability([0.5], segments={"genre": [1]}), atol=1e-12)
 
 
 def test_what_cannot_be_answered_is_refused(pairs):
@@ -213,3 +189,5 @@ class WithoutFormula(Calibrator):
 def test_a_calibrator_without_a_formula_says_so(pairs):
     with pytest.raises(SettingError, match="WithoutFormula"):
         WithoutFormula().fit(*pairs).expression("duckdb")
+    with pytest.raises(SettingError, match="WithoutFormula"):
+        SegmentCalibrator(WithoutFormula()).fit(*pairs, segments=np.arange(3_000) % 3).expression("duckdb")

@@ -1,16 +1,19 @@
-"""One question for every map: these scores, for these users and segments; and chains of maps."""
+"""One question for every map: these scores, for these users and segments."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logit
 
 import sureness as sn
 from sureness._settings import clone
-from sureness.calibration.maps import ANSWERS, Segments, Who
-from tests.conftest import draw_pairs
+from sureness.calibration.maps import Segments, Who
+from sureness.numerics.intensity import once_gone
 from tests.pipeline.worlds import shop
 
 USERS, ITEMS = 60, 40
@@ -28,13 +31,13 @@ def segments():
 
 MAPS = {
     "gaussian": sn.GaussianCalibrator(), "isotonic": sn.IsotonicCalibrator(), "histogram": sn.HistogramCalibrator(),
-    "per user": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserGamma(top=15),
-    "shared": sn.SharedCalibrator(top=15), "shared, per segment": sn.SharedCalibrator(sn.SegmentCalibrator(), top=15),
-    "per segment": sn.SegmentCalibrator(), "top n": sn.TopNCalibrator(n=5),
-    "chain": sn.MapChain([sn.PerUserPlatt(top=None), sn.SegmentCalibrator(), sn.PlattCalibrator()]),
-    "chain of shared": sn.MapChain([sn.SharedCalibrator(sn.SegmentCalibrator(), top=15), sn.SharedCalibrator(top=15)]),
+    "shape": sn.ShapeCalibrator(), "per user": sn.PerUserPlatt(), "per user, top": sn.PerUserGamma(top=15),
+    "per segment": sn.SegmentCalibrator(), "several segments": sn.MultiSegmentCalibrator(),
+    "top n": sn.TopNCalibrator(n=5), "lists": sn.ListCalibrator(best=15),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("unfitted", MAPS.values(), ids=MAPS)
+OF_PAIRS = [name for name in MAPS if name != "lists"]  # those that look at one score at a time
+EVERY_OF_PAIRS = pytest.mark.parametrize("unfitted", [MAPS[name] for name in OF_PAIRS], ids=OF_PAIRS)
 
 
 def fitted_to(unfitted, world, segments):
@@ -47,7 +50,14 @@ def asked(world, n=25, seed=0):
     return rng.normal(size=n), {"users": names, "segments": rng.choice(["film", "song", "unheard of"], n)}
 
 
-UNKNOWN = pytest.mark.filterwarnings("ignore:.* the map does not know")
+def told(fitted, users, segments):
+    """The same users and segments as arguments of any map."""
+    if isinstance(fitted, sn.ListCalibrator):
+        return {"groups": users, "history": np.full(len(users), 3), "traits": {"segment": segments}}
+    return {"users": users, "segments": segments}
+
+
+UNKNOWN = pytest.mark.filterwarnings("ignore:.* the map does not know", "ignore:.* never saw")
 
 
 class TestEveryMap:
@@ -56,6 +66,7 @@ class TestEveryMap:
     def test_it_answers_the_same_question(self, unfitted, world, segments):
         fitted = fitted_to(unfitted, world, segments)
         scores, who = asked(world)
+        who = told(fitted, **who)
         probabilities = fitted.probability(scores, **who)
         assert probabilities.shape == scores.shape
         assert np.all((probabilities >= 0) & (probabilities <= 1))
@@ -69,7 +80,7 @@ class TestEveryMap:
         assert fitted.estimand_ == "interaction"
         assert fitted.horizon_.held_out_share == pytest.approx(n_held_out / (n_held_out + n_seen))
 
-    @EVERY
+    @EVERY_OF_PAIRS
     def test_blocks_and_pairs_get_the_same_answer(self, unfitted, world, segments):
         fitted = fitted_to(unfitted, world, segments)
         block = np.random.default_rng(1).normal(size=(3, 4))
@@ -78,7 +89,7 @@ class TestEveryMap:
         one_by_one = fitted.probability(block.ravel(), users=np.repeat(users, 4), segments=np.repeat(names, 4))
         assert_allclose(fitted.probability_of(block, who).ravel(), one_by_one, rtol=1e-12)
 
-    @EVERY
+    @EVERY_OF_PAIRS
     def test_where_there_is_no_candidate_nothing_is_likely(self, unfitted, world, segments):
         fitted = fitted_to(unfitted, world, segments)
         who = fitted.who(1, users=world.source.users.at([3]), segments=["film"])
@@ -87,10 +98,11 @@ class TestEveryMap:
         assert fitted.log_odds_of(block, who)[0, 1] == -np.inf
 
     @EVERY
+    @pytest.mark.filterwarnings("ignore:.* far outside")
     def test_log_odds_are_never_nan(self, unfitted, world, segments):
         fitted = fitted_to(unfitted, world, segments)
         scores = np.array([-1e30, -1e3, 0.0, 1e3, 1e30])
-        who = {"users": world.source.users.at(np.zeros(5, int)), "segments": ["film"] * 5}
+        who = told(fitted, world.source.users.at(np.zeros(5, int)), ["film"] * 5)
         assert not np.isnan(fitted.log_odds(scores, **who)).any()
 
     @EVERY
@@ -101,81 +113,75 @@ class TestEveryMap:
         fitted.save(path)
         opened = sn.load(path, sn.ProbabilityMap)
         scores, who = asked(world)
+        who = told(fitted, **who)
         assert_array_equal(opened.probability(scores, **who), fitted.probability(scores, **who))
-        assert (opened.estimand_, opened.horizon_, opened.top) == (fitted.estimand_, fitted.horizon_, fitted.top)
+        assert (opened.estimand_, opened.horizon_) == (fitted.estimand_, fitted.horizon_)
 
     @EVERY
     def test_a_recommender_takes_it(self, unfitted, world, segments, tmp_path):
         recommender = sn.ConfidentRecommender(world.source, unfitted, segments=segments)
         recommender.fit(world.train, world.validation)
         lists = recommender.recommend()
-        assert set(lists["map"]) <= set(ANSWERS)
+        assert lists["probability"].is_between(0, 1).all()
         recommender.save(tmp_path / "it.sureness")
         assert sn.load(tmp_path / "it.sureness").recommend().equals(lists)
 
 
-class TestWhoAnswers:
-    @UNKNOWN
-    def test_a_chain_asks_the_user_then_the_segment_then_all(self, world, segments):
-        chain = fitted_to(MAPS["chain"], world, segments)
-        users = [*world.source.users.at([int(np.argmax(world.validation.user_degree))]).to_list(), "nobody", "nobody"]
-        names = ["film", "film", "unheard of"]
-        assert [ANSWERS[place] for place in chain.answered_by(chain.who(3, users, names))] == ["user", "segment", "all"]
-        found = chain.probability([0.3, 0.3, 0.3], users=users, segments=names)
-        links = chain.links_
-        expected = [
-            links[0].probability([0.3], users=users[:1])[0],
-            links[1].probability([0.3], segments=["film"])[0],
-            links[2].probability([0.3])[0],
-        ]
-        assert_allclose(found, expected, rtol=1e-12)
-
-    def test_the_items_of_one_user_may_be_answered_by_different_segments(self, world):
+class TestSegments:
+    def test_the_items_of_one_user_may_be_of_different_segments(self, world):
         """A segment whose items nobody took cannot be fitted, so the global map answers there."""
         names = np.where(np.arange(ITEMS) < 3, "new", "old").astype(object)
         kept = world.validation.keep(np.flatnonzero(world.validation.item_rows >= 3))
         recommender = sn.ConfidentRecommender(
-            world.source, sn.SegmentCalibrator(), sn.FixedSize(ITEMS), segments=Segments(names)
+            world.source, sn.SegmentCalibrator(strength=1.0), sn.FixedSize(ITEMS), segments=Segments(names)
         ).fit(world.train, kept)
-        lists = recommender.recommend()
-        new = set(world.source.items.at([0, 1, 2]))
-        assert set(lists.filter(lists["item_id"].is_in(new))["map"]) == {"all"}
-        assert set(lists.filter(~lists["item_id"].is_in(new))["map"]) == {"segment"}
-
-    def test_users_without_held_out_items_are_answered_by_the_global_map(self, world):
-        kept = world.validation.keep(np.flatnonzero(world.validation.user_rows != 0))
-        fitted = sn.PerUserPlatt(top=None).fit(world.source, kept, seen=world.train)
-        who = fitted.who(3, users=[*world.source.users.at([0, 1]), "nobody"])
-        assert [ANSWERS[place] for place in fitted.answered_by(who)] == ["all", "user", "all"]
-        assert fitted.knows(who).tolist() == [False, True, False]
+        lists, fitted = recommender.recommend(), recommender.map_
+        new = lists["item_id"].is_in(world.source.items.at([0, 1, 2]).to_list()).to_numpy()
+        scores = lists["score"].to_numpy().astype(np.float64)
+        own = fitted.log_odds(scores, segments=np.full(len(scores), "old"))
+        assert list(fitted.maps_) == ["old"]
+        assert_allclose(lists["probability"], once_gone(np.where(new, fitted.global_.log_odds(scores), own)), rtol=1e-6)
+        assert 0 < new.sum() < len(new)
+        assert np.abs(own - fitted.global_.log_odds(scores)).max() > 1e-3
 
     def test_segments_of_users_work_too(self, world):
         names = np.where(np.arange(USERS) % 2 == 0, "even", "odd")
-        recommender = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments=Segments(names, "users"))
-        lists = recommender.fit(world.train, world.validation).recommend()
-        row = lists.row(0, named=True)
-        rank_one = recommender.map_.log_odds(
-            [row["score"]], users=[row["user_id"]], segments=["even" if row["user_id"] == "user 000" else "odd"]
+        recommender = sn.ConfidentRecommender(
+            world.source, sn.SegmentCalibrator(strength=1.0), segments=Segments(names, "users")
         )
-        shift = recommender.summaries_.shift[world.source.users.rows([row["user_id"]])[0]]
-        assert row["probability"] == pytest.approx(1 / (1 + np.exp(-(rank_one[0] + shift))), rel=1e-6)
+        lists = recommender.fit(world.train, world.validation).recommend()
+        segments = names[world.source.users.rows(lists["user_id"])]
+        odds = recommender.map_.log_odds(lists["score"], segments=segments)
+        assert_allclose(lists["probability"], once_gone(odds), rtol=1e-6)
 
     def test_domains_of_the_log_are_segments(self, world):
-        from dataclasses import replace
-
-        import polars as pl
-
         domain = pl.Series(["film", "song"] * (ITEMS // 2))
         train, validation = (replace(log, item_domain=domain) for log in (world.train, world.validation))
         recommender = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments="domain")
         recommender.fit(train, validation)
-        assert set(recommender.map_.calibrator_.maps_) == {"film", "song"}
+        assert set(recommender.map_.maps_) == {"film", "song"}
+
+
+class TestUsers:
+    def test_users_without_held_out_items_and_unknown_ones_have_the_global_map(self, world):
+        kept = world.validation.keep(np.flatnonzero(world.validation.user_rows != 0))
+        fitted = sn.PerUserPlatt().fit(world.source, kept, seen=world.train)
+        own = fitted.log_odds([0.3, 0.3, 0.3], users=[*world.source.users.at([0, 1]), "nobody"])
+        location, scale = fitted.location_, fitted.scale_
+        places = [(0.3 - location[0]) / scale[0], (0.3 - location.mean()) / scale.mean()]
+        assert_allclose(own[[0, 2]], fitted.global_.log_odds(places), rtol=1e-9)
+        assert fitted.intercept_[1] != fitted.global_.intercept_
 
 
 class TestRefusals:
     def test_maps_of_users_need_users(self, world, segments):
         with pytest.raises(sn.errors.SettingError, match="users="):
             fitted_to(sn.PerUserPlatt(), world, segments).probability([0.1])
+
+    def test_maps_of_lists_need_groups(self, world, segments):
+        fitted = fitted_to(sn.ListCalibrator(), world, segments)
+        with pytest.raises(sn.errors.SettingError, match="groups="):
+            fitted.probability_of(np.array([0.1]), Who(1))
 
     def test_maps_of_segments_need_segments(self, world, segments):
         with pytest.raises(sn.errors.SettingError, match="segments="):
@@ -198,7 +204,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("names", [["a", "b"], ["a", "b"] * ITEMS], ids=["too few", "too many"])
     def test_a_map_is_not_fitted_to_segments_of_another_source(self, world, names):
-        for unfitted in (sn.SegmentCalibrator(), MAPS["chain"]):
+        for unfitted in (sn.SegmentCalibrator(), sn.MultiSegmentCalibrator(), sn.ListCalibrator()):
             with pytest.raises(sn.errors.SettingError, match="40"):
                 fitted_to(unfitted, world, Segments(np.array(names)))
 
@@ -210,45 +216,6 @@ class TestRefusals:
     def test_segments_of_anything_else_are_refused(self):
         with pytest.raises(sn.errors.SettingError, match="'user'"):
             Segments(np.array(["a", "b"]), "user")
-
-    def test_a_chain_of_nothing_and_an_unfitted_chain_are_refused(self):
-        with pytest.raises(sn.errors.SettingError):
-            sn.MapChain.of()
-        with pytest.raises(sn.NotFittedError):
-            sn.MapChain([sn.PlattCalibrator()]).probability([0.1])
-
-    def test_a_chain_with_two_links_of_one_kind_is_refused(self, world):
-        scores, labels = draw_pairs(600)
-        kinds = [
-            sn.SegmentCalibrator().fit(scores, labels, segments=np.tile(pair, 300)) for pair in (["a", "b"], ["b", "c"])
-        ]
-        with pytest.raises(sn.errors.SettingError, match="segment"):
-            sn.MapChain.of(*kinds, sn.PlattCalibrator().fit(scores, labels))
-        users = sn.PerUserPlatt(top=None)
-        with pytest.raises(sn.errors.SettingError, match="user"):
-            sn.MapChain([users, users]).fit_source(world.source, world.validation, seen=world.train)
-
-    @UNKNOWN
-    def test_a_chain_within_a_chain_answers_like_its_links(self):
-        scores, labels = draw_pairs(600)
-        names = np.tile(["a", "b"], 300)
-        own, overall = sn.SegmentCalibrator(strength=0.0), sn.PlattCalibrator().fit(scores, labels)
-        own.fit(scores, labels & (names == "a"), segments=names)
-        flat = sn.MapChain.of(own, overall)
-        for nested in (sn.MapChain.of(flat), sn.MapChain.of(flat, overall)):
-            found = nested.probability([0.0, 0.0, 0.0], segments=["a", "b", "c"])
-            assert_array_equal(found, flat.probability([0.0, 0.0, 0.0], segments=["a", "b", "c"]))
-
-    def test_a_fitted_chain_with_segments_is_not_kept_without_them(self, world, segments):
-        chain = fitted_to(sn.MapChain([sn.SegmentCalibrator(), sn.PlattCalibrator()]), world, segments)
-        with pytest.raises(sn.errors.SettingError, match="segments="):
-            sn.ConfidentRecommender(world.source, chain).fit(world.train, world.validation, refit=False)
-
-    def test_a_chain_of_different_estimands_is_refused(self):
-        scores, labels = draw_pairs(500)
-        preference = sn.PlattCalibrator().fit(scores, labels, propensity=np.full(500, 0.9))
-        with pytest.raises(sn.errors.SettingError, match="estimate"):
-            sn.MapChain.of(preference, sn.PlattCalibrator().fit(scores, labels))
 
     def test_who_counts_rows(self):
         assert Who(3).n == 3

@@ -31,9 +31,9 @@ def fitted(source):
 
 def test_nothing_lies_behind_a_list_of_all_candidates(source, fitted):
     train, validation, _ = logs()
-    every = sn.ConfidentRecommender(source, sn.PerUserPlatt(top=None)).fit(train, validation)
-    assert np.all(fitted.summaries_.beyond == 0)
-    np.testing.assert_allclose(fitted.sizes()["expected_utility"], every.sizes()["expected_utility"], atol=1e-9)
+    every = sn.ConfidentRecommender(source, policy=sn.ExpectedUtility(max_size=30)).fit(train, validation)
+    assert np.all(fitted.lists().tail == 0)
+    assert fitted.sizes().equals(every.sizes())
 
 
 def test_more_relevant_items_than_candidates_are_refused_for_the_first_user(source):

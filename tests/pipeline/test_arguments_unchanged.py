@@ -53,14 +53,6 @@ class TestCalibrators:
         sn.TopNCalibrator(base, n=3).fit(*draw_pairs(600), users=np.arange(600) // 10)
         assert attributes(base) == before
 
-    def test_the_links_of_a_chain(self, fitted, world, segments):
-        links = [sn.SegmentCalibrator(self.shared(fitted), strength=10.0), self.shared(fitted)]
-        before = attributes(links)
-        chain = sn.MapChain(links).fit_source(world.source, world.validation, seen=world.train, segments=segments)
-        assert attributes(links) == before
-        assert chain.links is links
-        assert not any(own is link for own, link in zip(chain.links_, links, strict=True))
-
     def test_calibrators_to_choose_from(self, fitted):
         shared, simple = self.shared(fitted, sn.TemperatureCalibrator), self.shared(fitted)
         before = attributes([shared, simple])
@@ -73,7 +65,7 @@ class TestCalibrators:
         assert attributes([shared, simple]) == before
 
     def test_the_calibrator_of_a_recommender(self, fitted, world, segments):
-        shared = sn.MapChain([sn.SegmentCalibrator(self.shared(fitted), strength=10.0), self.shared(fitted)])
+        shared = sn.SegmentCalibrator(self.shared(fitted), strength=10.0)
         before = attributes(shared)
         first = sn.ConfidentRecommender(world.source, shared, segments=segments).fit(world.train, world.validation)
         lists = first.recommend()
@@ -98,7 +90,7 @@ def test_recommenders_to_choose_from_stay_unfitted(world):
 
 
 def test_a_recommender_that_keeps_a_fitted_map_does_not_change_it(world):
-    kept = sn.SharedCalibrator().fit_source(world.source, world.validation, seen=world.train)
+    kept = sn.ListCalibrator().fit_source(world.source, world.validation, seen=world.train)
     before = attributes(kept)
     recommender = sn.ConfidentRecommender(world.source, kept).fit(world.train, world.validation, refit=False)
     recommender.recommend()

@@ -14,10 +14,10 @@ from tests.pipeline.worlds import shop
 
 
 def ways(source, max_size=15, utility="f1"):
-    """Two ways that differ in whether users have their own maps."""
+    """Two ways that differ in whether a list depends on who it is for."""
     return [
         sn.ConfidentRecommender(source, calibrator, sn.ExpectedUtility(utility, max_size=max_size))
-        for calibrator in (sn.PerUserPlatt(top=None), sn.PlattCalibrator())
+        for calibrator in (sn.ListCalibrator(), sn.PlattCalibrator())
     ]
 
 
@@ -86,7 +86,7 @@ class TestFallingBack:
         assert choice.table["sure_better"].max() < 0.9
         assert "sure as the best of 2 (90% are asked for), so the best fixed size stays" in choice.reason
         assert repr(choice.best.policy_) == "BestFixedSize(max_size=30)"
-        assert written(choice.best.map_) == "PerUserPlatt(top=None)", "with the probabilities of the first candidate"
+        assert written(choice.best.map_) == "ListCalibrator()", "with the probabilities of the first candidate"
         assert choice.best.recommend()["list_size"].n_unique() == 1
 
     def test_more_certainty_can_be_asked_for_than_there_is(self, differing, choice):
@@ -160,7 +160,7 @@ class TestJudging:
 class TestUsualWays:
     def test_the_usual_ways_are_all_different(self, noise):
         usual = sn.ways_to_decide(noise.source, "ndcg", max_size=7)
-        assert len({repr(way.calibrator) for way in usual}) == len(usual) == 6
+        assert len({repr(way.calibrator) for way in usual}) == len(usual) == 3
         assert {repr(way.policy) for way in usual} == {"ExpectedUtility(utility='ndcg', max_size=7)"}
         assert all(way.source is noise.source for way in usual)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import sureness as sn
 from sureness.calibration import Fields
 from sureness.errors import ColumnError, IdError, SettingError, SurenessWarning
+from sureness.numerics.intensity import once_gone
 from tests.pipeline.worlds import Shop
 
 N_USERS, N_ITEMS = 500, 100
@@ -50,10 +53,7 @@ def test_pairs_with_other_fields_have_other_probabilities(recommender, fields, w
         found.scores.ravel(), users=np.repeat([0, 1, 2], found.places.shape[1]),
         segments=fields.of_pairs(np.repeat([0, 1, 2], found.places.shape[1]), found.places.ravel()),
     )  # fmt: skip
-    shift, _ = recommender.summaries_.of_users(np.array([0, 1, 2]))
-    odds = expected / (1 - expected) * np.exp(np.repeat(shift, found.places.shape[1]))
-    assert_allclose(found.probabilities.ravel(), odds / (1 + odds), rtol=1e-6)
-    assert set(recommender.recommend([0])["map"]) == {"segment"}
+    assert_allclose(found.probabilities.ravel(), once_gone(logit(expected)), rtol=1e-6)
 
 
 def test_each_market_is_promised_its_genre(recommender, fields, world):
@@ -71,9 +71,9 @@ def test_live_scores_of_unknown_users_and_items(recommender, world):
     scores = world.source.score_block(np.array([3]))
     known = recommender.decide(3, np.arange(N_ITEMS), scores)
     assert_array_equal(known.places, recommender.decide([3]).places)
-    unknown = recommender.decide(10_000, [7, 10_000], [[2.0, 1.9]], unknown="all")
-    assert (unknown.probabilities > 0).all()
-    assert unknown.answered_by.tolist() == [[1, 0]]  # the item has fields, the unknown one has none
+    unknown = recommender.decide(10_000, [7, 10_000], [[2.0, 2.0]])
+    assert (unknown.probabilities[:, :2] > 0).all()
+    assert unknown.probabilities[0, 0] != unknown.probabilities[0, 1]  # the known item has fields
 
 
 def test_a_saved_recommender_gives_the_same_lists(recommender, tmp_path):
@@ -100,8 +100,11 @@ def test_a_map_of_all_candidates_takes_fields_too(world, fields):
 def test_a_kept_map_says_which_values_it_does_not_know(recommender, world, fields):
     other = Fields({"market": ["de"] * (N_USERS - 1) + ["it"]}, fields.tables["items"])
     kept = sn.ConfidentRecommender(world.source, recommender.map_, sn.FixedSize(5), segments=other)
-    with pytest.warns(SurenessWarning, match=r"1 of 500 users ha(s|ve) a 'market'.*'it'"):
+    with pytest.warns(SurenessWarning) as said:
         kept.fit(world.train, world.validation, refit=False)
+    unknown, period = (str(each.message) for each in said)
+    assert re.search(r"1 of 500 users ha(s|ve) a 'market'.*'it'", unknown)
+    assert "period of the labels" in period
 
 
 def test_tables_by_id_are_put_in_the_order_of_the_source(world):
@@ -132,6 +135,7 @@ def test_what_does_not_fit_together_is_refused(world, fields):
             sn.ConfidentRecommender(world.source, calibrator, segments=segments).fit(world.train, world.validation)
 
 
+@pytest.mark.filterwarnings("ignore:the kept")
 def test_a_kept_map_refuses_fields_without_one_of_its_own(recommender, world, fields):
     less = Fields(items=fields.tables["items"])
     with pytest.raises(ColumnError, match="market"):
@@ -166,28 +170,141 @@ def test_fields_of_another_source_cannot_group_a_promise(recommender, world):
         recommender.promise(world.test, by=Fields(users={"market": ["de"]}))
 
 
-def test_users_who_take_little_are_promised_little_by_activity():
-    """Everybody is drawn to the mean if only the few items of the validation period count."""
+def test_users_who_take_little_are_promised_little():
+    """The map for lists knows how many items of a user the recommender was trained on."""
     rng = np.random.default_rng(4)
     appeal, rate = rng.normal(size=(2_000, 60)), rng.gamma(1.0, 1.0, (2_000, 1))
     taken = rng.random(appeal.shape) < np.minimum(rate * np.exp(appeal) / 15, 1)
     period = rng.choice(3, p=(0.6, 0.2, 0.2), size=taken.shape)
     train, validation, test = (sn.Interactions.from_matrix(taken & (period == number)) for number in range(3))
     source = sn.MatrixSource(appeal)
-    fields = Fields.of(source, seen=train)
-    carried, by_activity = (
-        sn.ConfidentRecommender(source, sn.PlattCalibrator(), sn.FixedSize(10), expected_relevant=target)
+    for_all, for_lists = (
+        sn.ConfidentRecommender(source, calibrator, sn.FixedSize(10))
         .fit(train, validation)
-        .promise(test, by=fields)
+        .promise(test, by=Fields.of(source, seen=train))
         .filter(field="activity")
-        for target in ("carried", "by_activity")
+        for calibrator in (sn.PlattCalibrator(), sn.ListCalibrator())
     )
-    assert carried["group"].equals(by_activity["group"])
-    assert carried["high"][0] < 0.7
-    assert by_activity["ratio"].is_between(0.7, 1.3).all()
+    assert for_all["group"].equals(for_lists["group"])
+    assert for_all["high"][0] < 0.7
+    assert for_lists["ratio"].is_between(0.7, 1.3).all()
 
 
-def test_activity_needs_what_was_seen(world):
-    recommender = sn.ConfidentRecommender(world.source, expected_relevant="by_activity")
-    with pytest.raises(SettingError, match="seen"):
-        recommender.fit("nothing", world.validation)
+def shifted_world(shift, seed=5):
+    """Items are taken as often as their scores say, and by so much more or less, which no score says."""
+    rng = np.random.default_rng(seed)
+    appeal = rng.normal(size=(N_USERS, N_ITEMS))
+    taken = rng.random(appeal.shape) < expit(1.5 * appeal - 2.5 + shift)
+    period = rng.integers(3, size=appeal.shape)
+    logs = [sn.Interactions.from_matrix(taken & (period == number)) for number in range(3)]
+    return Shop(sn.MatrixSource(appeal), *logs)
+
+
+def with_traits(world, segments):
+    made = sn.ConfidentRecommender(world.source, sn.ListCalibrator(), sn.FixedSize(20), segments=segments)
+    return made.fit(world.train, world.validation)
+
+
+def asked(recommender, users, items):
+    """Probabilities of one list of scores, whose items may be any, for each of the users."""
+    scores = np.tile(np.linspace(2.0, 0.0, len(items)), (len(users), 1))
+    return recommender.decide(users, items, scores, history=5).probabilities[:, : len(items)]
+
+
+def odds(probabilities):
+    """Out of probabilities that were carried over by `once_gone`, the odds of the map."""
+    return np.exp(logit(np.asarray(probabilities) ** 4) / 4)
+
+
+@pytest.fixture(scope="module")
+def by_genre():
+    genre = np.where(np.arange(N_ITEMS) % 2 == 0, "jazz", "rock")
+    world = shifted_world(np.where(genre == "rock", 1.2, 0.0))
+    return world, genre, with_traits(world, Fields(items={"genre": genre}))
+
+
+class TestTraitsOfTheMapForLists:
+    """Fields and segments shift the log-odds of the map for lists."""
+
+    def test_text_shifts_the_probabilities_of_items(self, by_genre):
+        world, genre, recommender = by_genre
+        effects = recommender.map_.terms_.effects["genre"]
+        assert effects["rock"] - effects["jazz"] == pytest.approx(1.2, abs=0.3)
+        table = recommender.promise(world.test, by=Fields(items={"genre": genre})).filter(field="genre")
+        assert table["p_value"].min() > 0.01
+        without = with_traits(world, None).promise(world.test, by=Fields(items={"genre": genre})).filter(field="genre")
+        assert without["p_value"].min() < 0.001
+
+    def test_unknown_users_and_items_add_nothing(self, by_genre):
+        """Ten thousands are ids that nobody knows; the scores of a list are the same, only its items differ."""
+        _, genre, recommender = by_genre
+        unknown = np.arange(10_000, 10_012)
+        found = {name: asked(recommender, [20_000], np.arange(N_ITEMS)[genre == name][:12])[0]
+                 for name in ("jazz", "rock")}  # fmt: skip
+        nothing = asked(recommender, [20_000], unknown)[0]
+        effects = recommender.map_.terms_.effects["genre"]
+        for name, probabilities in found.items():
+            assert_allclose(odds(probabilities), odds(nothing) * np.exp(effects[name]), rtol=1e-6)
+        assert effects.get("", 0.0) == 0.0
+
+    def test_segments_are_a_trait(self, by_genre):
+        world, genre, recommender = by_genre
+        segmented = with_traits(world, sn.Segments(genre))
+        assert segmented.map_.named_ == ("segment",)
+        assert_allclose(segmented.lists().probabilities, recommender.lists().probabilities, rtol=1e-9)
+
+    def test_numbers_that_name_segments_are_no_amounts(self, by_genre):
+        world, genre, recommender = by_genre
+        numbered = with_traits(world, sn.Segments(np.where(genre == "rock", 70, 3)))
+        assert numbered.map_.numeric_ == ()
+        assert_allclose(numbered.lists().probabilities, recommender.lists().probabilities, rtol=1e-6)
+
+    def test_segments_of_users_shift_their_probabilities(self):
+        market = np.where(np.arange(N_USERS) % 2 == 0, "de", "fr")
+        world = shifted_world(np.where(market == "fr", 1.0, 0.0)[:, None])
+        for segments, name in ((sn.Segments(market, "users"), "segment"), (Fields({"market": market}), "market")):
+            recommender = with_traits(world, segments)
+            effects = recommender.map_.terms_.effects[name]
+            assert effects["fr"] > effects["de"]
+            known, other, unknown = asked(recommender, [0, 1, 20_000], np.arange(10_000, 10_012))
+            assert_allclose(odds(other) / odds(known), np.exp(effects["fr"] - effects["de"]), rtol=1e-6)
+            assert_allclose(odds(known) / odds(unknown), np.exp(effects["de"]), rtol=1e-6)
+
+    def test_numbers_shift_probabilities_and_missing_ones_by_the_mean(self):
+        price = np.random.default_rng(6).uniform(0.0, 10.0, N_ITEMS)
+        world = shifted_world(-0.25 * price)
+        price[:5] = np.nan
+        recommender = with_traits(world, Fields(items={"price": price}))
+        curve = recommender.map_.terms_.levels["price"]
+        cheap, dear, missing = curve.values(np.array([1.0, 9.0, np.nan]))
+        assert cheap > missing > dear
+        assert cheap - dear == pytest.approx(2.0, abs=0.8)
+        without = asked(recommender, [20_000], np.r_[0:5, 10_000:10_007])[0]
+        assert_allclose(without, asked(recommender, [20_000], np.arange(10_000, 10_012))[0], rtol=1e-12)
+        priced = asked(recommender, [20_000], np.arange(5, 17))[0]
+        assert_allclose(odds(priced) / odds(without), np.exp(curve.values(price[5:17]) - missing), rtol=1e-6)
+
+    def test_text_that_is_missing_is_a_value_like_another(self, by_genre):
+        world, genre, recommender = by_genre
+        known = pl.Series(genre).replace("jazz", None)
+        absent = with_traits(world, Fields(items={"genre": known}))
+        assert absent.map_.terms_.effects["genre"][""] == pytest.approx(
+            recommender.map_.terms_.effects["genre"]["jazz"], abs=1e-6
+        )
+
+    def test_they_come_back_from_a_file(self, by_genre, tmp_path):
+        _, _, recommender = by_genre
+        recommender.save(tmp_path / "r.sureness")
+        assert sn.load(tmp_path / "r.sureness").recommend().equals(recommender.recommend())
+
+    def test_a_kept_map_needs_its_traits(self, by_genre):
+        world, genre, recommender = by_genre
+        for segments in (None, Fields(items={"price": np.arange(N_ITEMS)})):
+            with pytest.raises(SettingError, match="genre"):
+                sn.ConfidentRecommender(world.source, recommender.map_, segments=segments).fit(
+                    world.train, world.validation, refit=False
+                )
+        more = Fields(items={"genre": genre, "price": np.arange(N_ITEMS)})
+        kept = sn.ConfidentRecommender(world.source, recommender.map_, sn.FixedSize(20), segments=more)
+        kept.fit(world.train, world.validation, refit=False)
+        assert kept.recommend().equals(recommender.recommend())

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import sureness as sn
 from sureness._settings import clone
 from sureness.calibration.horizon import Horizon
 from sureness.data.interactions import Interactions
+from sureness.data.parts import Part
 from sureness.data.splitting import by_ratio
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError, SurenessWarning
-from sureness.numerics.intensity import over_periods
+from sureness.numerics.intensity import once_gone, over_periods, over_shares
 from sureness.sources.base import MatrixSource
 
 N_USERS, N_ITEMS = 400, 60
@@ -40,6 +42,17 @@ def split_by_time(validation, test, seed=0):
     return by_time(log, validation_from=2.0, test_from=2.0 + validation)
 
 
+def at_random(n_users, shares, seed=0):
+    """Every pair goes to one of the parts by itself, so that no rounding for each user comes into it."""
+    rng = np.random.default_rng(seed)
+    rates = np.exp(rng.normal(-4.0, 1.0, (n_users, N_ITEMS)))
+    taken = rng.exponential(1 / rates) < 4.0
+    part = rng.choice(3, p=shares, size=taken.shape)
+    train, *held_out = (Interactions.from_matrix(taken & (part == number)) for number in range(3))
+    told = [replace(log, part=Part(len(log) / taken.sum(), len(train))) for log in held_out]
+    return MatrixSource(np.log(rates)), sn.Split(train, *told)
+
+
 def fitted(split, calibrator=None, **settings):
     policy = sn.ExpectedUtility("f1", max_size=15)
     recommender = sn.ConfidentRecommender(SOURCE, calibrator, policy, **settings)
@@ -53,6 +66,17 @@ class TestConversion:
             over_periods(over_periods(chances, 2.0), 1.5), over_periods(chances, 3.0), atol=1e-12
         )
         np.testing.assert_array_equal(over_periods(chances, 1.0).round(15), chances.round(15))
+
+    def test_shares_add_up_and_are_those_of_the_odds(self):
+        log_odds = np.linspace(-8.0, 8.0, 33)
+        chances = once_gone(log_odds)
+        np.testing.assert_allclose(over_shares(chances, 0.5), once_gone(log_odds, 0.5), rtol=1e-9)
+        np.testing.assert_allclose(over_shares(over_shares(chances, 2.0), 1.5), over_shares(chances, 3.0), rtol=1e-9)
+        np.testing.assert_allclose(over_shares(chances, 1.0), chances, rtol=1e-9)
+
+    def test_a_rare_item_is_twice_as_likely_in_twice_as_much(self):
+        np.testing.assert_allclose(over_shares(np.array([0.0, 0.001, 0.05]), 2.0), [0.0, 0.002, 0.1], rtol=1e-4)
+        assert over_shares(np.array([1.0]), 0.5)[0] <= 1
 
 
 class TestRatio:
@@ -128,31 +152,70 @@ class TestOutcomes:
             recommender.fit(split.train, split.validation, refit=False).promise(split.test)
 
 
-class TestMapsThatWereFittedBefore:
-    def test_counts_are_those_of_the_new_period(self):
-        before, now = split_by_time(1.0, 1.0), split_by_time(2.0, 1.0)
-        calibrator = sn.PerUserPlatt().fit(SOURCE, before.validation, seen=before.train)
-        recommender = sn.ConfidentRecommender(SOURCE, calibrator).fit(now.train, now.validation, refit=False)
-        assert recommender.horizon_.period == pytest.approx(2.0)
-        np.testing.assert_allclose(recommender.summaries_.expected, 2 * calibrator.expected_relevant_, rtol=1e-3)
-        fitted_as_it_is = sn.ConfidentRecommender(SOURCE, calibrator, expected_relevant="fitted")
-        assert fitted_as_it_is.fit(now.train, now.validation, refit=False).horizon_.period == pytest.approx(1.0)
+class TestCarried:
+    """What is held out is gone when lists are made, and as much happens again."""
 
-    def test_a_chain_of_different_periods_is_refused(self):
-        short, long = split_by_time(1.0, 1.0), split_by_time(2.0, 1.0)
-        personal = sn.PerUserPlatt().fit(SOURCE, short.validation, seen=short.train)
-        for split, error in ((short, None), (long, SettingError)):
-            overall = sn.PlattCalibrator().fit_source(SOURCE, split.validation, seen=split.train)
-            if error is None:
-                assert sn.MapChain.of(personal, overall).horizon_ == personal.horizon_
-            else:
-                with pytest.raises(error):
-                    sn.MapChain.of(personal, overall)
+    @staticmethod
+    def log_odds(recommender, lists):
+        found = next(iter(recommender._candidates(lists.users, recommender.seen_)))
+        histories = recommender.mapped_.histories(found.users)
+        log_odds = recommender.mapped_.log_odds(found.scores, found.users, found.items, found.best, histories)
+        return log_odds[:, : lists.width]
+
+    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.PerUserPlatt()], ids=repr)
+    def test_a_split_by_time_uses_the_probabilities_as_they_are(self, calibrator):
+        """What was not taken in one period is as likely in the next: an item stays as attractive as it was."""
+        recommender = fitted(split_by_time(1.0, 1.0), calibrator)
+        lists = recommender.lists()
+        np.testing.assert_allclose(lists.probabilities, expit(self.log_odds(recommender, lists)), rtol=1e-9)
+
+    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.PerUserPlatt()], ids=repr)
+    def test_a_random_split_uses_the_odds(self, calibrator):
+        """What was not held out at random has fewer parts left to be in."""
+        recommender = fitted(by_ratio(happened(0.0, 4.0, 1), seed=0), calibrator)
+        lists = recommender.lists()
+        np.testing.assert_allclose(lists.probabilities, once_gone(self.log_odds(recommender, lists)), rtol=1e-9)
+
+    def test_the_promise_is_kept_by_a_random_split(self):
+        split = by_ratio(happened(0.0, 4.0, 1), (0.6, 0.2, 0.2), seed=0)
+        for_all = fitted(split).promise(split.test).row(0, named=True)
+        assert for_all["low"] < 1 < for_all["high"]
+
+    @pytest.mark.parametrize("ratios", [(0.7, 0.2, 0.1), (0.7, 0.1, 0.2)], ids=["less", "more"])
+    def test_the_promise_is_kept_by_another_share_of_a_random_split(self, ratios):
+        source, split = at_random(2_000, ratios)
+        recommender = sn.ConfidentRecommender(source, policy=sn.ExpectedUtility("f1", max_size=15))
+        recommender.fit(split.train, split.validation)
+        times = len(split.test) / len(split.validation)
+        with pytest.warns(SurenessWarning, match=f"{times:.3g} times as much"):
+            converted = recommender.lists(labels=split.test)
+        np.testing.assert_allclose(converted.promised, over_shares(converted.probabilities, times))
+        with pytest.warns(SurenessWarning, match=f"{times:.3g} times as much"):
+            in_total = recommender.promise(split.test).row(0, named=True)
+        assert in_total["low"] < 1 < in_total["high"]
+        assert in_total["high"] - in_total["low"] < 0.25
+        unknown = recommender.promise(replace(split.test, part=None))["ratio"][0]
+        assert unknown == pytest.approx(times * in_total["ratio"], rel=0.15)
+
+
+class TestMapsThatWereFittedBefore:
+    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PerUserPlatt()], ids=repr)
+    def test_counts_are_those_of_the_new_period(self, calibrator):
+        before, now = split_by_time(1.0, 1.0), split_by_time(2.0, 1.0)
+        kept = clone(calibrator).fit_source(SOURCE, before.validation, seen=before.train)
+        recommender = sn.ConfidentRecommender(SOURCE, kept).fit(now.train, now.validation, refit=False)
+        assert recommender.horizon_.period == pytest.approx(2.0)
+        as_it_is = sn.ConfidentRecommender(SOURCE, kept, expected_relevant="fitted")
+        as_it_is.fit(now.train, now.validation, refit=False)
+        assert as_it_is.horizon_.period == pytest.approx(1.0)
+        np.testing.assert_allclose(
+            recommender.lists().probabilities, over_periods(as_it_is.lists().probabilities, 2.0), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("calibrator", [
     sn.PlattCalibrator(), sn.PerUserPlatt(), sn.ShapeCalibrator(), sn.TopNCalibrator(sn.PlattCalibrator(), n=10),
-    sn.MapChain([sn.PerUserPlatt(), sn.PlattCalibrator()]),
+    sn.ListCalibrator(),
 ], ids=lambda each: type(each).__name__)  # fmt: skip
 @pytest.mark.parametrize("seen", ["unseen", "all"])
 def test_every_map_knows_period_share_and_pairs_also_when_saved(calibrator, seen, tmp_path):
@@ -193,14 +256,3 @@ class TestPopulation:
         for calibrator, seen in ((self.platt(now, "nothing"), now.train), (self.platt(now, now.train), "nothing")):
             with pytest.raises(SettingError, match="the same seen"):
                 sn.ConfidentRecommender(SOURCE, calibrator).fit(seen, now.validation, refit=False)
-
-    def test_a_chain_of_maps_of_other_pairs_is_refused(self, now):
-        personal = sn.PerUserPlatt().fit(SOURCE, now.validation, seen=now.train)
-        with pytest.raises(SettingError, match="the same pairs"):
-            sn.MapChain.of(personal, self.platt(now, "nothing"))
-        assert len(sn.MapChain.of(personal, self.platt(now, now.train)).links_) == 2
-
-    def test_pairs_that_were_given_go_with_any(self, now):
-        given = sn.PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
-        personal = sn.PerUserPlatt().fit(SOURCE, now.validation, seen=now.train)
-        assert sn.MapChain.of(personal, given).links_

@@ -28,11 +28,11 @@ POLICIES = [
     sn.ExpectedUtility(max_size=np.int64(6), unsure_below=np.float32(0.25)),
 ]  # fmt: skip
 MAPS = [
-    sn.PerUserPlatt(), sn.PerUserGaussian(top=None, prior_width=np.inf),
-    sn.PerUserGamma(top=10, unlabelled_positives=False), sn.PlattCalibrator(), sn.IsotonicCalibrator(),
-    sn.TopNCalibrator(sn.BetaCalibrator(), n=5), sn.SegmentCalibrator(strength=10.0),
-    sn.MapChain([sn.PerUserPlatt(), sn.SegmentCalibrator(strength=10.0), sn.PlattCalibrator()]),
+    sn.PerUserPlatt(), sn.PerUserGaussian(prior_width=np.inf), sn.PerUserGamma(top=10), sn.PlattCalibrator(),
+    sn.IsotonicCalibrator(), sn.TopNCalibrator(sn.BetaCalibrator(), n=5), sn.SegmentCalibrator(strength=10.0),
+    sn.MultiSegmentCalibrator(numeric=[]), sn.ListCalibrator(best=20),
 ]  # fmt: skip
+LOOKING_AT_SEGMENTS = MAPS[-3:]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ class TestRecommender:
     @pytest.mark.parametrize("of", ["users", "items"])
     @pytest.mark.parametrize("calibrator", MAPS, ids=repr)
     def test_every_kind_of_map_comes_back(self, named, calibrator, of, tmp_path):
-        if of == "users" and calibrator not in MAPS[-2:]:
+        if of == "users" and calibrator not in LOOKING_AT_SEGMENTS:
             pytest.skip("it does not look at segments")
         segments = Segments(np.array(["film", "söng"] * (20 if of == "items" else 30)), of)
         policy = sn.ExpectedUtility(max_size=6)
@@ -94,13 +94,31 @@ class TestRecommender:
         saved.fit(named.train, named.validation)
         opened = reopened(saved, tmp_path)
         assert_same(opened, saved)
-        links = [list(getattr(fitted.map_, "links_", [fitted.map_])) for fitted in (opened, saved)]
-        assert repr(links[0]) == repr(links[1])
+        assert repr(opened.map_) == repr(saved.map_)
         assert (opened.map_.estimand_, opened.map_.horizon_) == (saved.map_.estimand_, saved.map_.horizon_)
-        for name, values in saved.summaries_.arrays().items():
-            assert_array_equal(getattr(opened.summaries_, name), values)
+        assert (opened.best_, opened.level_, opened.horizon_) == (saved.best_, saved.level_, saved.horizon_)
+        assert opened.below_.plain() == saved.below_.plain()
+        for part in ("seen_", "trained_", "held_out_"):
+            assert getattr(opened, part).table().equals(getattr(saved, part).table())
 
-    @pytest.mark.parametrize("target", ["carried", "fitted", "by_activity", 2.5, np.linspace(0.5, 3, 60)], ids=str)
+    def test_without_a_training_log_there_is_none_in_the_file(self, named, tmp_path):
+        saved = sn.ConfidentRecommender(named.source).fit("nothing", named.validation)
+        opened = reopened(saved, tmp_path)
+        assert opened.trained_ is None
+        assert_same(opened, saved)
+
+    def test_live_scores_of_unknown_users_are_decided_alike(self, named, tmp_path):
+        saved = sn.ConfidentRecommender(named.source).fit(named.train, named.validation)
+        opened = reopened(saved, tmp_path)
+        scores = np.random.default_rng(0).normal(size=(3, 40))
+        for history in (None, [0, 5, 50]):
+            found, again = (
+                each.decide(["a", "user 003", "b"], scores=scores, history=history) for each in (saved, opened)
+            )
+            assert_array_equal(found.probabilities, again.probabilities)
+            assert_array_equal(found.sizes, again.sizes)
+
+    @pytest.mark.parametrize("target", ["carried", "fitted", 2.5, np.linspace(0.5, 3, 60)], ids=str)
     def test_the_number_of_relevant_items_comes_back(self, named, target, tmp_path):
         saved = sn.ConfidentRecommender(named.source, sn.PerUserPlatt(top=10), expected_relevant=target)
         opened = reopened(saved.fit(named.train, named.validation), tmp_path)
@@ -146,8 +164,8 @@ class TestRecommender:
         saved = sn.ConfidentRecommender(source, sn.PlattCalibrator()).fit(world.train, world.validation)
         opened = reopened(saved, tmp_path)
         assert_same(opened, saved)
-        assert_array_equal(opened.summaries_.beyond, saved.summaries_.beyond)
-        assert saved.summaries_.beyond.sum() > 0
+        assert_array_equal(opened.lists().tail, saved.lists().tail)
+        assert saved.lists().tail.sum() > 0
 
 
 class TestGivenSources:

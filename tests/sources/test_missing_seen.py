@@ -146,7 +146,7 @@ def test_what_was_seen_has_one_name():
     training = {  # these learn from it, or are made of it
         "BidirectionalDistillation.check", "BidirectionalDistillation.fit", "Learner", "Recommender.build",
         "Recommender.fit", "Recommender.fitted_with", "Run", "Split", "Trainer", "UBPR.build", "UBPR.fit", "World",
-        "checked_validation", "run_identity",
+        "checked_validation", "parted", "run_identity",
     }  # fmt: skip
     assert having("train") <= training
 

@@ -8,10 +8,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from sureness.calibration.per_user import PerUserCalibrator
-from sureness.data.ids import IdMap
-from sureness.data.interactions import Interactions
-from sureness.sources.base import MatrixSource
+import sureness as sn
 from sureness.spark.frames import created
 
 
@@ -37,18 +34,43 @@ def table_of(frame: Any) -> pl.DataFrame:
     return pl.from_arrow(frame.toArrow())
 
 
-def per_user_map(*, text: bool = False, n_users: int = 80) -> tuple[PerUserCalibrator, pl.DataFrame]:
-    """Maps of users, and the candidates that they were fitted on."""
-    rng = np.random.default_rng(5)
-    scores = rng.normal(size=(n_users, 30)) * rng.uniform(0.5, 2.0, (n_users, 1))
-    relevant = rng.random(scores.shape) < 1 / (1 + np.exp(2 - scores))
-    names = np.array([f"u{n:03}" for n in range(n_users)]) if text else np.arange(n_users)
-    source = MatrixSource(scores, users=IdMap.of(names))
-    rows, items = np.nonzero(relevant)
-    log = Interactions.of(names[rows], items)
-    users = np.repeat(names, 30)
-    table = pl.DataFrame({"user_id": users, "item_id": np.tile(np.arange(30), n_users), "score": scores.ravel()})
-    return PerUserCalibrator(top=20).fit(source, log, seen="nothing"), table
+def labelled_lists(
+    *, seed: int = 5, n_groups: int = 300, n_items: int = 30, text: bool = False, odd: bool = False
+) -> pl.DataFrame:
+    """Candidates of users with labels, history and traits; `odd`: some of these are missing."""
+    rng = np.random.default_rng(seed)
+    users, n = np.repeat(np.arange(n_groups), n_items), n_groups * n_items
+    past, scores = (users * 37) % 101, rng.normal(size=n) * (0.5 + users % 3)
+    country = np.array(["de", "it's", "back\\slash"])[rng.integers(0, 3, n)]
+    chance = 1 / (1 + np.exp(2 - 1.5 * scores / (0.5 + users % 3) - 0.01 * past - (country == "de")))
+    table = pl.DataFrame({
+        "user_id": [f"ü{number:04}" for number in users] if text else users, "item_id": np.arange(n), "score": scores,
+        "label": rng.random(n) < chance, "history": past, "age": rng.normal(40, 10, n), "country": country,
+    })  # fmt: skip
+    if not odd:
+        return table
+    there = {name: pl.Series(rng.random(n) < 0.9) for name in ("score", "age", "country")}
+    missing = [pl.when(known).then(name).alias(name) for name, known in there.items()]
+    return table.with_columns(*missing, pl.when(pl.col("history") % 7 > 0).then("history").alias("history"))
+
+
+def list_map(table: pl.DataFrame, *, history: bool = True, traits: bool = True) -> sn.ListCalibrator:
+    """The map for lists of such a table."""
+    return sn.ListCalibrator(best=20).fit(
+        table["score"], table["label"], groups=table["user_id"], history=table["history"] if history else None,
+        traits=table.select("age", "country") if traits else None,
+    )  # fmt: skip
+
+
+def of_map(fitted: sn.ListCalibrator, table: pl.DataFrame) -> np.ndarray:
+    """Probabilities on one machine; NaN where there is no score."""
+    there = table["score"].is_not_null()
+    some, found = table.filter(there), np.full(table.height, np.nan)
+    found[there.to_numpy()] = fitted.probability(
+        some["score"], groups=some["user_id"], history=some["history"] if "history" in fitted.reads() else None,
+        traits=some.select("age", "country") if "age" in fitted.reads() else None,
+    )  # fmt: skip
+    return found
 
 
 def same_tables(found: pl.DataFrame, expected: pl.DataFrame, keys: list[str], within: float = 1e-12) -> None:
@@ -61,18 +83,3 @@ def same_tables(found: pl.DataFrame, expected: pl.DataFrame, keys: list[str], wi
             np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=within, err_msg=name)
         else:
             assert found[name].to_list() == expected[name].to_list(), name
-
-
-def candidates(
-    *, seed: int, n_users: int = 300, n_items: int = 60, text: bool = False
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Candidates of users in single precision, and held-out pairs; some users have none, one has few candidates."""
-    rng = np.random.default_rng(seed)
-    scores = (rng.normal(size=(n_users, n_items)) * rng.uniform(0.5, 2.0, (n_users, 1))).astype(np.float32)
-    relevant = rng.random(scores.shape) < 1 / (1 + np.exp(2 - scores))
-    relevant[: n_users // 10] = False
-    names = np.array([f"ü{n:03}" for n in range(n_users)]) if text else np.arange(n_users)
-    users, items = np.repeat(names, n_items), np.tile(np.arange(n_items), n_users)
-    rows, columns = np.nonzero(relevant)
-    table = pl.DataFrame({"user_id": users, "item_id": items, "score": scores.ravel()})
-    return table.head(-n_items + 3), pl.DataFrame({"user_id": names[rows], "item_id": columns})

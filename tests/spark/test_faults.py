@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.spark import allocate, apply, fit, fit_per_user, fit_segments, lists
+from sureness.spark import allocate, apply, fit, fit_segments, lists
 from tests.spark.faults import faulty
-from tests.spark.tables import candidates, frame_of, same_tables, scored, table_of
+from tests.spark.tables import frame_of, labelled_lists, of_map, same_tables, scored, table_of
 
 
 @pytest.mark.parametrize("fault", ["raise", "kill"])
@@ -28,18 +28,19 @@ def test_a_fit_whose_tasks_fail_in_the_middle_counts_every_pair_once(spark, tmp_
 
 @pytest.mark.parametrize("fault", ["raise", "kill"])
 def test_what_is_made_by_tasks_that_fail_holds_nothing_twice(spark, tmp_path, fault):
-    table, held_out = candidates(seed=1, n_users=120)
-    whole, later = frame_of(spark, table), frame_of(spark, held_out)
-    calibrator = sn.PerUserPlatt(top=30)
+    table = labelled_lists(n_groups=120)
+    whole, calibrator = frame_of(spark, table), sn.ListCalibrator(n_groups=60)
     bad = faulty(whole, tmp_path, fault)
-    expected, maps = (fit_per_user(each, calibrator, held_out=later) for each in (whole, bad))
+    expected, found = (fit(each, calibrator) for each in (whole, bad))
     assert {path.name for path in tmp_path.iterdir()} >= {"0-0", "whole-0-1"}, "no task has failed"
-    same_tables(table_of(maps.table), table_of(expected.table), ["user_id"])
+    assert (found.n_pairs_, found.n_positive_) == (expected.n_pairs_, expected.n_positive_)
+    assert abs(of_map(found, table) - of_map(expected, table)).max() < 1e-9
     path = str(tmp_path / "lists")
-    lists(bad, maps).write.parquet(path)
-    same_tables(pl.read_parquet(f"{path}/*.parquet"), table_of(lists(whole, expected)), ["user_id", "rank"])
+    lists(bad, expected).write.parquet(path)
+    same = table_of(lists(whole, expected))
+    same_tables(pl.read_parquet(f"{path}/*.parquet"), same, ["user_id", "rank"], within=1e-9)
     shared = (table_of(allocate(apply(each, expected), budget=200).table) for each in (bad, whole))
-    same_tables(*shared, ["user_id"])
+    same_tables(*shared, ["user_id"], within=1e-9)
 
 
 def test_a_speculative_copy_changes_nothing(spark, tmp_path):

@@ -9,12 +9,13 @@ import pytest
 from sureness._settings import clone
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import all_calibrators, make_calibrator
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.parametric import BetaCalibrator, ParametricCalibrator
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.errors import ColumnError, DataError, EmptyError, SurenessWarning
+from sureness.errors import ColumnError, DataError, EmptyError, SettingError, SurenessWarning
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.spark import fit, histogram
-from tests.spark.tables import frame_of, scored
+from tests.spark.tables import frame_of, labelled_lists, list_map, of_map, scored
 
 
 def assert_same_map(found, expected, scores, within=1e-9):
@@ -162,3 +163,89 @@ def test_values_that_are_refused_locally_are_refused_by_the_same_class(spark, ch
     with pytest.raises(error) as found:
         fit(frame_of(spark, table))
     assert type(found.value) is type(local.value)
+
+
+# --- the map for lists -----------------------------------------------------------------------------------------------
+
+TRAITS = ["age", "country"]
+
+
+def same_lists(found, expected, table, within=1e-9):
+    np.testing.assert_allclose(of_map(found, table), of_map(expected, table), rtol=0, atol=within)
+    assert (found.n_groups_, found.n_pairs_, found.n_positive_) == (
+        expected.n_groups_, expected.n_pairs_, expected.n_positive_,
+    )  # fmt: skip
+    assert (found.estimand_, found.horizon_) == (expected.estimand_, expected.horizon_)
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_a_map_for_lists_equals_the_local_one(spark, text):
+    table = labelled_lists(text=text, odd=True).filter(pl.col("score").is_not_null())
+    frame = frame_of(spark, table, partitions=5)
+    unfitted = ListCalibrator(best=20)
+    same_lists(fit(frame, unfitted, traits=TRAITS), list_map(table), table)
+    assert not hasattr(unfitted, "estimand_")
+    same_lists(fit(frame.drop("history"), unfitted), list_map(table, history=False, traits=False), table)
+    names = {"user_id": "query", "history": "n", "label": "score", "score": "label"}
+    renamed = frame.toDF(*(names.get(name, name) for name in frame.columns))
+    found = fit(renamed, unfitted, user="query", history="n", label="score", score="label", traits=TRAITS)
+    same_lists(found, list_map(table), table)
+
+
+def test_weights_and_a_base_rate_reach_a_map_for_lists(spark):
+    rng = np.random.default_rng(0)
+    table = labelled_lists().with_columns(weight=rng.choice([0.5, 2.0], 9_000), propensity=rng.uniform(0.3, 1.0, 9_000))
+    data = CalibrationSet.from_table(table, held_out_share=0.5)
+    expected = ListCalibrator().fit(data, history=table["history"])
+    same_lists(fit(frame_of(spark, table), ListCalibrator(), held_out_share=0.5), expected, table)
+    plain, settings = table.drop("weight", "propensity"), {"sampling_rate": None, "base_rate": 0.01}
+    expected = ListCalibrator().fit(CalibrationSet.from_table(plain, **settings), history=table["history"])
+    same_lists(fit(frame_of(spark, plain), ListCalibrator(), **settings), expected, table)
+
+
+def test_of_many_groups_a_sample_is_taken_that_does_not_depend_on_partitions(spark):
+    table = labelled_lists(n_groups=1_000, n_items=12)
+    first, again = (fit(frame_of(spark, table, partitions=n), ListCalibrator(n_groups=200)) for n in (2, 5))
+    assert first.n_groups_ == 200
+    np.testing.assert_allclose(of_map(first, table), of_map(again, table), rtol=0, atol=1e-9)
+    other = fit(frame_of(spark, table), ListCalibrator(n_groups=200, seed=1))
+    assert other.n_groups_ == 200
+    assert np.abs(of_map(other, table) - of_map(first, table)).max() > 1e-6
+    rare = table.with_columns(label=pl.col("label") & (pl.col("user_id") % 4 == 0) & (pl.col("item_id") % 5 == 0))
+    found = fit(frame_of(spark, rare), ListCalibrator(n_groups=50))
+    assert found.n_groups_ > 50
+    assert found.n_positive_ >= 50
+
+
+def test_the_best_candidates_are_enough_where_the_driver_would_take_too_many(spark, monkeypatch):
+    table = labelled_lists()
+    expected = fit(frame_of(spark, table), ListCalibrator(best=10))
+    monkeypatch.setattr("sureness.spark.list_fitting.MOST_COLLECTED", 8_000)
+    same_lists(fit(frame_of(spark, table), ListCalibrator(best=10)), expected, table)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error"),
+    [
+        ({"user_id": pl.lit(None, dtype=pl.Int64)}, {}, ColumnError),
+        ({"label": pl.lit(2)}, {}, DataError),
+        ({"label": pl.lit(False)}, {}, EmptyError),
+        ({"history": pl.lit(-1)}, {}, DataError),
+        ({"score": pl.lit("high")}, {}, ColumnError),
+        ({}, {"traits": ["colour"]}, ColumnError),
+        ({}, {"user": "query"}, ColumnError),
+        ({}, {"history": "past"}, ColumnError),
+    ],
+    ids=["no group", "label", "one class", "history", "score", "trait", "user", "no history"],
+)
+def test_what_a_map_for_lists_refuses(spark, change, options, error):
+    frame = frame_of(spark, labelled_lists(n_groups=20).with_columns(**change))
+    with pytest.raises(error):
+        fit(frame, ListCalibrator(n_groups=10), **options)
+
+
+def test_only_a_map_for_lists_has_traits(spark):
+    with pytest.raises(SettingError):
+        fit(frame_of(spark, labelled_lists(n_groups=20)), "platt", traits=TRAITS)
+    with pytest.raises(ColumnError, match="group"):
+        fit(frame_of(spark, labelled_lists(n_groups=20)).drop("user_id"), ListCalibrator())

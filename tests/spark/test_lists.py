@@ -11,7 +11,7 @@ from sureness.errors import ColumnError, IdError, SettingError
 from sureness.list_size.policies import ExpectedUtility
 from sureness.spark import lists
 from sureness.workflows import ListOptions, cut_table
-from tests.spark.tables import frame_of, per_user_map, same_tables, table_of
+from tests.spark.tables import frame_of, labelled_lists, list_map, of_map, same_tables, table_of
 
 
 def cut(table: pl.DataFrame, **options) -> pl.DataFrame:
@@ -40,13 +40,13 @@ def test_lists_of_probabilities_equal_those_of_a_table(spark, promised):
 
 
 def test_maps_and_the_best_candidates(spark):
-    own, table = per_user_map(text=True)
-    table = table.with_columns(colour=pl.lit("red"))
-    promised = table.with_columns(probability=own.probability(table["score"], users=table["user_id"]))
+    table = labelled_lists(text=True, n_groups=80)
+    own = list_map(table)
+    promised = table.with_columns(probability=of_map(own, table))
     best = promised.sort("user_id", "probability", descending=[False, True]).group_by("user_id").head(10)
     expected = cut(best.select(*table.columns, "probability"), expected_relevant=30.0)
     found = table_of(lists(frame_of(spark, table), own, top=10, expected_relevant=30.0))
-    same_tables(found, expected, ["user_id", "rank"])
+    same_tables(found, expected, ["user_id", "rank"], within=1e-9)
 
 
 def test_no_candidates_make_no_lists(spark, promised):
@@ -70,10 +70,14 @@ def test_live_scores_are_decided_by_a_saved_recommender(spark, recommender, tmp_
     recommender.save(tmp_path / "recommender.sureness")
     scores = recommender.source.score_block(np.arange(90))
     table = {"user_id": np.repeat(np.arange(90), 60), "item_id": np.tile(np.arange(60), 90), "score": scores.ravel()}
-    live = pl.concat([pl.DataFrame(table), pl.DataFrame({"user_id": [7_777], "item_id": [3], "score": scores[0, :1]})])
-    found = table_of(lists(frame_of(spark, live), tmp_path / "recommender.sureness"))
-    assert 7_777 in found["user_id"]
+    stranger = {"user_id": np.full(60, 7_777), "item_id": np.arange(60), "score": scores[0]}
+    found = table_of(lists(frame_of(spark, pl.concat([pl.DataFrame(table), pl.DataFrame(stranger)])),
+                           tmp_path / "recommender.sureness"))  # fmt: skip
     same_tables(found.filter(pl.col("user_id") < 90), recommender.recommend(), ["user_id", "rank"])
+    expected = recommender.decide([7_777], np.arange(60), scores[:1])
+    own = found.filter(user_id=7_777).sort("rank")
+    assert own["item_id"].to_list() == expected.places[expected.shown].tolist()
+    np.testing.assert_allclose(own["probability"], expected.probabilities[expected.shown], rtol=0, atol=1e-12)
 
 
 def test_refusals(spark, promised, recommender):

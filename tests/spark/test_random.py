@@ -14,10 +14,8 @@ import sureness as sn
 from sureness import workflows
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
-from sureness.data.interactions import Interactions
 from sureness.errors import SurenessError
-from sureness.sources.candidates import CandidateSource
-from sureness.spark import allocate, apply, fit, fit_per_user, fit_segments, lists
+from sureness.spark import allocate, apply, fit, fit_segments, lists
 from tests.spark.tables import frame_of, same_tables, table_of
 
 few = settings(
@@ -124,28 +122,22 @@ def test_lists_and_shares(spark, table, partitions):
 
 @quiet
 @few
-@given(tables(nulls=False, least=20), st.integers(1, 5))
-def test_maps_of_users(spark, table, partitions):
-    rows = (
-        table.select("user_id", "item_id", "score", "label").head(5_000).with_columns(pl.col("score").cast(pl.Float32))
-    )
-    best = rows.sort("score", descending=True).unique(["user_id", "item_id"], keep="first")
-    log = rows.filter("label").select("user_id", "item_id").unique()
-    calibrator = sn.PerUserPlatt(top=20)
+@given(tables(least=20), st.integers(1, 5), st.sampled_from([{}, {"sampling_rate": None, "base_rate": 0.02}]))
+def test_maps_for_lists(spark, table, partitions, known):
+    """Ties at the best-th place may be broken otherwise, so all candidates are among the best."""
+    calibrator = sn.ListCalibrator(best=30_000)
 
     def locally():
-        held_out = Interactions.of(log["user_id"], log["item_id"])
-        return sn.PerUserPlatt(top=20).fit(CandidateSource.from_table(best.drop("label")), held_out, seen="nothing")
+        return sn.ListCalibrator(best=30_000).fit(CalibrationSet.from_table(table, **known))
 
-    if not log.height:
-        return
     expected = outcome(locally)
-    found = outcome(lambda: fit_per_user(frame_of(spark, rows, partitions), calibrator))
+    found = outcome(lambda: fit(frame_of(spark, table, partitions), calibrator, **known))
     if isinstance(expected, type):
         assert found is expected
         return
-    same_tables(table_of(found.table), expected.table(), ["user_id"], within=1e-9)
-    asked = best.drop("label").with_row_index("row")
-    probable = table_of(apply(frame_of(spark, asked), expected)).sort("row")["probability"]
-    expected_p = expected.probability(asked["score"], users=asked["user_id"])
-    np.testing.assert_allclose(probable, expected_p, rtol=0, atol=1e-12)
+    assert (found.n_pairs_, found.score_range_) == (expected.n_pairs_, expected.score_range_)
+    asked = table.drop_nulls().with_row_index("row")
+    wanted = expected.probability(asked["score"], groups=asked["user_id"])
+    np.testing.assert_allclose(found.probability(asked["score"], groups=asked["user_id"]), wanted, rtol=0, atol=1e-7)
+    probable = table_of(apply(frame_of(spark, asked, partitions), expected)).sort("row")["probability"]
+    np.testing.assert_allclose(probable, wanted, rtol=0, atol=1e-9)

@@ -6,7 +6,7 @@ import pytest
 
 import sureness as sn
 from sureness.errors import ColumnError, MissingExtraError, SettingError
-from sureness.spark import allocate, apply, fit, fit_per_user, fit_segments, histogram, lists
+from sureness.spark import allocate, apply, fit, fit_segments, histogram, lists
 from tests.spark.tables import frame_of, scored
 
 MAP = sn.PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1])
@@ -14,7 +14,10 @@ NEEDED = {  # what each function reads, and a kind that it cannot read
     "fit": (fit, {"score": "date", "label": "date"}),
     "histogram": (histogram, {"score": "string", "label": "date"}),
     "fit_segments": (fit_segments, {"score": "string", "label": "date", "segment": "double"}),
-    "fit_per_user": (fit_per_user, {"user_id": "double", "item_id": "date", "score": "string", "label": "date"}),
+    "fit of lists": (
+        lambda frame, **names: fit(frame, sn.ListCalibrator(), **names),
+        {"user_id": "double", "score": "string", "label": "date"},
+    ),
     "apply": (lambda frame, **names: apply(frame, MAP, **names), {"score": "string"}),
     "lists": (lists, {"user_id": "double", "item_id": "date", "probability": "string"}),
     "pages": (

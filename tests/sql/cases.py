@@ -15,7 +15,6 @@ import polars as pl
 import sureness as sn
 from sureness._registry import find, names
 from sureness.calibration import Calibrator, ProbabilityMap, SegmentCalibrator, TopNCalibrator, make_calibrator
-from sureness.calibration.maps import Segments
 from sureness.data.ids import IdMap
 from sureness.errors import SurenessWarning
 from sureness.numerics.checks import LARGEST
@@ -127,26 +126,6 @@ def of_users(ids: str, kind: str) -> ProbabilityMap:
     rows, items = np.nonzero(relevant)
     held_out = pl.DataFrame({"user_id": [users[row] for row in rows], "item_id": items})
     return find("map", kind)().fit_source(source, sn.Interactions.from_table(held_out))
-
-
-@cache
-def of_all_users(base: str) -> sn.SharedCalibrator:
-    """One calibrator for sixty users, or one per segment or for several fields of their items."""
-    rng = np.random.default_rng(3)
-    appeal, genre = rng.normal(size=(60, 120)), rng.integers(0, 2, 120)
-    relevant = rng.random((60, 120)) < 1 / (1 + np.exp(2.5 - appeal * 1.5 + 0.7 * genre))
-    users = [f"{number:02}'s" for number in range(60)]
-    source = sn.MatrixSource(appeal * np.exp(rng.normal(size=(60, 1))), users=IdMap.of(users))
-    held_out = sn.Interactions.from_table(
-        pl.DataFrame({"user_id": [users[row] for row in np.nonzero(relevant)[0]], "item_id": np.nonzero(relevant)[1]})
-    )
-    bases = {
-        "segments": SegmentCalibrator(sn.GaussianCalibrator(), strength=10.0),
-        "fields": sn.MultiSegmentCalibrator(sn.PlattCalibrator()),
-    }
-    segments = Segments(np.array(["books", "films"])[genre]) if base in bases else None
-    shared = sn.SharedCalibrator(bases[base] if base in bases else make_calibrator(base), top=25)
-    return shared.fit_source(source, held_out, seen="nothing", segments=segments)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 
-from sureness.calibration import MapChain
 from sureness.expressions import dialect_named
 from tests.sql.cases import (
     FIELDS,
@@ -18,7 +17,6 @@ from tests.sql.cases import (
     expected,
     fitted,
     nasty,
-    of_all_users,
     of_fields,
     of_segments,
     of_users,
@@ -117,39 +115,13 @@ def engine_name(engine, name):
      ("text", "per-user-gamma")],
 )  # fmt: skip
 def test_maps_of_users_are_a_join(engine, ids, kind):
-    users = of_users(ids, kind)
-    check_join(engine, users, users, f"{ids}_{kind}".replace("-", "_"))
-
-
-def test_a_chain_asks_the_user_then_everybody(engine):
-    users = of_users("text", "per-user-platt")
-    check_join(engine, MapChain.of(users, fitted("platt")), users, "chain")
-
-
-@pytest.mark.parametrize("base", ["shape", "isotonic"])
-def test_one_calibrator_for_all_users_is_a_join(engine, base):
-    shared = of_all_users(base)
-    assert shared.behind_ is not None
-    check_join(engine, shared, shared, f"shared_{base}")
-
-
-@pytest.mark.parametrize("base", ["segments", "fields"])
-def test_one_map_per_segment_for_all_users_is_a_join(engine, base):
-    shared = of_all_users(base)
-    check_join(engine, shared, shared, f"shared_{base}", segments=["books", "films", "games"])
-    chain = MapChain.of(shared, of_all_users("platt"))
-    check_join(engine, chain, shared, f"shared_{base}_chain", segments=["books", "films", "games"])
-
-
-def check_join(engine, map_, personal, name, **others):
-    ids = personal.users_.ids.to_list()
-    users, scores = crossed([*ids, "nobody" if isinstance(ids[0], str) else -7, None])
-    others = {each: [values[place % len(values)] for place in range(len(users))] for each, values in others.items()}
-    columns = {each.removesuffix("s"): ids_of(values) for each, values in others.items()}
-    engine.load(f"scores_{name}", {**numbered(scores), "customer": ids_of(users), **columns})
+    map_, name = of_users(ids, kind), f"{ids}_{kind}".replace("-", "_")
+    known = map_.users_.ids.to_list()
+    users, scores = crossed([*known, "nobody" if ids == "text" else -7, None])
+    engine.load(f"scores_{name}", {**numbered(scores), "customer": ids_of(users)})
     engine.load(f"maps_{name}", {each.name: learned(each) for each in map_.table()})
     query = map_.query(engine.dialect, f"scores_{name}", user="customer", maps=f"maps_{name}")
-    wanted = expected(map_.probability, scores, users=users, **others)
+    wanted = expected(map_.probability, scores, users=users)
     assert difference(probabilities(engine, query), wanted) < TOLERANCE
 
 

@@ -1,4 +1,4 @@
-"""Scores become probabilities: one map for all pairs, per segment, per user, or a chain of them."""
+"""Scores become probabilities: one map for lists, for all pairs, per segment or per user."""
 
 from sureness._lazy import lazy_names
 
@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "cross_fitting": ["cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "horizon": ["Horizon"],
+        "list_sample": ["ListSample", "sample_lists"],
         "lists": ["ListCalibrator"],
         "maps": ["Observed", "ProbabilityMap", "Segments", "Who"],
         "pair_fields": ["Fields"],

@@ -10,6 +10,8 @@ from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
 from sureness.calibration.horizon import Horizon as Horizon
+from sureness.calibration.list_sample import ListSample as ListSample
+from sureness.calibration.list_sample import sample_lists as sample_lists
 from sureness.calibration.lists import ListCalibrator as ListCalibrator
 from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
@@ -51,6 +53,7 @@ __all__ = [
     "IsotonicCalibrator",
     "KanoulasCalibrator",
     "ListCalibrator",
+    "ListSample",
     "ManmathaCalibrator",
     "MinMaxCalibrator",
     "MonotoneFamily",
@@ -75,4 +78,5 @@ __all__ = [
     "choose_calibrator",
     "cross_validate",
     "make_calibrator",
+    "sample_lists",
 ]

@@ -199,9 +199,9 @@ def guarded(score: Reference, formula: Callable[[Node], Node], probability: Call
     ))  # fmt: skip
 
 
-def tame(score: Reference) -> Node:
+def tame(score: Node, largest: float = LARGEST) -> Node:
     """A score that is neither so large nor so close to 0 that arithmetic with it over- or underflows."""
-    return clip(choose(absolute(score), [_TINY], [0.0, score]), -LARGEST, LARGEST)
+    return clip(choose(absolute(score), [_TINY], [0.0, score]), -largest, largest)
 
 
 def logit_tree(probability: Node) -> Node:

@@ -15,10 +15,14 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 
+HISTORY, SPREAD = "history", "spread"
+"""What is known of every group; other levels are traits that the caller gives."""
+
 FEWEST = 10
 """A group with fewer candidates has no place of its own for a score; the score itself has to do."""
 
-_SAME = 1e-9  # spreads below this share of the size of the scores are rounding
+SAME = 1e-9
+"""Spreads below this share of the size of the scores are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,7 @@ class Groups:
 
 
 def _more_than_rounding(spread: FloatArray, largest: FloatArray) -> FloatArray:
-    return np.where(spread > _SAME * largest, spread, 0.0)
+    return np.where(spread > SAME * largest, spread, 0.0)
 
 
 def among_best(scores: FloatArray, codes: IntArray, most: int) -> BoolArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,10 @@ from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.fields import FieldTable, columns_of, full_column
-from sureness.calibration.groups import FEWEST, Groups, among_best
+from sureness.calibration.groups import FEWEST, HISTORY, SPREAD, Groups, among_best
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
-from sureness.calibration.list_query import list_query
+from sureness.calibration.list_query import list_expression, list_query
 from sureness.calibration.list_sample import ENOUGH, MOST_TIMES, ListSample, sample_lists
 from sureness.calibration.list_terms import Inputs, Plan, Terms, learn_terms
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
@@ -40,7 +40,6 @@ FEW_POSITIVES = 300
 
 _RAMPS = 4  # of a score and of the history
 _LIGHT, _HEAVY = 0.01, 0.99  # quantiles of the history between which groups go from light to heavy
-HISTORY, SPREAD = "history", "spread"
 
 
 class ListCalibrator(ProbabilityMap):
@@ -405,16 +404,41 @@ class ListCalibrator(ProbabilityMap):
     ) -> str:
         """A query that gives all columns of a table and the column ``probability``, for groups seen or not.
 
+        It joins the table with how the scores of each group lie, found in the same table, which is read twice. A score
+        that is missing, infinite or not a number gets no probability and does not count as a candidate; neither does
+        one without a group. A history that is negative or infinite counts as missing.
+
         Parameters
         ----------
         dialect : {"duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "mysql"}
         table : str
-            Its name; a dot separates schema and table. It has the candidates of whole groups.
+            Its name; a dot separates schema and table. It has all candidates of each group, or its best ones.
         score, group, history : str
             Its columns, letter by letter; traits are the columns of their names.
         """
         self.check_fitted()
         return list_query(self, dialect, table, score=score, group=group, history=history)
+
+    def expression(  # type: ignore[override]
+        self, dialect: Literal["polars"], column: str = "score", *, group: str = "user_id", history: str = HISTORY
+    ) -> pl.Expr:
+        """The probability as an expression of polars, for a table with the candidates of whole groups.
+
+        Databases need a whole query, because a row's probability depends on other rows: see `query`.
+
+        Parameters
+        ----------
+        dialect : "polars"
+        column, group, history : str
+            Columns, letter by letter; traits are the columns of their names.
+        """
+        self.check_fitted()
+        if dialect != "polars":
+            raise SettingError(
+                f"{type(self).__name__} compares the candidates of a group, which an expression of one row does not "
+                'see; use query(), or expression("polars")'
+            )
+        return list_expression(self, column, group=group, history=history)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "sampling": ["NegativeSampler"],
         "scored_pairs": ["ScoredPairs", "concatenate"],
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
-        "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out"],
+        "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out", "parted"],
         "time_splitting": ["TimeCuts", "by_time"],
         "tables": [
             "BATCH_ROWS", "add_column", "column_names", "count_rows", "names_aside", "pairs_of_table", "read_table",

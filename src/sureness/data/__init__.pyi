@@ -39,6 +39,7 @@ from sureness.data.splitting import Split as Split
 from sureness.data.splitting import by_ratio as by_ratio
 from sureness.data.splitting import hold_out as hold_out
 from sureness.data.splitting import leave_one_out as leave_one_out
+from sureness.data.splitting import parted as parted
 from sureness.data.tables import BATCH_ROWS as BATCH_ROWS
 from sureness.data.tables import add_column as add_column
 from sureness.data.tables import column_names as column_names
@@ -93,6 +94,7 @@ __all__ = [
     "load_dataset",
     "names_aside",
     "pairs_of_table",
+    "parted",
     "pinned_checksums",
     "pins",
     "prepare",

@@ -148,17 +148,17 @@ def log(argument: Node) -> Node:
     return Function("ln", (argument,))
 
 
+def sqrt(argument: Node) -> Node:
+    """Square root of a value that is not negative."""
+    return Function("sqrt", (argument,))
+
+
 _LARGEST_POWER = 600.0  # e to this power, and products with it, are in the range of double precision
 
 
 def exp(argument: Node) -> Node:
     """The exponential; the value is cut where databases refuse the result as too large or too small."""
     return Function("exp", (clip(argument, -_LARGEST_POWER, _LARGEST_POWER),))
-
-
-def sqrt(argument: Node) -> Node:
-    """Square root of a value that is not negative."""
-    return Function("sqrt", (argument,))
 
 
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-150, 1e150  # whose squares are in the range of double precision

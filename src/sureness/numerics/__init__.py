@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "gains": ["Gains", "expected_gains", "log_odds_shifts"],
         "grouping": ["fold_of_groups", "group_codes", "ranks_within", "top_n"],
         "histogram": ["ScoreHistogram", "WeightedScores", "require_both_classes"],
-        "intensity": ["over_periods"],
+        "intensity": ["once_gone", "over_periods", "over_shares"],
         "logistic": ["GaussianPrior", "fit_logistic", "logit", "sigmoid"],
         "multiple_tests": ["holm"],
         "poisson_binomial": ["poisson_binomial_cdf", "poisson_binomial_pmf", "power_sums"],

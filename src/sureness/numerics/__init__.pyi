@@ -25,7 +25,9 @@ from sureness.numerics.grouping import top_n as top_n
 from sureness.numerics.histogram import ScoreHistogram as ScoreHistogram
 from sureness.numerics.histogram import WeightedScores as WeightedScores
 from sureness.numerics.histogram import require_both_classes as require_both_classes
+from sureness.numerics.intensity import once_gone as once_gone
 from sureness.numerics.intensity import over_periods as over_periods
+from sureness.numerics.intensity import over_shares as over_shares
 from sureness.numerics.logistic import GaussianPrior as GaussianPrior
 from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
@@ -82,8 +84,10 @@ __all__ = [
     "log_odds_shifts",
     "logit",
     "members",
+    "once_gone",
     "one_dimension",
     "over_periods",
+    "over_shares",
     "poisson_binomial_cdf",
     "poisson_binomial_pmf",
     "power_sums",

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
-from sureness.calibration.lists import HISTORY, ListCalibrator
+from sureness.calibration.groups import HISTORY
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.id_values import as_series

@@ -10,8 +10,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "applying": ["apply"],
         "fitting": ["fit", "histogram"],
         "listing": ["lists"],
-        "per_user": ["fit_per_user"],
         "segments": ["fit_segments"],
-        "user_maps": ["UserMaps"],
     },
 )

@@ -7,18 +7,14 @@ from sureness.spark.applying import apply as apply
 from sureness.spark.fitting import fit as fit
 from sureness.spark.fitting import histogram as histogram
 from sureness.spark.listing import lists as lists
-from sureness.spark.per_user import fit_per_user as fit_per_user
 from sureness.spark.segments import fit_segments as fit_segments
-from sureness.spark.user_maps import UserMaps as UserMaps
 
 __all__ = [
     "Allocated",
-    "UserMaps",
     "allocate",
     "als_source",
     "apply",
     "fit",
-    "fit_per_user",
     "fit_segments",
     "histogram",
     "lists",

@@ -1,4 +1,4 @@
-"""Add probabilities to a DataFrame: a column expression where the map is a formula, Python where it is none."""
+"""Add probabilities to a DataFrame: a query of Spark's own where the map is a formula, Python where it is none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from sureness._types import FloatArray
 from sureness.artefacts.saving import load
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, check_map
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.ids import IdMap
@@ -20,137 +21,132 @@ from sureness.errors import IdError, SettingError
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
 from sureness.spark.shipping import check_executors
 from sureness.spark.tasks import tables
-from sureness.spark.user_maps import UserMaps, joined_maps
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _logger = logging.getLogger(__name__)
-_SCORES, _MAPS = "sureness_scores", "sureness_maps"  # tables of the query
+_SCORES = "sureness_scores"  # table of the query
 
 
 def apply(
     df: DataFrame,
-    calibrator: ProbabilityMap | UserMaps | str | PathLike[str],
+    calibrator: ProbabilityMap | str | PathLike[str],
     *,
     score: str = "score",
     user: str = "user_id",
     segment: str = "segment",
+    history: str = "history",
     probability: str = "probability",
 ) -> DataFrame:
     """Add a column of probabilities; nothing is computed before the result is used.
 
-    A map that is a formula becomes an expression of Spark's own, without Python: calibrators for all pairs and per
-    segment, for several fields, and maps that compare scores within a user, after a join with what was learned about
-    each user. Other maps are asked in Python, in Arrow batches.
+    A map that is a formula becomes a query of Spark's own, without Python: calibrators for all pairs, per segment and
+    for several fields, and the map for lists, which finds how the scores of each user lie and joins it by user. Other
+    maps are asked in Python, in Arrow batches. Maps per user stay in Python and SQL.
 
     Parameters
     ----------
     df : DataFrame
-    calibrator : ProbabilityMap, UserMaps or path
-        Any map. Users and segments that it does not know get its map for all.
-    score, user, segment : str
-        The columns that the map reads. A missing or infinite score has no probability.
+        For a map for lists, all candidates of each user, or the best ones.
+    calibrator : ProbabilityMap or path
+        Any other map. Segments that it does not know get its map for all.
+    score, user, segment, history : str
+        The columns that the map reads; user is the group of a map for lists. Fields and traits are the columns of their
+        names. A missing or infinite score has no probability.
     probability : str
         Name of the new column.
     """
-    maps = calibrator if isinstance(calibrator, UserMaps) else None
-    fitted = calibrator.shared if isinstance(calibrator, UserMaps) else _opened(calibrator)
+    fitted = check_map(calibrator) if not isinstance(calibrator, str | PathLike) else load(calibrator, ProbabilityMap)
     fitted.check_fitted()
-    asked = _Asked.of(fitted, score, user, segment)
+    if fitted.joins_users:
+        raise SettingError(
+            f"{type(fitted).__name__} has a map for each user, which sureness.spark does not join; join its table() by "
+            "its query(), or use ListCalibrator, which needs no table of users"
+        )
     frame = check_frame(df)
-    check_columns(frame, asked.kinds())
     refuse_taken(frame, [probability])
+    if isinstance(fitted, ListCalibrator):
+        check_columns(frame, _kinds_of_lists(fitted, score, user, history))
+        return _natively(frame, fitted.query("spark", _SCORES, score, group=user, history=history), probability)
+    asked = _Asked.of(fitted, score, segment)
+    check_columns(frame, asked.kinds())
     asked.refuse_other_kinds(frame)
     try:
-        query = fitted.query("spark", _SCORES, score, segment=segment, user=user, maps=_MAPS)
+        query = fitted.query("spark", _SCORES, score, segment=segment)
     except SettingError as error:
         _logger.info("%s; it is asked in Python", error)
         return _in_python(frame, asked, probability)
-    return _natively(frame, query, probability, _joined(fitted) if maps is None else maps)
+    return _natively(frame, query, probability)
 
 
-def _joined(fitted: ProbabilityMap) -> ProbabilityMap | None:
-    """The map whose table of users is joined, if there is one."""
-    return fitted if fitted.joins_users else None
-
-
-def _opened(given: ProbabilityMap | str | PathLike[str]) -> ProbabilityMap:
-    return check_map(given) if not isinstance(given, str | PathLike) else load(given, ProbabilityMap)
+def _kinds_of_lists(fitted: ListCalibrator, score: str, user: str, history: str) -> dict[str, Kind]:
+    """What the columns must hold that a map for lists reads."""
+    found: dict[str, Kind] = dict.fromkeys(fitted.named_, "any")
+    found |= dict.fromkeys([score, *fitted.numeric_, *([history] if "history" in fitted.reads() else [])], "number")
+    return {**found, user: "id"}
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A map, and the columns that it reads."""
+    """A map of pairs, and the columns that it reads."""
 
     fitted: ProbabilityMap
     score: str
-    user: str | None
     segment: str | None
-    fields: tuple[str, ...] = ()  # of a map of overlapping segments
+    fields: tuple[str, ...]  # of a map of several fields
 
     @classmethod
-    def of(cls, fitted: ProbabilityMap, score: str, user: str, segment: str) -> _Asked:
-        links: tuple[ProbabilityMap, ...] = getattr(fitted, "links_", (fitted,))
-        users = any(hasattr(link, "users_") for link in links)
-        overlapping = next((link for link in links if isinstance(link, MultiSegmentCalibrator)), None)
-        segments = overlapping is None and any(hasattr(link, "segments_") for link in links)
-        fields = () if overlapping is None else tuple(overlapping.fields_)
-        return cls(fitted, score, user if users else None, segment if segments else None, fields)
+    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _Asked:
+        others = fitted.reads()[1:]
+        if isinstance(fitted, MultiSegmentCalibrator):
+            return cls(fitted, score, None, others)
+        return cls(fitted, score, segment if others else None, ())
 
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [self.score, *(name for name in (self.user, self.segment) if name is not None), *self.fields]
+        return [self.score, *([] if self.segment is None else [self.segment]), *self.fields]
 
     def kinds(self) -> dict[str, Kind]:
         """What each column must hold; fields may hold anything."""
-        found: dict[str, Kind] = {self.score: "number"}
-        return found | {name: "id" for name in (self.user, self.segment) if name is not None}
+        found: dict[str, Kind] = dict.fromkeys(self.fields, "any")
+        found[self.score] = "number"
+        return found if self.segment is None else {**found, self.segment: "id"}
 
     def refuse_other_kinds(self, frame: DataFrame) -> None:
-        """Refuse numbers where the map knows text, and text where it knows numbers: no id would be found."""
-        for name, attribute in ((self.user, "users_"), (self.segment, "segments_")):
-            links: tuple[ProbabilityMap, ...] = getattr(self.fitted, "links_", (self.fitted,))
-            known: IdMap | None = next((getattr(each, attribute) for each in links if hasattr(each, attribute)), None)
-            if name is None or known is None:
-                continue
-            if is_text(frame, name) != (known.ids.dtype == pl.String):
-                kinds = ("text", "whole numbers") if is_text(frame, name) else ("whole numbers", "text")
-                raise IdError(
-                    f"column {name} holds {kinds[0]}, but the map knows {kinds[1]}; cast the column to the kind of ids "
-                    "that the map was fitted on"
-                )
+        """Refuse numbers where the map knows text, and text where it knows numbers: no segment would be found."""
+        known: IdMap | None = getattr(self.fitted, "segments_", None)
+        if self.segment is None or known is None:
+            return
+        if is_text(frame, self.segment) != (known.ids.dtype == pl.String):
+            kinds = ("text", "whole numbers") if is_text(frame, self.segment) else ("whole numbers", "text")
+            raise IdError(
+                f"column {self.segment} holds {kinds[0]}, but the map knows {kinds[1]}; cast the column to the kind of "
+                "ids that the map was fitted on"
+            )
 
     def probabilities(self, table: pl.DataFrame) -> FloatArray:
         """The probabilities of a table of the columns, NaN where there is no finite score."""
         scores = table[self.score].cast(pl.Float64).to_numpy()
         there = np.isfinite(scores)
-        for name in (self.user, self.segment):
-            there &= True if name is None else table[name].is_not_null().to_numpy()
+        if self.segment is not None:
+            there &= table[self.segment].is_not_null().to_numpy()
         found = np.full(len(scores), np.nan)
-        some = table.filter(pl.Series(there))
-        found[there] = self.fitted.probability_of(scores[there], self._who(some))
+        found[there] = self.fitted.probability_of(scores[there], self._who(table.filter(pl.Series(there))))
         return found
 
     def _who(self, table: pl.DataFrame) -> Who:
-        users = None if self.user is None else table[self.user]
-        if not self.fields:
-            return self.fitted.who(table.height, users, None if self.segment is None else table[self.segment])
-        overlapping = self.fitted
-        assert isinstance(overlapping, MultiSegmentCalibrator)
-        return Who(table.height, segments=overlapping.numbers_of_file(table.select(self.fields)))
+        if isinstance(self.fitted, MultiSegmentCalibrator):
+            return Who(table.height, segments=self.fitted.numbers_of_file(table.select(self.fields)))
+        return self.fitted.who(table.height, None, None if self.segment is None else table[self.segment])
 
 
-def _natively(frame: DataFrame, query: str, probability: str, own: ProbabilityMap | UserMaps | None) -> DataFrame:
-    """The query of the map over the DataFrame, joined with what is known of users."""
-    tables = {_SCORES: frame} | ({} if own is None else {_MAPS: joined_maps(frame, own)})
-    text = query.replace("{", "{{").replace("}", "}}")
-    for name in tables:
-        text = text.replace(f"`{name}`", f"{{{name}}}")
-    found = frame.sparkSession.sql(text, **tables)
-    return found.toDF(*frame.columns, probability)
+def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
+    """The query of the map over the DataFrame."""
+    text = query.replace("{", "{{").replace("}", "}}").replace(f"`{_SCORES}`", f"{{{_SCORES}}}")
+    return frame.sparkSession.sql(text, **{_SCORES: frame}).toDF(*frame.columns, probability)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack, overload
 
 from sureness._settings import clone
@@ -9,9 +10,11 @@ from sureness._types import Estimand, Risk
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import SetSettings
 from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.lists import ListCalibrator
 from sureness.data.columns import Columns
 from sureness.errors import SettingError
 from sureness.numerics.histogram import ScoreHistogram
+from sureness.spark.list_fitting import fit_lists
 from sureness.spark.pairs import SparkPairs
 
 if TYPE_CHECKING:
@@ -70,28 +73,50 @@ def histogram(
     return pairs.histograms(chosen, by="segment")  # type: ignore[return-value]
 
 
+@overload
+def fit(
+    df: DataFrame, calibrator: Calibrator | str = ..., *, score: str = ..., label: str = ..., weight: str = ...,
+    propensity: str = ..., user: str = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
+) -> Calibrator: ...  # fmt: skip
+@overload
+def fit(
+    df: DataFrame, calibrator: ListCalibrator, *, score: str = ..., label: str = ..., weight: str = ...,
+    propensity: str = ..., user: str = ..., history: str = ..., traits: Sequence[str] = ...,
+    estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
+) -> ListCalibrator: ...  # fmt: skip
 def fit(
     df: DataFrame,
-    calibrator: Calibrator | str = "platt",
+    calibrator: Calibrator | ListCalibrator | str = "platt",
     *,
     score: str = "score",
     label: str = "label",
     weight: str = "weight",
     propensity: str = "propensity",
     user: str = "user_id",
+    history: str = "history",
+    traits: Sequence[str] = (),
     estimand: Estimand | None = None,
     **settings: Unpack[SetSettings],
-) -> Calibrator:
-    """Fit a calibrator to all pairs of a DataFrame; the result is that of the same fit on one machine.
+) -> Calibrator | ListCalibrator:
+    """Fit a calibrator to all pairs of a DataFrame, or a map for lists to a sample of its groups.
+
+    A calibrator is that of the same fit on one machine. A map for lists is fitted on the driver, to the rows of as many
+    groups as its ``n_groups``, chosen by a hash of their ids, and of more until these have as many positives, up to 30
+    times as many. With up to ``n_groups`` groups it equals the local fit, except where tied scores leave open which
+    candidates are the best; with more, the sample may be another one. Of more than 5 million rows only the best
+    candidates are fetched.
 
     Parameters
     ----------
     df : DataFrame
         With a score and a label in each row, and weight and propensity where they are known.
-    calibrator : Calibrator or name
+    calibrator : Calibrator, ListCalibrator or name
         What to fit; it stays as it is.
-    score, label, weight, propensity, user : str
-        Columns; weight, propensity and user are taken where they are there.
+    score, label, weight, propensity, user, history : str
+        Columns; weight, propensity, user and history are taken where they are there. A map for lists needs the user,
+        query or session, and looks at the history: how many items of the group the recommender was trained on.
+    traits : sequence of str
+        Columns with what else a map for lists should know of the group or the item.
     estimand : {"interaction", "preference"}, optional
         What the probability is of; preference if there are propensities.
     **settings
@@ -100,11 +125,15 @@ def fit(
 
     Returns
     -------
-    Calibrator
+    Calibrator or ListCalibrator
         Fitted; `save` writes it, `sureness.load` opens it anywhere.
     """
-    unfitted = unfitted_calibrator(calibrator)
     columns = Columns(score=score, label=label, weight=weight, propensity=propensity, user_id=user)
+    if isinstance(calibrator, ListCalibrator):
+        return fit_lists(df, calibrator, columns, history, traits, estimand, **settings)
+    unfitted = unfitted_calibrator(calibrator)
+    if traits:
+        raise SettingError(f"only a ListCalibrator has traits, got {unfitted!r}; leave them out, or use fit_segments")
     return unfitted.fit(SparkPairs.of(df, columns, estimand=estimand, **settings))
 
 
@@ -114,7 +143,7 @@ def unfitted_calibrator(given: Calibrator | str) -> Calibrator:
         return make_calibrator(given)
     if not isinstance(given, Calibrator):
         raise SettingError(
-            f"fit takes a calibrator for all pairs, such as PlattCalibrator(), or its name, got {given!r}; for maps of "
-            "users or segments use fit_per_user or fit_segments"
+            f"fit takes a calibrator such as PlattCalibrator(), its name, or ListCalibrator(), got {given!r}; for maps "
+            "of segments use fit_segments"
         )
     return clone(given)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-Kind: TypeAlias = Literal["number", "label", "id"]
+Kind: TypeAlias = Literal["number", "label", "id", "any"]
 """What a column must hold."""
 
 OLDEST = (4, 0)
@@ -25,6 +25,7 @@ _TAKEN: dict[Kind, tuple[tuple[str, ...], str]] = {
     "number": (_NUMBERS, "numbers"),
     "label": ((*_NUMBERS, "boolean", "string"), "0 and 1, true and false, or these words"),
     "id": ((*_WHOLE, "string"), "whole numbers or text"),
+    "any": ((), "anything"),
 }
 
 
@@ -73,7 +74,7 @@ def check_columns(frame: DataFrame, needed: Mapping[str, Kind], what: str = "df"
         )
     for name, kind in needed.items():
         taken, said = _TAKEN[kind]
-        if (found := types[name]).partition("(")[0] not in taken:
+        if (found := types[name]).partition("(")[0] not in taken and kind != "any":
             raise ColumnError(f"column {name} of {what} must hold {said}, got {found}; cast it first")
     if twice := [name for name in needed if frame.columns.count(name) > 1]:
         raise ColumnError(f"{what} has several columns called {twice[0]}; rename all but one")

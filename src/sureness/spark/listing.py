@@ -20,7 +20,6 @@ from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame,
 from sureness.spark.live import live_lists
 from sureness.spark.shipping import Shipped, check_executors
 from sureness.spark.tasks import batches_of, tables, user_tables
-from sureness.spark.user_maps import UserMaps
 from sureness.workflows.deciding import Tally, decide_block
 
 if TYPE_CHECKING:
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 _ADDED = {"rank": "bigint", "list_size": "bigint", "expected_utility": "double", "expected_hits": "double"}
 _OF_RECOMMENDER = {
     "rank": "bigint", "item_id": "bigint", "score": "float", "probability": "double", "list_size": "bigint",
-    "expected_utility": "double", "unsure": "boolean", "map": "string",
+    "expected_utility": "double", "unsure": "boolean",
 }  # fmt: skip
 
 
 def lists(
     df: DataFrame,
-    maps: ProbabilityMap | UserMaps | ConfidentRecommender | str | PathLike[str] | None = None,
+    maps: ProbabilityMap | ConfidentRecommender | str | PathLike[str] | None = None,
     *,
     top: int | None = None,
     policy: ListSizePolicy | None = None,
@@ -46,6 +45,7 @@ def lists(
     score: str = "score",
     probability: str = "probability",
     segment: str = "segment",
+    history: str = "history",
 ) -> DataFrame:
     """Keep as many of each user's candidates as are worth showing; nothing is computed before the result is used.
 
@@ -54,7 +54,7 @@ def lists(
     df : DataFrame
         Candidates: users, items and their probabilities, or their scores beside `maps`. With a recommender also users
         alone, whose candidates it then scores itself.
-    maps : ProbabilityMap, UserMaps, ConfidentRecommender or path, optional
+    maps : ProbabilityMap, ConfidentRecommender or path, optional
         What makes probabilities of scores. A recommender also leaves out what users have seen, and has its own policy.
         A path is opened by every executor, so it must be on storage that all of them reach.
     top : int, optional
@@ -64,7 +64,7 @@ def lists(
     expected_relevant : float, optional
         How many relevant items a user has in all, also among items that are no rows; a column of that name says it for
         each user.
-    user, item, score, probability, segment : str
+    user, item, score, probability, segment, history : str
         Columns.
 
     Returns
@@ -74,7 +74,7 @@ def lists(
         a recommender the columns of `ConfidentRecommender.recommend`. Of equal probabilities, smaller ids come first.
     """
     frame = check_frame(df)
-    shipped = None if maps is None or isinstance(maps, ProbabilityMap | UserMaps) else Shipped.of(maps)
+    shipped = None if maps is None or isinstance(maps, ProbabilityMap) else Shipped.of(maps)
     if shipped is not None and shipped.is_recommender:
         for name, given in (("top", top), ("policy", policy), ("expected_relevant", expected_relevant)):
             if given is not None:
@@ -82,7 +82,7 @@ def lists(
         return _recommended(frame, shipped, user, item, score)
     if maps is not None:
         asked: Any = maps if shipped is None else shipped.open()
-        frame = apply(frame, asked, score=score, user=user, segment=segment, probability=probability)
+        frame = apply(frame, asked, score=score, user=user, segment=segment, history=history, probability=probability)
     check_columns(frame, {user: "id", item: "id", probability: "number"})
     refuse_taken(frame, list(_ADDED))
     names = {user: "user_id", item: "item_id", probability: "probability"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sureness.calibration.maps import ANSWERS
 from sureness.list_size.ragged import row_starts, similar_lengths
 from sureness.pipeline.recommender import ConfidentRecommender
 
@@ -13,10 +12,7 @@ _CELLS = 1_000_000  # scores in the matrix of some users
 
 
 def live_lists(recommender: ConfidentRecommender, rows: pl.DataFrame) -> pl.DataFrame:
-    """The lists of whole users from rows of user_id, item_id and score; columns as of `recommend`.
-
-    Users that the recommender does not know have its map for all.
-    """
+    """The lists of whole users, known or not, from rows of user_id, item_id and score; columns as of `recommend`."""
     ordered = rows.drop_nulls().sort("user_id", "score", "item_id", descending=[False, True, False])
     counts = ordered.group_by("user_id", maintain_order=True).len()
     lengths = counts["len"].to_numpy().astype(np.int64)
@@ -36,7 +32,7 @@ def _decided(
     places = np.where(there, starts[:, None] + ranks, 0)
     items = rows["item_id"].to_numpy()
     scores = np.where(there, rows["score"].to_numpy()[places], -np.inf)
-    found = recommender.decide(users, items[places], scores, unknown="all")
+    found = recommender.decide(users, items[places], scores)
     shown = found.shown
     user, rank = np.nonzero(shown)
     return pl.DataFrame({
@@ -48,5 +44,4 @@ def _decided(
         "list_size": found.sizes[user],
         "expected_utility": pl.Series(found.expected[user], nan_to_null=True),
         "unsure": found.unsure[user],
-        "map": pl.Series(ANSWERS, dtype=pl.String).gather(found.answered_by[shown]),
     })  # fmt: skip

@@ -31,9 +31,11 @@ MOST_COLLECTED = 5_000_000
 
 _SAID = 1_000  # pairs that are looked at to say what is wrong
 
-_KINDS: dict[str, Kind] = {
+KINDS: dict[str, Kind] = {
     "score": "number", "label": "label", "weight": "number", "propensity": "number", "user_id": "id", "segment": "id",
 }  # fmt: skip
+"""What the agreed columns of pairs must hold."""
+
 _OPTIONAL = ("weight", "propensity", "user_id")
 
 
@@ -75,16 +77,10 @@ class SparkPairs(CalibrationSet):
     ) -> Self:
         """Check the columns of a DataFrame; those for weight, propensity and user are taken where they are there."""
         known = check_frame(df)
-        columns.refuse_shared("score", "label", "weight", "propensity")
-        names = {"score": columns.score, "label": columns.label}
-        renames = columns.renamed()
-        for ours in _OPTIONAL:
-            theirs = getattr(columns, ours)
-            if ours in renames or theirs in known.columns:
-                names[ours] = theirs
+        names = pair_columns(known, columns)
         if columns.segment is not None:
             names["segment"] = columns.segment
-        check_columns(known, {theirs: _KINDS[ours] for ours, theirs in names.items()})
+        check_columns(known, {theirs: KINDS[ours] for ours, theirs in names.items()})
         frame = renamed(known, names, numbers=("score", "label", "weight", "propensity"))
         if estimand is None:
             estimand = "preference" if "propensity" in names else "interaction"
@@ -182,7 +178,7 @@ class SparkPairs(CalibrationSet):
         from pyspark.sql import functions as sf
 
         types = dict(self.frame.dtypes)
-        label, usable = _label(types["label"])
+        label, usable = boolean_label(types["label"])
         weight = target = None
         if "weight" in types:
             weight = sf.col("weight").cast("double")
@@ -210,7 +206,18 @@ class SparkPairs(CalibrationSet):
         return share * omega if self.training_pairs == "kept" else share * omega / (1.0 - (1.0 - share) * omega)
 
 
-def _label(kind: str) -> tuple[Column, Column]:
+def pair_columns(frame: DataFrame, columns: Columns) -> dict[str, str]:
+    """The columns of pairs by agreed name: those for weight, propensity and user where they are there or named."""
+    columns.refuse_shared("score", "label", "weight", "propensity")
+    names, renames = {"score": columns.score, "label": columns.label}, columns.renamed()
+    for ours in _OPTIONAL:
+        theirs = getattr(columns, ours)
+        if ours in renames or theirs in frame.columns:
+            names[ours] = theirs
+    return names
+
+
+def boolean_label(kind: str) -> tuple[Column, Column]:
     """A label as a boolean, and whether it is one."""
     from pyspark.sql import functions as sf
 

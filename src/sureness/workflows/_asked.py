@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.calibration.lists import HISTORY, ListCalibrator
+from sureness.calibration.groups import HISTORY
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
 from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
 from sureness.calibration.per_segment import SegmentCalibrator

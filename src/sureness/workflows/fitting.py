@@ -21,7 +21,8 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import choose_calibrator
 from sureness.calibration.cross_fitting import Judgeable, cross_validate
-from sureness.calibration.lists import HISTORY, ListCalibrator
+from sureness.calibration.groups import HISTORY
+from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator

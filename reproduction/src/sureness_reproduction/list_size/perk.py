@@ -18,7 +18,7 @@ from sureness.data import Interactions
 from sureness.evaluation import block_scores
 from sureness.list_size import ExpectedUtility, Lists, ListSizePolicy
 from sureness.metrics import METRICS, expected_calibration_error
-from sureness.numerics import calibration_sums, sigmoid
+from sureness.numerics import calibration_sums, once_gone, sigmoid, top_k
 from sureness.pipeline import ConfidentRecommender, Target
 from sureness.sources import fitted_to
 from sureness_reproduction.list_size.runs import Opened
@@ -117,20 +117,27 @@ def _recommender(made: Opened, form: Form, max_size: int) -> ConfidentRecommende
 
 def _rescaled(recommender: ConfidentRecommender, made: Opened, lists: Lists) -> Lists:
     """Probabilities times (sum p + sum p of the validation items) / sum p, at most 1: what the notebook does."""
-    held_out, gone = fitted_to(made.source, made.split.validation, "validation"), np.zeros(lists.n_users)
-    for block, probabilities in _probabilities(recommender):
-        gone[block] = [probabilities[row, held_out.items_of(user)].sum() for row, user in enumerate(block)]
+    held_out, seen = fitted_to(made.source, made.split.validation, "validation"), recommender.seen_
+    gone, left = np.zeros((2, lists.n_users))
+    for block, every in _probabilities(recommender):
+        gone[block] = [every[row, held_out.items_of(user)].sum() for row, user in enumerate(block)]
+        left[block] = [every[row].sum() - every[row, seen.items_of(user)].sum() for row, user in enumerate(block)]
     listed, tail = np.asarray(lists.probabilities), np.asarray(lists.tail)
-    left = np.where(np.arange(lists.width) < lists.lengths[:, None], listed, 0.0).sum(axis=1) + tail[:, 0]
-    factor = (1 + gone[lists.users] / np.maximum(left, 1e-12))[:, None]
+    factor = (1 + gone / np.maximum(left, 1e-12))[lists.users, None]
     powers = np.minimum.accumulate(tail * factor ** np.arange(1, tail.shape[1] + 1), axis=1)  # as if none were above 1
     return replace(lists, probabilities=np.minimum(listed * factor, 1.0), tail=powers)
 
 
 def _probabilities(recommender: ConfidentRecommender) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Of all items for blocks of users; a map for the top is asked about all of them here."""
-    for block, scores in block_scores(recommender.source, np.arange(recommender.source.n_users)):
-        yield block, sigmoid(recommender.mapped_.log_odds(scores, block) + recommender.summaries_.shift[block][:, None])
+    """Of all items for blocks of users, when lists are made; a map for the top is asked about all of them here."""
+    source, mapped, trained = recommender.source, recommender.mapped_, recommender.trained_
+    as_fitted = recommender.expected_relevant == "fitted" or recommender.map_.horizon_.period is not None
+    for block, scores in block_scores(source, np.arange(source.n_users)):
+        seen = {} if trained is None else {"rows": block, "starts": trained.row_starts, "seen": trained.item_rows}
+        _, best = top_k(scores.copy(), recommender.best_, **seen)
+        items = np.broadcast_to(np.arange(source.n_items), scores.shape)
+        log_odds = mapped.log_odds(scores, block, items, best, mapped.histories(block))
+        yield block, sigmoid(log_odds) if as_fitted else once_gone(log_odds)
 
 
 def calibration_of(fitted: Fitted, test: Interactions) -> dict[str, float]:
