@@ -3,7 +3,7 @@
     python examples/groups.py ml-1m --figure groups.png
 
 A recommender is trained on a public data set, and its lists are judged on held-out items: with one line for all pairs,
-with the map for lists, and with the map for lists that also knows how popular items are, and gender, age and genre where
+with the map for lists, and with the map for lists that also knows how popular items are, and gender, age and genre if
 they are known.
 """
 

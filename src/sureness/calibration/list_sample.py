@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Observed, Segments
@@ -32,6 +33,9 @@ class ListSample(NamedTuple):
     scores: FloatArray  # (n, best) -inf: there is none
     hits: BoolArray  # (n, best) whether it was held out
     n_below: IntArray  # (n,) held-out items below the best candidates
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
     @property
     def there(self) -> BoolArray:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import LIST_ENTRIES, block_scores
@@ -22,6 +23,9 @@ class Candidates(NamedTuple):
     scores: FloatArray  # (n, width) -inf: there is none
     best: FloatArray  # (n, n_best) scores of the best candidates, those taken since the training included
     places: IntArray | None = None  # (n, width) where each stands in live scores; None: the scores are the source's
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 def candidate_blocks(
