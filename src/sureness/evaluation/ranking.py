@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,9 +26,6 @@ from sureness.sources.tables import scores_of
 
 BLOCK_SCORES = 4_000_000
 """How many scores are held in memory at a time."""
-
-LIST_ENTRIES = 1 << 16
-"""How many entries of lists are gathered before anything is computed from them."""
 
 METRICS = ("hit@50", "ndcg@50", "recall@50")
 """What is measured by default."""
@@ -139,32 +136,6 @@ def top_blocks(
     for block, scores in block_scores(source, users, most=most):
         left_out = {} if seen is None else {"rows": block, "starts": seen.row_starts, "seen": seen.item_rows}
         yield block, *top_k(scores, length, **left_out)
-
-
-Tops = tuple[IntArray, IntArray, FloatArray]  # users, their items and the scores of these
-
-
-def gathered(blocks: Iterable[Tops]) -> Iterator[Tops]:
-    """The blocks of `top_blocks`, joined into fewer and larger ones.
-
-    Where items are many, a block has few users. All their scores have just gone through the caches of the processor, so
-    what is computed from the lists starts slowly; it should start seldom.
-    """
-    waiting: list[Tops] = []
-    for block in blocks:
-        waiting.append(block)
-        if sum(items.size for _, items, _ in waiting) >= LIST_ENTRIES:
-            yield _joined(waiting)
-            waiting = []
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(blocks: list[Tops]) -> Tops:
-    if len(blocks) == 1:
-        return blocks[0]
-    users, items, scores = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return users, items, scores
 
 
 def block_scores(
