@@ -7,10 +7,10 @@ from sureness._registry import register as register
 from sureness.artefacts.inspecting import inspect as inspect
 from sureness.artefacts.saving import load as load
 from sureness.calibration.base import Calibrator as Calibrator
+from sureness.calibration.base import make_calibrator as make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet as CalibrationSet
-from sureness.calibration.catalogue import make_calibrator as make_calibrator
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
-from sureness.calibration.cross_fitting import cross_validate as cross_validate
+from sureness.calibration.choosing import cross_validate as cross_validate
 from sureness.calibration.lists import ListCalibrator as ListCalibrator
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments

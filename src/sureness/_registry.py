@@ -19,8 +19,8 @@ _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "s
 
 _TABLE: dict[Family, dict[str, object]] = {
     "calibrator": {  # the methods of chapter 2, in the order of its tables
-        "minmax": f"{_CALIBRATION}.rescaling:MinMaxCalibrator",
-        "sigmoid": f"{_CALIBRATION}.rescaling:SigmoidCalibrator",
+        "minmax": f"{_CALIBRATION}.nonparametric:MinMaxCalibrator",
+        "sigmoid": f"{_CALIBRATION}.nonparametric:SigmoidCalibrator",
         "histogram": f"{_CALIBRATION}.nonparametric:HistogramCalibrator",
         "isotonic": f"{_CALIBRATION}.nonparametric:IsotonicCalibrator",
         "bbq": f"{_CALIBRATION}.nonparametric:BBQCalibrator",

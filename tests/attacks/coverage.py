@@ -14,7 +14,7 @@ from scipy.special import expit, ndtri
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration import CalibrationSet, PlattCalibrator, cross_validate
-from sureness.calibration.cross_fitting import Folds
+from sureness.calibration.choosing import Folds
 from sureness.metrics import interval
 from sureness.metrics.resampling import confidence_in_gains, resampled_means
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 
 import sureness as sn
-from sureness.calibration.anchoring import combine
 from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.level import combine
 from sureness.calibration.parametric import KanoulasCalibrator
 
 FAMILIES = [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, sn.BetaCalibrator]

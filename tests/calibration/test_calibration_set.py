@@ -27,7 +27,7 @@ def dense_candidates(world, source):
 
 
 def test_all_candidates_of_a_source_are_streamed(small_world, monkeypatch):
-    monkeypatch.setattr("sureness.calibration.chunks._BLOCK_SCORES", 700)  # several blocks
+    monkeypatch.setattr("sureness.calibration.calibration_set._BLOCK_SCORES", 700)  # several blocks
     world, source = small_world
     data = CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=world)
     found = data.gather()

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.cross_fitting import Folds
+from sureness.calibration.choosing import Folds
 
 
 def noise(n=1_000, seed=0):

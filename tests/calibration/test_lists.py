@@ -15,8 +15,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness.calibration import list_terms
-from sureness.calibration.groups import Groups, among_best
-from sureness.calibration.list_terms import Inputs, Plan, learn_terms
+from sureness.calibration.list_terms import Groups, Inputs, Plan, among_best, learn_terms
 from sureness.calibration.maps import Who
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.numerics.logistic import bounded_minimum

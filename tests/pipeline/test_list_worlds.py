@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import sureness as sn
-from sureness.calibration.groups import among_best
+from sureness.calibration.list_terms import among_best
 from sureness.data.splitting import parted
 
 SHOWN = 20

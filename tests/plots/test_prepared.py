@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
+from sureness.calibration.nonparametric import MinMaxCalibrator, SigmoidCalibrator
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.rescaling import MinMaxCalibrator, SigmoidCalibrator
 from sureness.errors import ColumnError, EmptyError, IdError, SettingError
 from sureness.metrics import Interval
 from sureness.plots import (

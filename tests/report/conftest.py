@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.simulator import SimulatorSettings, World, simulate
 from sureness.sources.svd import svd_source

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
+from sureness.calibration.nonparametric import MinMaxCalibrator
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.rescaling import MinMaxCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, IdError, NotFittedError, SettingError
 from sureness.metrics import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from sureness.calibration.rescaling import SigmoidCalibrator
+from sureness.calibration.nonparametric import SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SurenessWarning
 from sureness.plots import draw_bands, draw_fitted_curves

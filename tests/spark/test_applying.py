@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.base import make_calibrator
 from sureness.errors import ColumnError, IdError, SettingError, SurenessWarning
 from sureness.spark import apply
 from tests.spark.tables import frame_of, labelled_lists, list_map, of_map, scored, table_of

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from sureness._settings import clone
+from sureness.calibration.base import all_calibrators, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import all_calibrators, make_calibrator
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.parametric import BetaCalibrator, ParametricCalibrator
 from sureness.data.scored_pairs import ScoredPairs

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import sureness as sn
 from sureness import workflows
+from sureness.calibration.base import make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
 from sureness.errors import SurenessError
 from sureness.spark import allocate, apply, fit, fit_segments, lists
 from tests.spark.tables import frame_of, same_tables, table_of

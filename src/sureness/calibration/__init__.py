@@ -5,11 +5,9 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "base": ["Calibrator"],
+        "base": ["Calibrator", "all_calibrators", "make_calibrator"],
         "calibration_set": ["CalibrationSet"],
-        "catalogue": ["all_calibrators", "make_calibrator"],
-        "choosing": ["Choice", "choose_calibrator"],
-        "cross_fitting": ["cross_validate"],
+        "choosing": ["Choice", "choose_calibrator", "cross_validate"],
         "families": ["NUMPY", "MonotoneFamily", "ScoreRange"],
         "horizon": ["Horizon"],
         "list_sample": ["ListSample", "sample_lists"],
@@ -17,14 +15,15 @@ __getattr__, __dir__, __all__ = lazy_names(
         "maps": ["Observed", "ProbabilityMap", "Segments", "Who"],
         "pair_fields": ["Fields"],
         "multi_segment": ["MultiSegmentCalibrator"],
-        "nonparametric": ["BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator"],
+        "nonparametric": [
+            "BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator", "MinMaxCalibrator", "SigmoidCalibrator",
+        ],
         "parametric": [
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",
             "ParametricCalibrator", "PlattCalibrator", "TemperatureCalibrator",
         ],
         "per_segment": ["SegmentCalibrator"],
         "per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
-        "rescaling": ["MinMaxCalibrator", "SigmoidCalibrator"],
         "shape": ["ShapeCalibrator"],
         "top_n": ["TopNCalibrator"],
     },

@@ -1,11 +1,11 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness.calibration.base import Calibrator as Calibrator
+from sureness.calibration.base import all_calibrators as all_calibrators
+from sureness.calibration.base import make_calibrator as make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet as CalibrationSet
-from sureness.calibration.catalogue import all_calibrators as all_calibrators
-from sureness.calibration.catalogue import make_calibrator as make_calibrator
 from sureness.calibration.choosing import Choice as Choice
 from sureness.calibration.choosing import choose_calibrator as choose_calibrator
-from sureness.calibration.cross_fitting import cross_validate as cross_validate
+from sureness.calibration.choosing import cross_validate as cross_validate
 from sureness.calibration.families import NUMPY as NUMPY
 from sureness.calibration.families import MonotoneFamily as MonotoneFamily
 from sureness.calibration.families import ScoreRange as ScoreRange
@@ -21,6 +21,8 @@ from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSe
 from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
+from sureness.calibration.nonparametric import MinMaxCalibrator as MinMaxCalibrator
+from sureness.calibration.nonparametric import SigmoidCalibrator as SigmoidCalibrator
 from sureness.calibration.pair_fields import Fields as Fields
 from sureness.calibration.parametric import BetaCalibrator as BetaCalibrator
 from sureness.calibration.parametric import GammaCalibrator as GammaCalibrator
@@ -34,8 +36,6 @@ from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibra
 from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
-from sureness.calibration.rescaling import MinMaxCalibrator as MinMaxCalibrator
-from sureness.calibration.rescaling import SigmoidCalibrator as SigmoidCalibrator
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 

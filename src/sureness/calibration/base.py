@@ -20,8 +20,7 @@ from sureness.calibration.families import TREE, Formula, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
-from sureness.calibration.reach import Reach
-from sureness.calibration.usable import say_masked, usable_pairs
+from sureness.calibration.usable import Reach, say_masked, usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames
@@ -33,6 +32,7 @@ from sureness.propensity.base import check_effective_sample_size
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample
+from sureness._registry import find, names
 
 _SURE = 4.0  # standard errors
 
@@ -317,3 +317,29 @@ def _refuse_extra(*extra: object) -> None:
         raise SettingError(
             "a calibration set or histogram holds labels, weights and propensities already; give it alone"
         )
+
+
+def all_calibrators() -> list[Calibrator]:
+    """One of each, with default settings.
+
+    Examples
+    --------
+    >>> [type(calibrator).__name__ for calibrator in all_calibrators()][-3:]
+    ['ManmathaCalibrator', 'KanoulasCalibrator', 'ShapeCalibrator']
+    """
+    return [find("calibrator", name)() for name in names("calibrator")]
+
+
+def make_calibrator(name: str, **settings: object) -> Calibrator:
+    """A calibrator by name; settings that it does not have are left out.
+
+    Examples
+    --------
+    >>> make_calibrator("gamma", risk="naive")
+    GammaCalibrator(risk='naive')
+    >>> make_calibrator("sigmoid", risk="naive")
+    SigmoidCalibrator()
+    """
+    kind: type[Calibrator] = find("calibrator", name)
+    known = set(kind().get_params(deep=False))
+    return kind(**{key: value for key, value in settings.items() if key in known})

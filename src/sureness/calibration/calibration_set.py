@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Self, TypedDict, Unpack
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness._wording import counted
-from sureness.calibration.chunks import Chunks, HeldChunks, MappedChunks, SourceChunks, agreeing
 from sureness.calibration.horizon import Horizon, Population, period_of, share_of_log
 from sureness.calibration.maps import Observed
 from sureness.data.columns import Columns
@@ -19,13 +19,13 @@ from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.data.tables import OF_PAIRS, pairs_of_table, read_table
-from sureness.errors import EmptyError, SettingError, warn
+from sureness.errors import DataError, EmptyError, SettingError, warn
 from sureness.numerics.checks import check_choice, check_probabilities, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
-from sureness.sources.base import ScoreSource
+from sureness.sources.base import ScoreSource, user_blocks
 from sureness.sources.labelled import LabelledSource
 from sureness.sources.matching import settled
 
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from sureness.sources.matching import Log
+
+Chunks = Callable[[], Iterable[ScoredPairs]]
+"""Pairs in chunks; called anew for every pass."""
+
+_BLOCK_SCORES = 2_000_000  # scores held at a time while a source is streamed
 
 CERTAIN = 1e-15
 """Probabilities closer to 0 and 1 are taken for this, whose log-odds are finite."""
@@ -204,7 +209,7 @@ class CalibrationSet:
                     "chunks must be readable more than once, got an iterator; give a list, or a function that "
                     "returns a new iterator"
                 )
-            chunks = HeldChunks(tuple(chunks))
+            chunks = partial(tuple, tuple(chunks))
         if estimand is None:
             first = next(iter(chunks()), None)
             estimand = "preference" if first is not None and first.propensity is not None else "interaction"
@@ -295,7 +300,7 @@ class CalibrationSet:
     ) -> Self:
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
-        blocks = SourceChunks(labelled, propensity, sampling_rate, seed)
+        blocks = partial(_of_source, labelled, propensity, sampling_rate, seed)
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
@@ -401,7 +406,7 @@ class CalibrationSet:
         """Pairs, targets and weights of every chunk, negatives of unknown rate weighted to meet the base rate."""
         self.say_relative(risk)
         negative = self.negative_factor(risk)
-        for pairs in agreeing(self.chunks()):
+        for pairs in _agreeing(self.chunks()):
             if len(held := with_weight(pairs)):
                 yield held, *self.weigh(held, risk, negative)
 
@@ -458,7 +463,7 @@ class CalibrationSet:
 
     def with_pairs(self, pairs: ScoredPairs) -> Self:
         """The same rules for other pairs, whose weights already hold the sampling rate (see `gather`)."""
-        return replace(self, chunks=HeldChunks((pairs,)), sampling_rate=1.0)
+        return replace(self, chunks=partial(tuple, (pairs,)), sampling_rate=1.0)
 
     def in_memory(self, most: int = 2_000_000) -> Self:
         """The same set with its pairs in memory, so that several fits score them once; as it is if they are more.
@@ -473,7 +478,7 @@ class CalibrationSet:
             held.append(pairs)
             if sum(map(len, held)) > most:
                 return self
-        return replace(self, chunks=HeldChunks(tuple(held)))
+        return replace(self, chunks=partial(tuple, tuple(held)))
 
     def as_log_odds(self) -> Self:
         """The same pairs, whose scores are probabilities, with their log-odds as scores."""
@@ -482,7 +487,7 @@ class CalibrationSet:
     def map_scores(self, function: Callable[[FloatArray], FloatArray]) -> Self:
         """The same pairs with other scores."""
         anchor = None if self.anchor is None else replace(self.anchor, scores=function(self.anchor.scores))
-        return replace(self, chunks=MappedChunks(self.chunks, function), anchor=anchor)
+        return replace(self, chunks=partial(_with_scores, self.chunks, function), anchor=anchor)
 
     def _sampling_weight(self, pairs: ScoredPairs) -> FloatArray | None:
         if self.sampling_rate is None or self.sampling_rate == 1.0:
@@ -509,6 +514,34 @@ class CalibrationSet:
         low, high = bounds_of(replace(self, sampling_rate=1.0).points(risk, exact_pairs=0).masked)
         real = (pairs.take((pairs.scores > low) & (pairs.scores < high)) for pairs in self.chunks())
         return sum((_sums(pairs, *self.targets(pairs, risk)) for pairs in real), np.zeros(3))
+
+
+def _of_source(
+    labelled: LabelledSource, propensity: PropensityModel | None, sampling_rate: float, seed: int
+) -> Iterator[ScoredPairs]:
+    """The candidates of a source in blocks of users, or a random share of those labelled 0."""
+    rng = np.random.default_rng(seed) if sampling_rate < 1.0 else None  # the same sample in every pass
+    for users in user_blocks(labelled.source, _BLOCK_SCORES):
+        yield labelled.pairs(users, propensity, sampling_rate, rng)
+
+
+def _with_scores(chunks: Chunks, function: Callable[[FloatArray], FloatArray]) -> Iterator[ScoredPairs]:
+    return (replace(pairs, scores=function(pairs.scores)) for pairs in chunks())
+
+
+def _agreeing(chunks: Iterable[ScoredPairs]) -> Iterator[ScoredPairs]:
+    """The chunks, refused as soon as one has weights or propensities and another has not."""
+    first: ScoredPairs | None = None
+    for number, pairs in enumerate(chunks, start=1):
+        first = pairs if first is None else first
+        for name in ("weight", "propensity"):
+            if (getattr(pairs, name) is None) != (getattr(first, name) is None):
+                there, missing = (1, number) if getattr(pairs, name) is None else (number, 1)
+                raise DataError(
+                    f"{name} must be given for all chunks or for none, got it for chunk {there:,} and not for chunk "
+                    f"{missing:,}; give 1 where nothing else is known"
+                )
+        yield pairs
 
 
 def log_odds_of(probabilities: ArrayLike) -> FloatArray:

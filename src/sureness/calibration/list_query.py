@@ -14,8 +14,7 @@ import polars as pl
 
 from sureness.calibration.expressing import DialectName, finite, tame
 from sureness.calibration.families import TREE, sigmoid_of
-from sureness.calibration.groups import FEWEST, HISTORY, SAME, SPREAD
-from sureness.calibration.list_terms import LevelCurve, Rising, Terms
+from sureness.calibration.list_terms import FEWEST, HISTORY, SAME, SPREAD, LevelCurve, Rising, Terms
 from sureness.expressions.columns import ColumnNames, path_of
 from sureness.expressions.dialects import Dialect, dialect_named
 from sureness.expressions.nodes import (

@@ -16,16 +16,24 @@ from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.fields import FieldTable, columns_of, full_column
-from sureness.calibration.groups import FEWEST, HISTORY, SPREAD, Groups, among_best
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate, level_from_anchor
 from sureness.calibration.list_query import list_expression, list_query
 from sureness.calibration.list_sample import ENOUGH, MOST_TIMES, ListSample, sample_lists
-from sureness.calibration.list_terms import Inputs, Plan, Terms, learn_terms
+from sureness.calibration.list_terms import (
+    FEWEST,
+    HISTORY,
+    SPREAD,
+    Groups,
+    Inputs,
+    Plan,
+    Terms,
+    among_best,
+    learn_terms,
+)
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import Fields
-from sureness.calibration.reach import Reach
-from sureness.calibration.usable import usable, usable_pairs
+from sureness.calibration.usable import Reach, usable, usable_pairs
 from sureness.data.id_values import as_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs

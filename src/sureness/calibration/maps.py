@@ -24,10 +24,10 @@ from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness._wording import agreeing, counted
 from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
-from sureness.calibration.groups import Groups
 from sureness.calibration.horizon import Horizon
+from sureness.calibration.list_terms import Groups
 from sureness.calibration.pair_fields import Fields, PairNumbers
-from sureness.calibration.reach import Reach
+from sureness.calibration.usable import Reach
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions

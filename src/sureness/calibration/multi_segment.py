@@ -24,9 +24,8 @@ from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
 from sureness.calibration.per_segment import candidates_of, rows_of
-from sureness.calibration.reach import Reach
 from sureness.calibration.shape import ShapeCalibrator
-from sureness.calibration.usable import usable
+from sureness.calibration.usable import Reach, usable
 from sureness.data.id_values import as_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn

@@ -11,12 +11,11 @@ import numpy as np
 from sureness._types import FloatArray, Risk
 from sureness._wording import counted
 from sureness.calibration import families
-from sureness.calibration.anchoring import Combination, combine
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, log_odds_of
 from sureness.calibration.families import Formula, MonotoneFamily, Operations, ScoreRange
-from sureness.calibration.level import Level
-from sureness.calibration.reach import Reach
+from sureness.calibration.level import Combination, Level, combine
+from sureness.calibration.usable import Reach
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError, NoMinimumError, SettingError, SurenessWarning
 from sureness.expressions.nodes import Case, Compare, Is, Node, Number, Reference

@@ -18,8 +18,7 @@ from sureness.calibration.expressing import Conditional, logit_tree
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.reach import Reach
-from sureness.calibration.usable import usable
+from sureness.calibration.usable import Reach, usable
 from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs

@@ -20,8 +20,7 @@ from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.maps import Observed, ProbabilityMap, Who
 from sureness.calibration.parametric import GammaCalibrator, GaussianCalibrator, ParametricCalibrator, PlattCalibrator
-from sureness.calibration.reach import Reach
-from sureness.calibration.usable import MaskedCandidates
+from sureness.calibration.usable import MaskedCandidates, Reach
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError, warn

@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import NamedTuple
 
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.metrics.calibration import brier_score, expected_calibration_error, negative_log_likelihood

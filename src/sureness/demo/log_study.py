@@ -10,9 +10,8 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._wording import counted
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.choosing import Choice, choose_calibrator
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset

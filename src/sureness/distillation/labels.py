@@ -9,9 +9,8 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.maps import Who
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions, union

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
-from sureness.calibration.groups import Groups
+from sureness.calibration.list_terms import Groups
 from sureness.calibration.maps import ProbabilityMap, Who
 from sureness.errors import EmptyError
 from sureness.numerics.checks import check_scores, check_weight
@@ -63,7 +63,7 @@ def prepare_fitted_curves(
 
     Examples
     --------
-    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
     >>> fitted = MinMaxCalibrator().fit([0.0, 2.0], [0, 1])
     >>> curves = prepare_fitted_curves({"minmax": fitted}, [0.0, 1.0, 2.0], n_points=3)
     >>> curves.probabilities["minmax"].round(3), curves.fitted_range
@@ -91,7 +91,7 @@ def draw_fitted_curves(curves: FittedCurves, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from sureness.calibration.rescaling import SigmoidCalibrator
+    >>> from sureness.calibration.nonparametric import SigmoidCalibrator
     >>> fitted = SigmoidCalibrator().fit([-1.0, 1.0], [0, 1])
     >>> draw_fitted_curves(prepare_fitted_curves({"sigmoid": fitted}, [-1.0, 0.0, 2.0])).get_ylabel()
     'probability'

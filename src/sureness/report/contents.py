@@ -95,7 +95,7 @@ def gather_contents(
 
     Examples
     --------
-    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
     >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])
     >>> contents = gather_contents(pairs, {"minmax": MinMaxCalibrator().fit(pairs.scores, pairs.labels)})
     >>> round(contents.main.ece.value, 4), sorted(contents.left_out)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray
 from sureness.calibration.fields import Field, FieldTable, columns_of, full_column
-from sureness.calibration.groups import HISTORY
+from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator

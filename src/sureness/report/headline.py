@@ -102,7 +102,7 @@ def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
 
     Examples
     --------
-    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
     >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0], [0, 0, 1])
     >>> fitted_on(MinMaxCalibrator().fit([0.0, 3.0], [0, 1]), pairs, "minmax")
     'minmax was fitted on 2 pairs'

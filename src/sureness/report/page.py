@@ -87,7 +87,7 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from sureness.calibration.rescaling import MinMaxCalibrator
+    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
     >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])
     >>> calibrators = {"minmax": MinMaxCalibrator().fit(pairs.scores, pairs.labels)}
     >>> write_report(Path(tempfile.mkdtemp()) / "report.html", pairs, calibrators).headline

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from sureness._settings import clone
 from sureness._types import Estimand, Risk
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import SetSettings
-from sureness.calibration.catalogue import make_calibrator
 from sureness.calibration.lists import ListCalibrator
 from sureness.data.columns import Columns
 from sureness.errors import SettingError

@@ -11,7 +11,6 @@ import numpy as np
 from sureness._types import Estimand, Risk
 from sureness._wording import counted
 from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, SetSettings, factor_for, log_odds_of
-from sureness.calibration.chunks import HeldChunks
 from sureness.data.columns import Columns
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.tables import pairs_of_table
@@ -246,7 +245,7 @@ class CountedPairs(CalibrationSet):
     def of(cls, pairs: SparkPairs, counted: ScoreHistogram) -> Self:
         """The rules of other pairs, for a histogram of some of them."""
         known = {name: getattr(pairs, name) for name in _SETTINGS}
-        return cls(chunks=HeldChunks(()), estimand=pairs.estimand, counted=counted, **known)
+        return cls(chunks=tuple, estimand=pairs.estimand, counted=counted, **known)
 
     def points(self, risk: Risk, *, exact_pairs: int) -> WeightedScores:
         return self.counted.points()

@@ -9,12 +9,12 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.calibration.groups import HISTORY
+from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
 from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
 from sureness.calibration.per_segment import SegmentCalibrator
-from sureness.calibration.reach import Reach
+from sureness.calibration.usable import Reach
 from sureness.data.columns import Columns
 from sureness.data.frames import Place
 from sureness.data.id_values import segment_series

@@ -16,7 +16,7 @@ from sureness._progress import Progress, silent
 from sureness._types import Estimand
 from sureness.artefacts.packed import JSON
 from sureness.artefacts.saving import load
-from sureness.calibration.groups import HISTORY
+from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns

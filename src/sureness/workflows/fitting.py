@@ -16,12 +16,10 @@ from sureness._registry import find, names
 from sureness._settings import written
 from sureness._types import Estimand, Risk
 from sureness.artefacts.packed import JSON, Form
-from sureness.calibration.base import Calibrator
+from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
-from sureness.calibration.catalogue import make_calibrator
-from sureness.calibration.choosing import choose_calibrator
-from sureness.calibration.cross_fitting import Judgeable, cross_validate
-from sureness.calibration.groups import HISTORY
+from sureness.calibration.choosing import Judgeable, choose_calibrator, cross_validate
+from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator

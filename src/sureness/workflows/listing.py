@@ -13,7 +13,7 @@ from sureness._progress import Progress, silent
 from sureness._registry import find, names
 from sureness.artefacts.inspecting import inspect
 from sureness.artefacts.saving import load
-from sureness.calibration.catalogue import make_calibrator
+from sureness.calibration.base import make_calibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.columns import Columns
 from sureness.data.frames import Table
