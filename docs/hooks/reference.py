@@ -23,7 +23,7 @@ TITLES = {
     "calibration": "Calibration", "list_size": "List sizes", "pipeline": "Confident recommenders and runs",
     "distillation": "Distillation", "models": "Recommenders", "models.networks": "Networks",
     "sources": "Score sources", "data": "Data", "propensity": "Propensities", "metrics": "Metrics",
-    "evaluation": "Ranking quality", "truncation": "Learned cuts", "workflows": "Workflows",
+    "evaluation": "Ranking quality", "workflows": "Workflows",
     "expressions": "Expressions", "artefacts": "Files", "report": "Reports", "plots": "Figures",
     "numerics": "Numerics", "errors": "Errors",
 }  # fmt: skip

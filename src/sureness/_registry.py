@@ -50,8 +50,6 @@ _TABLE: dict[Family, dict[str, object]] = {
         "validation-best": f"{_POLICIES}:ValidationBest",
         "oracle": f"{_POLICIES}:Oracle",
         "expected-utility": f"{_POLICIES}:ExpectedUtility",
-        "attn-cut": "sureness.truncation.attn_cut:AttnCut",
-        "mt-cut": "sureness.truncation.mt_cut:MtCut",
     },
     "utility": {
         "ndcg": "sureness.metrics.utility:NDCG",

@@ -19,7 +19,7 @@ from sureness.pipeline.runs import DistilledRuns, Run
 from tests.conftest import draw_pairs
 from tests.pipeline.worlds import Shop, shop
 
-NEED_TORCH = ("attn-cut", "mt-cut", *names("model"))
+POLICIES = [name for name in names("policy") if find("policy", name).__module__.startswith("sureness.")]
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
@@ -64,8 +64,6 @@ def policy(name: str) -> sn.ListSizePolicy:
     chance = -np.sort(-rng.random((6, 5)), axis=1)
     lists = Lists.of(probabilities=chance, scores=chance, hits=rng.random(chance.shape) < chance)
     settings = {"fixed": {"size": 3}}.get(name, {"max_size": 4})
-    if name in NEED_TORCH:
-        settings |= {"n_factors": 4, "epochs": 1}
     return find("policy", name)(**settings).fit(lists)
 
 
@@ -99,7 +97,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "map/multi-segment": multi_segment,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
     "map/lists": lists,
-    **{f"policy/{name}": partial(policy, name) for name in names("policy") if HAS_TORCH or name not in NEED_TORCH},
+    **{f"policy/{name}": partial(policy, name) for name in POLICIES},
     **{f"model/{name}": partial(model, name) for name in names("model") if HAS_TORCH},
     **{f"source/{name}": partial(source, name) for name in names("source")},
     "saved/ids": lambda: sn.IdMap.of(["zoë", "ann", ""]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from sureness._registry import name_of, names
+from sureness._registry import find, name_of, names
 from sureness._settings import clone
 from sureness.errors import DataError, EmptyError, NotFittedError, SettingError
 from sureness.list_size.expectation import expected_utility
@@ -31,22 +30,15 @@ from sureness.metrics.utility import Utility, utility_at_every_size
 from sureness.numerics.poisson_binomial import power_sums
 
 WIDTH = 12
-LEARNING = {"best-fixed", "validation-best", "attn-cut", "mt-cut"}
+LEARNING = {"best-fixed", "validation-best"}
 
 
 def every_policy(**bounds):
-    """All policies, with the bounds where they have any; the learned cuts where there is torch."""
-    found = [
+    """All policies, with the bounds where they have any."""
+    return [
         FixedSize(4), BestFixedSize(**bounds), RandomSize(**bounds), ValidationBest(**bounds),
         Threshold(0.4, **bounds), Oracle(**bounds), ExpectedUtility(**bounds), ExpectedUtility("pdcg", **bounds),
     ]  # fmt: skip
-    if importlib.util.find_spec("torch") is not None:
-        from sureness.truncation.attn_cut import AttnCut
-        from sureness.truncation.mt_cut import MtCut
-
-        small = {"n_factors": 4, "epochs": 1, **bounds}
-        found += [AttnCut(**small), MtCut(**small)]
-    return found
 
 
 def kind(policy):
@@ -81,7 +73,7 @@ def without(lists, name):
 
 class TestEveryPolicy:
     def test_all_that_can_be_saved_are_here(self):
-        ours = set(names("policy")) - {"attn-cut", "mt-cut"}  # learned ones have tests of their own
+        ours = {name for name in names("policy") if find("policy", name).__module__.startswith("sureness.")}
         assert ours <= {kind(policy) for policy in every_policy()}
 
     @EVERY

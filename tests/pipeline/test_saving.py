@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from dataclasses import replace
 
@@ -74,14 +73,6 @@ class TestRecommender:
         assert repr(opened.policy_) == repr(saved.policy_) or "Utility(" in repr(saved.policy_)
         labelled = saved.lists(labels=named.test)
         assert opened.policy_.sizes(labelled).tolist() == saved.policy_.sizes(labelled).tolist()
-
-    @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="learned cuts need torch")
-    def test_learned_cuts_come_back(self, named, tmp_path):
-        from sureness.truncation import AttnCut
-
-        policy = AttnCut(max_size=6, n_factors=4, epochs=1)
-        saved = sn.ConfidentRecommender(named.source, sn.PlattCalibrator(), policy).fit(named.train, named.validation)
-        assert_same(reopened(saved, tmp_path), saved)
 
     @pytest.mark.parametrize("of", ["users", "items"])
     @pytest.mark.parametrize("calibrator", MAPS, ids=repr)

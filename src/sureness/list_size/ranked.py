@@ -34,7 +34,7 @@ def ranked_lists(
     labels : Interactions, optional
         What turned out to be relevant, such as the validation set; the lists then have hits.
     item_features : array of shape (n_items, d), optional
-        What else is known about the items, for AttnCut and MtCut.
+        What else is known about the items, for policies that read it.
 
     Examples
     --------

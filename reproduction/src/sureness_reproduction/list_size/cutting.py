@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from sureness import truncation
 from sureness.list_size import Lists, ranked_lists
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, base, opened, recipe_of
@@ -52,10 +51,12 @@ def cut_chosen(
     bench: Workbench, *, utility: str, kind: str, max_size: int, trials: int, schedule: dict[str, Any], **run: Any
 ) -> Tables:
     """Try settings of the dissertation's grid on validation lists of held-out users; the best comes first."""
+    from sureness_reproduction.truncation import tune_cut
+
     made = opened(bench, **run)
     lists = _past_lists(made, max_size, schedule)
     fixed = schedule | {"epochs": min(16, schedule["epochs"]), "max_size": max_size}
-    return {"trials": truncation.tune_cut(kind, lists, utility, trials, seed=0, halving=2, **fixed).trials}
+    return {"trials": tune_cut(kind, lists, utility, trials, seed=0, halving=2, **fixed).trials}
 
 
 def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> list[Cell]:
@@ -67,10 +68,12 @@ def _chosen(*, chosen_on: dict[str, Any], **cut: Any) -> list[Cell]:
 @work(needs=lambda **cut: [*base(**cut), *_chosen(**cut)], cost=30)
 def cut_sizes(bench: Workbench, **cut: Any) -> Tables:
     """Train on the validation lists; the sizes of the lists that the test will judge come from their scores alone."""
+    from sureness_reproduction.truncation import cut_type
+
     settings, max_size, made = dict(cut["schedule"]), cut["max_size"], opened(bench, **cut)
     for choice in _chosen(**cut):
         settings |= json.loads(bench.found(choice).table("trials")["settings"][0])
-    policy = truncation.cut_type(cut["kind"])(cut["utility"], max_size=max_size, seed=cut["seed"], **settings)
+    policy = cut_type(cut["kind"])(cut["utility"], max_size=max_size, seed=cut["seed"], **settings)
     policy.fit(_past_lists(made, max_size, settings))
     lists = ranked_lists(made.source, max_size, seen=made.seen, item_features=_features(made, settings))
     return {"sizes": pl.DataFrame({"user": lists.users, "size": policy.sizes(lists)})}

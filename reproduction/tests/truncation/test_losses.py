@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import jensenshannon
 
-from sureness.truncation.networks.losses import (
+from sureness_reproduction.truncation.losses import (
     cut_loss,
     cut_target,
     divergence_loss,

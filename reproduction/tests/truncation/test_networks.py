@@ -10,12 +10,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
-from sureness.list_size.lists import Lists
-from sureness.truncation.networks.attn_cut import AttnCutNetwork
-from sureness.truncation.networks.encoder import ListDropout, ScoreReader, real_mask
-from sureness.truncation.networks.inputs import Inputs, Labels, allowed_sizes
-from sureness.truncation.networks.mt_cut import CUT, TASKS, MtCutNetwork, PublicMtCutNetwork
-from sureness.truncation.scaling import ScoreScale
+from sureness.list_size import Lists
+from sureness_reproduction.truncation.networks import (
+    CUT,
+    TASKS,
+    AttnCutNetwork,
+    Inputs,
+    Labels,
+    ListDropout,
+    MtCutNetwork,
+    PublicMtCutNetwork,
+    ScoreReader,
+    ScoreScale,
+    allowed_sizes,
+)
 
 
 def networks():
@@ -33,7 +41,7 @@ every = pytest.mark.parametrize("network", networks(), ids=lambda network: type(
 def inputs_of(scores, lengths, min_size=1):
     scores, lengths = np.asarray(scores, dtype=float), np.asarray(lengths)
     lists = Lists.of(scores=scores, lengths=lengths)
-    return Inputs.of(lists, ScoreScale(0.0, 1.0), width=scores.shape[1], min_size=min_size, by=None)
+    return Inputs.of(lists, (ScoreScale(0.0, 1.0), None), width=scores.shape[1], min_size=min_size, by=None)
 
 
 def some_inputs(n=6, width=5, seed=0, lengths=None):
@@ -134,7 +142,7 @@ def test_dropout_drops_the_same_parts_at_every_rank():
 
 def test_the_gates_of_each_task_sum_to_one_and_differ_between_lists_and_tasks():
     network, inputs = networks()[1], some_inputs(n=5, lengths=[5, 4, 3, 2, 1])
-    states, real = network.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
+    states, real = network.reader(inputs.scores, inputs.lengths), inputs.real
     mixing = network.mixing(states, real).detach()
     assert mixing.shape == (5, 3, len(TASKS))
     assert (mixing > 0).all()
@@ -145,7 +153,7 @@ def test_the_gates_of_each_task_sum_to_one_and_differ_between_lists_and_tasks():
 
 def test_reading_then_mixing_equals_a_tower_on_the_mixture_of_experts():
     network, inputs = networks()[1], some_inputs()
-    states, real = network.reader(inputs.scores, inputs.lengths), real_mask(inputs.scores, inputs.lengths)
+    states, real = network.reader(inputs.scores, inputs.lengths), inputs.real
     outputs, mixing = [expert(states, real) for expert in network.experts], network.mixing(states, real)
     for task, found in enumerate(network.outputs(inputs)):
         mixture = sum(mixing[:, place, task, None, None] * output for place, output in enumerate(outputs))
@@ -184,8 +192,7 @@ def test_the_total_loss_weighs_the_other_tasks():
 
 def public_network():
     torch.manual_seed(0)
-    sizes = {"size": 8, "layers": 1, "heads": 2, "dropout": 0.2, "experts": 3}
-    return PublicMtCutNetwork(**sizes, relevance_weight=0.7, rerank_weight=0.3, width=5, batch_size=4).eval()
+    return PublicMtCutNetwork(8, 1, 2, 0.2, 3, 0.7, 0.3, width=5, batch_size=4).eval()
 
 
 def test_the_public_code_compares_the_lists_of_a_batch_rank_by_rank():

@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import polars as pl
 
-from sureness._printing import fields_repr
-from sureness._progress import Progress, part_of, silent
-from sureness._registry import find
-from sureness._wording import counted
+from sureness import Progress, silent
 from sureness.errors import DivergedError, SettingError
-from sureness.list_size.lists import Lists
-from sureness.metrics.utility import Utility
-from sureness.models.needs import need_torch
-from sureness.models.settings import Setting, Space
-from sureness.truncation.base import CutPolicy
-
-if TYPE_CHECKING:
-    from sureness.truncation.networks.training import CutTraining
+from sureness.list_size import Lists
+from sureness.metrics import Utility
+from sureness.models import Setting, Space
+from sureness_reproduction.truncation.policies import AttnCut, CutPolicy, MtCut
+from sureness_reproduction.truncation.training import CutTraining
 
 GRID: Space = {
     "learning_rate": (1e-2, 1e-3, 1e-4),
@@ -39,9 +33,6 @@ class CutTuning(NamedTuple):
 
     policy: CutPolicy  # the best one, fitted
     trials: pl.DataFrame  # trial, utility, its epoch, epochs, seconds, settings as JSON; the best first
-
-    def __repr__(self) -> str:
-        return fields_repr(self)
 
 
 def tune_cut(
@@ -89,14 +80,13 @@ def tune_cut(
     if trials < 1:
         raise SettingError(f"trials must be at least 1, got {trials}")
     cut, fixed = cut_type(kind), cast(dict[str, Any], settings | {"seed": seed})
-    need_torch(f"tuning {cut.__name__}")
     searched = {name: values for name, values in (grid or GRID).items() if name not in fixed}
     drawn = _drawn(cut, searched, trials, seed)
     policies = [cut(utility, **fixed, **some) for some in drawn]
     found = _trained(policies, lists, halving, progress)
     if not found:
         raise DivergedError(
-            f"training diverged in all {counted(len(drawn), 'trial')}; give a grid with lower learning rates"
+            f"training diverged in every trial, {len(drawn)} in all; give a grid with lower learning rates"
         )
     rows = [
         {"trial": place + 1, **_row(found.get(place)), "settings": json.dumps(some)} for place, some in enumerate(drawn)
@@ -116,12 +106,17 @@ def _trained(policies: list[CutPolicy], lists: Lists, halving: int, progress: Pr
         for place in left:
             name = f"trial {place + 1} of {len(policies)}"
             try:
-                found[place].run(until, part_of(progress, done, sum(count for _, count in rungs), name))
+                found[place].run(until, _part_of(progress, done, sum(count for _, count in rungs), name))
             except DivergedError:
                 del found[place]
             done += 1
         left = [place for place in left if place in found]
     return found
+
+
+def _part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
+    """Progress of one of `count` equal parts, shown as progress of the whole."""
+    return lambda step, done, total: progress(f"{name}: {step}", number * total + done, count * total)
 
 
 def _rungs(trials: int, epochs: int, halving: int) -> list[tuple[int, int]]:
@@ -147,10 +142,10 @@ def cut_type(kind: str) -> type[CutPolicy]:
     >>> cut_type("mt-cut").__name__
     'MtCut'
     """
-    found = find("policy", kind)
-    if not (isinstance(found, type) and issubclass(found, CutPolicy)):
-        raise SettingError(f"kind must be attn-cut, mt-cut or another registered CutPolicy, got {kind!r}")
-    return found
+    known: dict[str, type[CutPolicy]] = {"attn-cut": AttnCut, "mt-cut": MtCut}
+    if kind not in known:
+        raise SettingError(f"kind must be attn-cut or mt-cut, got {kind!r}")
+    return known[kind]
 
 
 def _row(training: CutTraining | None) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness.list_size.lists import Lists
-from sureness.truncation.attn_cut import AttnCut
-from sureness.truncation.mt_cut import MtCut
+from sureness.list_size import Lists
+from sureness_reproduction.truncation import AttnCut, MtCut
 
 POLICIES = (AttnCut, MtCut)
 QUICK = {"n_factors": 8, "learning_rate": 0.01, "epochs": 2}

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from reproduction.tests.truncation.worlds import made_up
 from sureness.errors import DivergedError, SettingError
-from sureness.truncation.mt_cut import MtCut
-from sureness.truncation.tuning import GRID, cut_type, tune_cut
+from sureness_reproduction.truncation import GRID, MtCut, cut_type, tune_cut
 from tests.searches import assert_same_search, tried
-from tests.truncation.worlds import made_up
 
 FIXED = {"n_factors": 4, "epochs": 1}
 
