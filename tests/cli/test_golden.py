@@ -43,7 +43,7 @@ COMMANDS = {
     "inspect-run": "inspect run.sureness",
     "export": "export run.sureness --output out",
     "describe": "data describe whole.csv",
-    "distill": "distill --data whole.csv --teacher bpr:8 --student bpr:2 --set epochs=2 --no-pretrain --output out.sureness",
+    "distill": "distill --data whole.csv --teacher bpr:8 --student bpr:2 --set epochs=2 --no-pretrain -o out.sureness",
     "train": "train --data whole.csv --model bpr --factors 4 --set epochs=3 --output out.sureness",
 }  # fmt: skip
 

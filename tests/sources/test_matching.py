@@ -11,8 +11,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, IdError, SurenessWarning
 from sureness.evaluation import best_items, compare_ranks, evaluate_ranking
-from sureness.sources.labelled import LabelledSource
-from sureness.sources.matching import among, fitted_to, unseen
+from sureness.sources.aligned import Aligned, among, fitted_to, unseen
 
 N_USERS, N_ITEMS = 30, 20
 SCORES = np.random.default_rng(0).normal(size=(N_USERS, N_ITEMS))
@@ -120,9 +119,9 @@ def test_pairs_that_were_seen_change_nothing():
     assert per_user[0].horizon_ == per_user[1].horizon_
     platt = [sn.PlattCalibrator().fit_source(source, log, seen=TRAIN) for log in (clean, both)]
     assert platt[0].horizon_ == platt[1].horizon_
-    labelled = [LabelledSource.of(source, log, TRAIN) for log in (clean, both)]
+    labelled = [Aligned.of(source, log, TRAIN) for log in (clean, both)]
     assert labelled[0].counts() == labelled[1].counts()
-    of_matrices = LabelledSource.of(source, both.matrix, TRAIN.matrix)
+    of_matrices = Aligned.of(source, both.matrix, TRAIN.matrix)
     assert of_matrices.counts() == labelled[0].counts()
     ranked = [evaluate_ranking(source, log, seen=TRAIN).means for log in (clean, both)]
     assert ranked[0] == ranked[1]

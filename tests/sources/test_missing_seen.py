@@ -21,8 +21,8 @@ from sureness.list_size import ranked_lists
 from sureness.list_size.policies import ExpectedUtility
 from sureness.report.distillation import DistilledModels, Measuring, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
+from sureness.sources.aligned import Aligned
 from sureness.sources.base import FactorSource
-from sureness.sources.labelled import LabelledSource
 from sureness.sources.subset import subset_of
 from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.judging import judge
@@ -61,7 +61,7 @@ WITH_LABELS = {
     ),
     "ConfidentRecommender.fit": lambda s, log, seen: recommender_of(s).fit(seen, log),
     "ConfidentRecommender.validation_lists": lambda s, log, seen: fitted_of(s).validation_lists(seen, log),
-    "LabelledSource.of": lambda s, log, seen: LabelledSource.of(s, log, seen),
+    "Aligned.of": lambda s, log, seen: Aligned.of(s, log, seen),
     "_PerUserMap.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
     "ProbabilityMap.fit_source": lambda s, log, seen: sn.ListCalibrator().fit_source(s, log, seen=seen),
     "choose_list_sizes": lambda s, log, seen: sn.choose_list_sizes([recommender_of(s)], seen, log),
@@ -92,7 +92,7 @@ NO_DOORS = {
         "sketched_ranks", "top_k",
     },
     "called with what a door has found": {
-        "Horizon.of_split", "LabelledSource", "Observed", "list_blocks", "top_blocks",
+        "Horizon.of_split", "Aligned", "Observed", "list_blocks", "top_blocks",
         "unseen",
     },
     "groups of users and items, which need no source": {"Fields.of"},

@@ -25,14 +25,13 @@ from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
+from sureness.sources.aligned import Aligned
 from sureness.sources.base import ScoreSource, user_blocks
-from sureness.sources.labelled import LabelledSource
-from sureness.sources.matching import settled
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from sureness.sources.matching import Log
+    from sureness.sources.aligned import Log
 
 Chunks = Callable[[], Iterable[ScoredPairs]]
 """Pairs in chunks; called anew for every pass."""
@@ -276,36 +275,38 @@ class CalibrationSet:
             Keep every pair labelled 0 with this chance, and weigh it by the inverse.
         seed : int or Generator
         """
-        labelled = LabelledSource.of(source, held_out, seen)
+        aligned = Aligned.of(source, held_out, seen)
         _know_horizon(settings, held_out)
-        return cls._from_labelled(labelled, propensity, sampling_rate, seed, estimand, settings)
+        return cls._from_aligned(aligned, propensity, sampling_rate, seed, estimand, settings)
 
     @classmethod
     def of_observed(cls, observed: Observed, *, sampling_rate: float = 1.0) -> Self:
         """The candidates of a recommender, labelled by what was held out; see `from_source`."""
-        return cls.from_source(
-            observed.source, observed.held_out, seen=settled(observed.seen), sampling_rate=sampling_rate,
-            held_out_share=observed.horizon.held_out_share or 1.0,
-        )  # fmt: skip
+        aligned = Aligned(observed.source, observed.held_out, observed.seen)
+        settings = SourceSettings(held_out_share=observed.horizon.held_out_share or 1.0)
+        _know_horizon(settings, observed.held_out)
+        return cls._from_aligned(aligned, None, sampling_rate, 0, None, settings)
 
     @classmethod
-    def _from_labelled(
+    def _from_aligned(
         cls,
-        labelled: LabelledSource,
+        aligned: Aligned,
         propensity: PropensityModel | None,
         sampling_rate: float,
         seed: Seed,
         estimand: Estimand | None,
         settings: SourceSettings,
     ) -> Self:
+        if not len(aligned.held_out):
+            raise EmptyError("held_out must hold at least one positive, got none; hold out a share of the log")
         check_share(sampling_rate, "sampling_rate")
         seed = int(np.random.default_rng(seed).integers(2**63))
-        blocks = partial(_of_source, labelled, propensity, sampling_rate, seed)
+        blocks = partial(_of_source, aligned, propensity, sampling_rate, seed)
         if estimand is None:
             estimand = "preference" if propensity is not None else "interaction"
         settings.setdefault("relative_propensity", getattr(propensity, "relative", False))
-        settings.setdefault("training_pairs", "kept" if labelled.seen is None else "left_out")
-        settings.setdefault("population", "all" if labelled.seen is None else "unseen")
+        settings.setdefault("training_pairs", "kept" if aligned.seen is None else "left_out")
+        settings.setdefault("population", "all" if aligned.seen is None else "unseen")
         return cls(chunks=blocks, estimand=estimand, sampling_rate=sampling_rate, **settings)
 
     @classmethod
@@ -330,11 +331,11 @@ class CalibrationSet:
             The dissertation's literal form: take the sample for the population, so that the ratio of negatives
             decides the level of the probabilities. By default the sampling rate is known and corrected for.
         """
-        labelled = LabelledSource.of(source, held_out, seen)
+        aligned = Aligned.of(source, held_out, seen)
         _know_horizon(settings, held_out)
-        n_positive, n_negative = labelled.counts()
+        n_positive, n_negative = aligned.counts()
         rate = min(1.0, negatives_per_positive * max(n_positive, 1) / max(n_negative, 1))
-        built = cls._from_labelled(labelled, propensity, rate, seed, None, settings)
+        built = cls._from_aligned(aligned, propensity, rate, seed, None, settings)
         return replace(built, sampling_rate=1.0) if as_population else built
 
     @classmethod
@@ -517,12 +518,12 @@ class CalibrationSet:
 
 
 def _of_source(
-    labelled: LabelledSource, propensity: PropensityModel | None, sampling_rate: float, seed: int
+    aligned: Aligned, propensity: PropensityModel | None, sampling_rate: float, seed: int
 ) -> Iterator[ScoredPairs]:
     """The candidates of a source in blocks of users, or a random share of those labelled 0."""
     rng = np.random.default_rng(seed) if sampling_rate < 1.0 else None  # the same sample in every pass
-    for users in user_blocks(labelled.source, _BLOCK_SCORES):
-        yield labelled.pairs(users, propensity, sampling_rate, rng)
+    for users in user_blocks(aligned.source, _BLOCK_SCORES):
+        yield aligned.pairs(users, propensity, sampling_rate, rng)
 
 
 def _with_scores(chunks: Chunks, function: Callable[[FloatArray], FloatArray]) -> Iterator[ScoredPairs]:

@@ -34,8 +34,8 @@ from sureness.data.interactions import Interactions
 from sureness.errors import IdError, NotFittedError, SettingError, warn
 from sureness.numerics.checks import as_array, check_scores
 from sureness.numerics.logistic import logit
+from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample
@@ -256,9 +256,8 @@ class ProbabilityMap(Expressible, Configurable, Savable):
             Needed by maps that differ between segments; fields for those of several.
         progress : Progress
         """
-        known = fitted_to(source, held_out, "held_out")
-        before = seen_of(source, seen, known)
-        return self._fit_observed(Observed(source, unseen(known, before), before, segments, progress))
+        aligned = Aligned.of(source, held_out, seen)
+        return self._fit_observed(Observed(source, aligned.held_out, aligned.seen, segments, progress))
 
     @abstractmethod
     def _fit_observed(self, observed: Observed) -> Self:

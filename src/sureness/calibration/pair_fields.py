@@ -19,8 +19,8 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, IdError, SettingError
 from sureness.numerics.checks import same_length
+from sureness.sources.aligned import fitted_to
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import fitted_to
 
 Side = Literal["users", "items"]
 SIDES: tuple[Side, ...] = ("users", "items")

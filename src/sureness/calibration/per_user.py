@@ -28,8 +28,8 @@ from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.small_logistic import fit_small_logistics
+from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import Seen
 
 _WEAK = 100.0  # width of a prior that only keeps maps finite
 _FITTED_POINTS = 1 << 17  # points of the users that are fitted at once

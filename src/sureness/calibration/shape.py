@@ -95,7 +95,7 @@ class ShapeCalibrator(Calibrator):
             self._compressed(score), weight, self._compressed(target_score[there] / target[there]), target[there],
             level, stretch, stretch[there],
         )  # fmt: skip
-        knots, slopes = self.curve_
+        knots, slopes = self.curve_.knots, self.curve_.slopes
         rise = float(slopes @ np.diff(knots) / (knots[-1] - knots[0]))
         theta = _fit_slopes(data, knots, rise, 1.0)
         refined = type(self)(risk=self.risk)
@@ -122,7 +122,7 @@ class ShapeCalibrator(Calibrator):
 
     def _log_odds_of(self, scores: Any, operations: Operations) -> Any:
         """The formula for trees and single numbers: one straight piece for each stretch between knots."""
-        scale, (knots, slopes) = self.compression_, self.curve_
+        scale, knots, slopes = self.compression_, self.curve_.knots, self.curve_.slopes
         if scale is not None:
             scores = operations.named("compressed", operations.asinh((scores - scale.base) * (1.0 / scale.width)))
         heights = self.intercept_ + np.concatenate([[0.0], np.cumsum(slopes * np.diff(knots))])
@@ -133,7 +133,7 @@ class ShapeCalibrator(Calibrator):
 
     def _adjust(self, level: Level) -> None:
         self.intercept_ = level.intercept + level.slope * self.intercept_
-        self.curve_ = self.curve_._replace(slopes=level.slope * self.curve_.slopes)
+        self.curve_ = Curve(self.curve_.knots, level.slope * self.curve_.slopes)
 
     # --- saving -----------------------------------------------------------------------------------------------------
 

@@ -26,8 +26,8 @@ from sureness.metrics.intervals import Interval
 from sureness.numerics.grouping import group_codes, top_n
 from sureness.numerics.logistic import sigmoid
 from sureness.report.distillation import mean_interval
+from sureness.sources.aligned import Aligned
 from sureness.sources.base import ScoreSource
-from sureness.sources.labelled import LabelledSource
 
 TOP = 10
 
@@ -149,7 +149,7 @@ def _fit_all(
 
 def _test_pairs(split: Split, source: ScoreSource, seed: int) -> tuple[ScoredPairs, int]:
     """All candidates of all users, or of a sample of users when there are too many."""
-    labelled = LabelledSource.of(source, split.test, split.train)
+    labelled = Aligned.of(source, split.test, split.train)
     most = max(1, _MOST_JUDGED // source.n_items)
     rng = np.random.default_rng(seed)
     users = np.arange(source.n_users)

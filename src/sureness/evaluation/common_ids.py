@@ -13,8 +13,8 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import IdError
 from sureness.evaluation.ranking import block_scores
+from sureness.sources.aligned import fitted_to
 from sureness.sources.base import ScoreSource, id_maps, named
-from sureness.sources.matching import fitted_to
 
 BLOCK_SCORES = 4_000_000
 """How many scores of each model are held in memory at a time."""

@@ -6,11 +6,10 @@ import numpy as np
 
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
-from sureness.evaluation.rank_comparison import places_of
 from sureness.evaluation.ranking import block_scores
 from sureness.numerics.row_ranks import ranks_of
+from sureness.sources.aligned import Seen, fitted_to, places_of, seen_of
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, fitted_to, seen_of
 
 
 def held_out_ranks(

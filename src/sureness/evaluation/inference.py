@@ -11,8 +11,8 @@ import polars as pl
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import top_blocks
+from sureness.sources.aligned import Seen, checked_seen, fitted_to
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, checked_seen, fitted_to
 
 
 def inference_table(

@@ -16,8 +16,8 @@ from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.common_ids import CommonIds
 from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
+from sureness.sources.aligned import Seen, among, checked_seen, places_of
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, among, checked_seen
 
 _ROLES = ("teacher", "student")
 _BLOCK_PAIRS = 4_000_000  # comparisons made at a time
@@ -246,14 +246,6 @@ def _test_ranks(
         done += len(block)
         progress("comparing ranks", done, len(users))
     return ranks
-
-
-def places_of(log: Interactions, block: IntArray) -> tuple[IntArray, IntArray]:
-    """Row in the block and column of every pair of the log that belongs to its users."""
-    degree = log.user_degree[block]
-    ends = np.cumsum(degree)
-    within = np.arange(degree.sum()) - np.repeat(ends - degree, degree)
-    return np.repeat(np.arange(len(block)), degree), log.item_rows[np.repeat(log.row_starts[block], degree) + within]
 
 
 def _middle_ranks(scores: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:

@@ -19,8 +19,8 @@ from sureness.metrics.ranking import judge_lists, longest, parse_measure
 from sureness.numerics.checks import check_labels, same_length
 from sureness.numerics.memory import check_memory
 from sureness.numerics.ranking import members, top_k
+from sureness.sources.aligned import Aligned, Seen, fitted_to, seen_of
 from sureness.sources.base import PartialSource, ScoreSource, check_users, checked_block, id_maps, is_partial
-from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 from sureness.sources.precision import as_float32
 from sureness.sources.tables import scores_of
 
@@ -106,9 +106,8 @@ def evaluate_ranking(
     RankingQuality(2 users: hit@2 0.5000, ndcg@2 0.3155)
     """
     length = min(longest(metrics), source.n_items)
-    test = fitted_to(source, test, "test")
-    left_out = seen_of(source, seen, test)
-    test = unseen(test, left_out, "test")
+    aligned = Aligned.of(source, test, seen, name="test")
+    test = aligned.held_out
     judged = np.flatnonzero(test.user_degree) if users is None else check_users(users, source.n_users)
     judged = judged[test.user_degree[judged] > 0]
     if not len(judged):
@@ -121,7 +120,7 @@ def evaluate_ranking(
     )
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
-    for block, tops, _ in top_blocks(source, judged, length, left_out):
+    for block, tops, _ in top_blocks(source, judged, length, aligned.seen):
         hits[done : done + len(block), :length] = members(tops, block, test.row_starts, test.item_rows)
         done += len(block)
         progress("ranking", done, len(judged))

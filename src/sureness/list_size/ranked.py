@@ -10,8 +10,8 @@ from sureness.data.interactions import Interactions
 from sureness.evaluation.ranking import top_blocks
 from sureness.list_size.lists import Lists
 from sureness.numerics.ranking import members
+from sureness.sources.aligned import Seen, fitted_to, seen_of
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, fitted_to, seen_of
 
 
 def ranked_lists(

@@ -21,8 +21,8 @@ from sureness.models.configured import Configured
 from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
 from sureness.models.state import HISTORY, TrainingState
+from sureness.sources.aligned import Seen, unseen
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, unseen
 
 if TYPE_CHECKING:
     from sureness.models.networks.network import Network

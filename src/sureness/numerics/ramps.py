@@ -6,6 +6,8 @@ its own: with slopes that are not negative it never falls.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,11 +18,16 @@ _LONG = 10.0  # lower quarters between the middle and the lowest scores that mak
 _NARROWEST = 0.02  # of the lower half of the scores: the least width of the part that stays straight
 
 
-class Curve(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Curve:
     """A curve that is 0 at its first knot and straight between knots and beyond them."""
 
     knots: FloatArray  # (k + 1,) rising
     slopes: FloatArray  # (k,)
+
+    @cached_property
+    def _heights(self) -> FloatArray:
+        return np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.knots))])
 
     def values(self, x: FloatArray) -> FloatArray:
         """The curve at each x.
@@ -32,12 +39,8 @@ class Curve(NamedTuple):
         """
         if not len(self.slopes):
             return np.zeros(np.shape(x))
-        heights = np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.knots))])
-        inside = np.interp(x, self.knots, heights)
-        low, high = self.knots[0], self.knots[-1]
-        return np.asarray(
-            inside + self.slopes[0] * np.minimum(x - low, 0.0) + self.slopes[-1] * np.maximum(x - high, 0.0)
-        )
+        part = np.searchsorted(self.knots[1:-1], x)
+        return np.asarray(self._heights[part] + self.slopes[part] * (x - self.knots[part]))
 
 
 def ramps(x: FloatArray, knots: FloatArray) -> list[FloatArray]:

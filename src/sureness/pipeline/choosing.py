@@ -23,8 +23,8 @@ from sureness.list_size.policies import BestFixedSize, ExpectedUtility
 from sureness.metrics.resampling import confidence_in_gains, resampled_means
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, fitted_to, seen_of, settled, unseen
 
 SIMPLE = "the best fixed size"
 _N_RESAMPLES = 2_000
@@ -82,9 +82,8 @@ def choose_list_sizes(
     if any(candidate.source is not source for candidate in candidates):
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
-    before = seen_of(source, seen, validation)
-    held_out = unseen(fitted_to(source, validation, "validation"), before, "validation")
-    seen = settled(before)
+    aligned = Aligned.of(source, validation, seen, name="validation")
+    held_out, seen = aligned.held_out, aligned.settled
     names = _names(candidates)
     totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
     times = np.zeros(source.n_users)

@@ -42,8 +42,8 @@ from sureness.pipeline.deciding import Decisions, LiveScores
 from sureness.pipeline.expecting import Below, Target, check_target, report_unmet, scaled_to
 from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import check_given_source
+from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource, id_maps, is_partial
-from sureness.sources.matching import Seen, fitted_to, seen_of, unseen
 
 _BEST, _MOST_BEST = 50, 200  # candidates of each user that maps are fitted on: as many as the longest list within these
 _LEARNING_USERS = 3_000
@@ -138,15 +138,13 @@ class ConfidentRecommender(Configurable, Savable):
         progress : Progress
         """
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
-        learner._learn(seen, validation, refit, progress)
+        learner._learn(Aligned.of(self.source, validation, seen, name="validation"), refit, progress)
         vars(self).update(vars(learner))
         return self
 
-    def _learn(self, seen: Seen, validation: Interactions, refit: bool, progress: Progress) -> None:
-        validation = fitted_to(self.source, validation, "validation")
-        before = seen_of(self.source, seen, validation)
-        validation = unseen(validation, before, "validation")
-        target = check_target(self.expected_relevant, self.source.n_users)
+    def _learn(self, aligned: Aligned, refit: bool, progress: Progress) -> None:
+        validation, before = aligned.held_out, aligned.seen
+        self.target_ = check_target(self.expected_relevant, self.source.n_users)
         policy = self._unfitted_policy()
         segments = self._segments_of(before if before is not None else validation)
         observed = Observed(self.source, validation, before, segments, progress)
@@ -163,8 +161,8 @@ class ConfidentRecommender(Configurable, Savable):
         self.policy_ = policy
         self.below_ = Below.learned(sample.n_below, self.mapped_.histories(sample.users))
         self.level_ = self._level_of(sample)
-        if target is not None:
-            report_unmet(self._can_have(target, sample.users))
+        if self.target_ is not None:
+            report_unmet(self._can_have(self.target_, sample.users))
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(self._joined(validation, before, labelled=True))
 
@@ -382,15 +380,14 @@ class ConfidentRecommender(Configurable, Savable):
         `recommend` shows.
         """
         self._check_fitted()
-        found = None if labels is None else unseen(fitted_to(self.source, labels, "labels"), self.seen_, "labels")
+        found = None if labels is None else Aligned.of(self.source, labels, self.seen_, name="labels").held_out
         return self._joined(found, self.seen_, self._rows(users))
 
     def validation_lists(self, seen: Seen, validation: Interactions) -> Lists:
         """The lists as they were when only `seen` had been seen, with the validation items as hits: for policies."""
         self._check_fitted()
-        before = seen_of(self.source, seen, validation)
-        held_out = unseen(fitted_to(self.source, validation, "validation"), before, "validation")
-        return self._joined(held_out, before, labelled=True)
+        aligned = Aligned.of(self.source, validation, seen, name="validation")
+        return self._joined(aligned.held_out, aligned.seen, labelled=True)
 
     def evaluate(
         self,
@@ -499,6 +496,7 @@ class ConfidentRecommender(Configurable, Savable):
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
         )  # fmt: skip
         state = cast(dict[str, Any], packed.state)
+        opened.target_ = check_target(opened.expected_relevant, source.n_users)
         opened.map_, opened.policy_, opened.best_ = map_, policy, state["best"]
         opened.held_out_ = parts.open("held_out", users=users, items=items)
         opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
@@ -547,9 +545,8 @@ class ConfidentRecommender(Configurable, Savable):
     def _listed(self, found: Candidates, *, history: FloatArray | None = None, labelled: bool = False) -> Lists:
         """The best candidates of users, who may be unknown (-1), with their probabilities."""
         chances, below = self._chances(found, history, labelled=labelled)
-        target = None if labelled else check_target(self.expected_relevant, self.source.n_users)
-        if target is not None:
-            wanted = np.where(found.users < 0, target.mean(), target[found.users])
+        if self.target_ is not None and not labelled:
+            wanted = np.where(found.users < 0, self.target_.mean(), self.target_[found.users])
             chances, below, _ = scaled_to(chances, below, wanted)
         longest = self.policy_.max_size
         tail: FloatArray = np.zeros((len(below), _N_POWERS))

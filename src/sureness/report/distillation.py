@@ -28,8 +28,8 @@ from sureness.plots.distillation import (
     prepare_rank_differences,
     prepare_training_curves,
 )
+from sureness.sources.aligned import Seen, checked_seen
 from sureness.sources.base import ScoreSource
-from sureness.sources.matching import Seen, checked_seen, settled
 
 METRICS = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
 TEACHER, STUDENT = "teacher", "student"
@@ -229,7 +229,8 @@ def gather_distillation(
     """
     sources = models.checked()
     teacher, student = models.alone
-    seen = settled(checked_seen(seen, *sources.values(), held_out=test))
+    known = checked_seen(seen, *sources.values(), held_out=test)
+    seen = "nothing" if known is None else known
     judged = _judged(sources, test, seen, metrics, progress)
     costs = inference_table(sources, length=measuring.list_length, seen=seen, repeats=measuring.repeats)
     written = {name: _written(name) for name in metrics}

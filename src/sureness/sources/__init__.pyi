@@ -7,6 +7,11 @@ from sureness.sources.adapters import from_recbole as from_recbole
 from sureness.sources.adapters import from_rectools as from_rectools
 from sureness.sources.adapters import from_surprise as from_surprise
 from sureness.sources.adapters import source_of as source_of
+from sureness.sources.aligned import Aligned as Aligned
+from sureness.sources.aligned import Seen as Seen
+from sureness.sources.aligned import among as among
+from sureness.sources.aligned import fitted_to as fitted_to
+from sureness.sources.aligned import unseen as unseen
 from sureness.sources.base import BLOCK_SCORES as BLOCK_SCORES
 from sureness.sources.base import FactorSource as FactorSource
 from sureness.sources.base import KnownScores as KnownScores
@@ -22,11 +27,6 @@ from sureness.sources.base import user_blocks as user_blocks
 from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
-from sureness.sources.labelled import LabelledSource as LabelledSource
-from sureness.sources.matching import Seen as Seen
-from sureness.sources.matching import among as among
-from sureness.sources.matching import fitted_to as fitted_to
-from sureness.sources.matching import unseen as unseen
 from sureness.sources.subset import subset_of as subset_of
 from sureness.sources.svd import svd_source as svd_source
 from sureness.sources.tables import candidate_table as candidate_table
@@ -35,12 +35,12 @@ from sureness.sources.tables import scores_of as scores_of
 from sureness.sources.torch_model import TorchSource as TorchSource
 
 __all__ = [
+    "Aligned",
     "BLOCK_SCORES",
     "CandidateSource",
     "FactorSource",
     "FunctionSource",
     "KnownScores",
-    "LabelledSource",
     "MatrixSource",
     "PartialFunctionSource",
     "PartialSource",

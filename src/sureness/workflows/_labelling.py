@@ -12,9 +12,9 @@ from sureness.data.interactions import Interactions
 from sureness.data.tables import column_names
 from sureness.errors import EmptyError, SettingError, warn
 from sureness.pipeline.runs import Run, open_run
+from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, is_partial, user_blocks
 from sureness.sources.candidates import CandidateSource
-from sureness.sources.matching import Seen
 from sureness.sources.tables import known_pairs
 from sureness.workflows.inputs import given_seen, is_saved, warn_notes, warned_log
 

@@ -32,8 +32,8 @@ from sureness.numerics.logistic import sigmoid
 from sureness.pipeline.candidates import candidate_blocks
 from sureness.pipeline.mapped import MappedSource
 from sureness.pipeline.runs import Run, open_run
+from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.matching import among, seen_of
 from sureness.workflows._asked import Asked
 from sureness.workflows._user_blocks import blocks_of_users, survey, write_blocks
 from sureness.workflows.inputs import (

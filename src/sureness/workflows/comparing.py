@@ -17,7 +17,7 @@ from sureness.list_size.policies import (
 )
 from sureness.metrics.utility import Utility, named_utility
 from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.sources.matching import Seen
+from sureness.sources.aligned import Seen
 
 PERSONAL = ExpectedUtility.title
 """What comparisons call personal sizes by expected utility, after the dissertation."""

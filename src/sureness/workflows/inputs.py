@@ -17,8 +17,8 @@ from sureness.data.table_files import is_text
 from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import SettingError, warn
 from sureness.pipeline.runs import Run
+from sureness.sources.aligned import Seen
 from sureness.sources.base import id_maps
-from sureness.sources.matching import Seen
 
 OF_PAIRS = ("user_id", "item_id", "domain")
 

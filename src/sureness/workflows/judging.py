@@ -23,7 +23,7 @@ from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_rankin
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
-from sureness.sources.matching import Seen
+from sureness.sources.aligned import Seen
 from sureness.workflows.inputs import is_nothing, known_log
 from sureness.workflows.outputs import check_outputs
 from sureness.workflows.results import plain

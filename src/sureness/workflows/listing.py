@@ -29,7 +29,7 @@ from sureness.pipeline.expecting import Target
 from sureness.pipeline.promises import KeptPromise, kept_promise
 from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.pipeline.runs import Run, open_run
-from sureness.sources.matching import Seen, settled
+from sureness.sources.aligned import Seen
 from sureness.workflows.comparing import compare_with_baselines
 from sureness.workflows.inputs import given_seen, not_usual, warned_log
 from sureness.workflows.options import Usually
@@ -148,7 +148,7 @@ class Listing:
             )
             return None
         try:
-            seen = settled(run.train)
+            seen: Seen = "nothing" if run.train is None else run.train
             return compare_with_baselines(self.recommender, seen=seen, validation=run.validation, test=run.test)
         except EmptyError as error:  # lists can be made from all that is known, they just cannot be judged
             warn(f"the lists cannot be judged: {error}")
