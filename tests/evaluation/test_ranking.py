@@ -164,10 +164,13 @@ def test_scores_that_are_no_numbers_are_refused():
         evaluate_ranking(MatrixSource(scores), Interactions.from_matrix(np.eye(2, 3)), metrics=["hit@1"])
 
 
-def test_a_matrix_in_the_place_of_a_log_is_refused():
-    test = Interactions.from_matrix(np.eye(2, 3))
-    with pytest.raises(DataError, match="csr_matrix"):
-        evaluate_ranking(MatrixSource(np.ones((2, 3))), test, seen=test.matrix, metrics=["hit@1"])
+def test_a_matrix_may_stand_in_the_place_of_a_log():
+    test, seen = Interactions.from_matrix(np.eye(2, 3)), Interactions.from_matrix(np.eye(2, 3, k=1))
+    source = MatrixSource(np.array([[1.0, 3.0, 2.0], [3.0, 1.0, 2.0]]))
+    of_logs = evaluate_ranking(source, test, seen=seen, metrics=["hit@1", "ndcg@2"])
+    assert of_logs.per_user.equals(
+        evaluate_ranking(source, test, seen=seen.matrix, metrics=["hit@1", "ndcg@2"]).per_user
+    )
 
 
 def test_a_metric_that_was_not_measured_is_refused():

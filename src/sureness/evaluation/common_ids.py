@@ -52,9 +52,10 @@ class CommonIds:
 
     def fitted(self, log: Interactions, name: str) -> Interactions:
         """Re-index a log to the common ids, or to row numbers if neither model has ids."""
+        check_log(log, name)
         if all(named(source, side) is None for source in self.sources for side in ("users", "items")):
             return fitted_to(self.sources[0], log, name)
-        return check_log(log, name).aligned(self.users, self.items)
+        return log.aligned(self.users, self.items)
 
     def blocks(self, users: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
         """Blocks of common users with their scores by both models, which may be overwritten; -inf: unknown."""
