@@ -171,9 +171,7 @@ def fitted_to(source: ScoreSource, log: Log, name: str) -> Interactions:
 
 
 def _of_matrix(log: csr_matrix, users: IdMap, items: IdMap, name: str) -> Interactions:
-    from scipy.sparse import issparse  # slow to import, and not needed to apply a map
-
-    if not issparse(log):
+    if not hasattr(log, "shape"):
         check_log(log, name)
     if log.shape != (len(users), len(items)):
         raise IdError(f"{name} must have the shape of the source, {(len(users), len(items))}, got {log.shape}")
