@@ -170,7 +170,7 @@ def test_an_empty_hold_out_is_refused(small_world):
     _, source = small_world
     for builder, more in (("from_source", {}), ("from_sampled_negatives", {"negatives_per_positive": 3})):
         with pytest.raises(sn.errors.EmptyError, match="held_out"):
-            getattr(CalibrationSet, builder)(source, csr_matrix((120, 50)), **more)
+            getattr(CalibrationSet, builder)(source, csr_matrix((120, 50)), seen="nothing", **more)
 
 
 def test_scores_that_are_not_finite_are_named(small_world):
