@@ -11,7 +11,7 @@ from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, ratio, take_turns
 from sureness.calibration import PerUserPlatt
 from sureness.data import Interactions
-from sureness.pipeline import ConfidentRecommender
+from sureness.recommender import ConfidentRecommender
 from sureness.sources import FactorSource
 
 _K = 50

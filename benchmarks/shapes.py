@@ -31,9 +31,9 @@ from sureness.calibration import (
 )
 from sureness.data import Interactions, Split, load_dataset, parted, prepare
 from sureness.evaluation import evaluate_ranking
-from sureness.list_size import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
+from sureness.lists import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
 from sureness.models import BPR, LightGCN
-from sureness.pipeline import ConfidentRecommender, Run, open_run
+from sureness.recommender import ConfidentRecommender, Run, open_run
 from sureness.sources import ScoreSource, from_implicit
 
 DEVELOPMENT = ("ml-100k", "citeulike-a", "amazon-music")

@@ -13,8 +13,8 @@ from benchmarks.timing import Measured, growth, one_thread, python, ratio, take_
 from sureness.calibration import PerUserPlatt
 from sureness.data import Interactions
 from sureness.evaluation import top_blocks
-from sureness.list_size import ExpectedUtility, expected_utilities
-from sureness.pipeline import ConfidentRecommender
+from sureness.lists import ExpectedUtility, expected_utilities
+from sureness.recommender import ConfidentRecommender
 from sureness.sources import FactorSource
 
 _UTILITIES = ("ndcg", "pdcg", "f1", "tp")
@@ -98,7 +98,7 @@ def _maps_by_users(scale: Scale) -> Table:
 _CODE = """
 import time, resource
 from benchmarks.sizing import world
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.recommender.confident import ConfidentRecommender
 source, train, held_out = world({users}, {items}, random=True)
 start = time.perf_counter()
 ConfidentRecommender(source).fit(train, held_out)

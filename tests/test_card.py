@@ -11,8 +11,8 @@ import sureness as sn
 from sureness._card import card
 from sureness.calibration import Choice
 from sureness.evaluation import RankComparison, RankingQuality
-from sureness.list_size import Lists
-from tests.artefacts.kinds import made
+from sureness.lists import Lists
+from tests.saving.kinds import made
 
 NASTY = "<script>alert('x')</script>"
 

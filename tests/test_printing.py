@@ -16,10 +16,10 @@ from sureness._printing import fields_repr, short
 from sureness._settings import written
 from sureness.data.recipes import Dataset
 from sureness.evaluation import RankingQuality, compare_ranks
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness.metrics.utility import named_utility
 from sureness.propensity import GivenPropensity
-from tests.artefacts.kinds import KINDS, made
+from tests.saving.kinds import KINDS, made
 
 MOST_CHARACTERS, MOST_LINES = 900, 6
 PLAIN = re.compile(  # types of fields that never print much

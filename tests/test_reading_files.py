@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness import workflows
+from sureness import jobs
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.files import DataFiles
 from sureness.data.tables import scan_table, write_table
@@ -103,21 +103,21 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import sureness as sn
-from sureness import workflows
+from sureness import jobs
 from sureness.errors import FileError, OutputError
-from sureness.workflows.outputs import check_outputs
+from sureness.jobs.outputs import check_outputs
 
 assert sys.getfilesystemencoding() == "ascii", sys.getfilesystemencoding()
 folder = Path(sys.argv[1])
 table, saved, made = (folder / name for name in sys.argv[2:5])
-workflows.fit(table, workflows.FitOptions(method="platt"), output=saved)
+jobs.fit(table, jobs.FitOptions(method="platt"), output=saved)
 assert sn.load(saved).estimand_ == "interaction"
-workflows.apply(saved, table, made)
+jobs.apply(saved, table, made)
 unspeakable = folder / "\\u00e9.parquet"
 for act, kind in [
     (lambda: check_outputs([(unspeakable, "table")]), OutputError),
     (lambda: check_outputs([(unspeakable.with_suffix(".sureness"), "file")]), OutputError),
-    (lambda: workflows.fit(unspeakable), FileError),
+    (lambda: jobs.fit(unspeakable), FileError),
     (lambda: sn.load(unspeakable.with_suffix(".json")), FileError),
 ]:
     try:
@@ -147,4 +147,4 @@ def test_a_name_that_is_not_utf8_is_refused_before_work(tmp_path):
     name = os.fsdecode(b"caf\xe9.csv")
     (tmp_path / name).write_text("score,label\n0.1,1\n")
     with pytest.raises(FileError, match="UTF-8"):
-        workflows.fit(tmp_path / name)
+        jobs.fit(tmp_path / name)

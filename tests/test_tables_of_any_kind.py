@@ -19,11 +19,11 @@ import pytest
 import torch
 
 import sureness as sn
-from sureness import calibration, data, plots, report, sources, workflows
+from sureness import calibration, data, jobs, plots, report, sources
 from tests.attacks.doors import doors
 from tests.attacks.hostile_data import same
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
-from tests.pipeline.worlds import shop
+from tests.recommender.worlds import shop
 
 N = 60
 PAIRS = pl.DataFrame(
@@ -66,7 +66,7 @@ class Door(NamedTuple):
     few: bool = False  # whether it is slow, and so tried with some kinds only
 
 
-def _fitted(result: workflows.FitResult) -> Any:
+def _fitted(result: jobs.FitResult) -> Any:
     return result.n_pairs, result.calibrator.probability([0.0, 1.0]).tolist()
 
 
@@ -76,30 +76,30 @@ def _written(table: Any, path: Path) -> Any:
 
 
 def _applied(run: Path, **options: Any) -> Any:
-    found = workflows.apply(PLATT, run, options=workflows.ApplyOptions(top=3, **options))
+    found = jobs.apply(PLATT, run, options=jobs.ApplyOptions(top=3, **options))
     return found.frame.rows()
 
 
 def _by_segment(segments: Any, run: Path) -> Any:
     small = sn.SegmentCalibrator(strength=5.0).fit(PAIRS["score"], PAIRS["label"], segments=PAIRS["item_id"] % 2)
-    options = workflows.ApplyOptions(top=3, segments=segments)
-    return workflows.apply(small, run, options=options, columns=sn.Columns(segment="half")).frame.rows()
+    options = jobs.ApplyOptions(top=3, segments=segments)
+    return jobs.apply(small, run, options=options, columns=sn.Columns(segment="half")).frame.rows()
 
 
 def _evaluated(run: Path, **options: Any) -> Any:
-    return workflows.evaluate(run, workflows.EvaluateOptions(**options)).quality.means
+    return jobs.evaluate(run, jobs.EvaluateOptions(**options)).quality.means
 
 
 def _listed(run: Path, **options: Any) -> Any:
-    calibration = workflows.CalibrationOptions(calibrate="platt", **options)
-    return workflows.open_listing(run, workflows.ListOptions(), calibration).recommender.recommend().rows()
+    calibration = jobs.CalibrationOptions(calibrate="platt", **options)
+    return jobs.open_listing(run, jobs.ListOptions(), calibration).recommender.recommend().rows()
 
 
 def _reported(table: Any, run: Path, **options: Any) -> Any:
     """What is written on the page; see the fixture `pages`."""
     PLATT.save(run.with_name("platt.json"))
-    page, chosen = run.with_name("page.html"), workflows.ReportOptions(**options)
-    return workflows.report(table, [run.with_name("platt.json")], page, chosen).summary
+    page, chosen = run.with_name("page.html"), jobs.ReportOptions(**options)
+    return jobs.report(table, [run.with_name("platt.json")], page, chosen).summary
 
 
 def _background(**tables: Any) -> Any:
@@ -116,9 +116,9 @@ def _list_cases(items: Any) -> Any:
 
 def _cut(run: Path, items: Any) -> Any:
     """What is written on the page; see the fixture `pages`."""
-    page = workflows.PageOptions(report=run.with_name("lists.html"), items=items)
-    calibration = workflows.CalibrationOptions(calibrate="platt")
-    return workflows.cut_run(run, run.with_name("lists.csv"), None, calibration, page).headline
+    page = jobs.PageOptions(report=run.with_name("lists.html"), items=items)
+    calibration = jobs.CalibrationOptions(calibrate="platt")
+    return jobs.cut_run(run, run.with_name("lists.csv"), None, calibration, page).headline
 
 
 ITEM_TITLES = pl.DataFrame({"item_id": list(range(10)), "title": list("abcdefghij")})
@@ -164,21 +164,17 @@ DOORS: dict[str, Door] = {
     "prepare_training_curves(history)": Door(
         HISTORY, lambda table, _: plots.prepare_training_curves(table).values["student"].tolist()
     ),
-    "fit(data)": Door(PAIRS, lambda table, _: _fitted(workflows.fit(table))),
-    "FitOptions(anchor)": Door(
-        PAIRS, lambda table, _: _fitted(workflows.fit(PAIRS, workflows.FitOptions(anchor=table)))
-    ),
-    "FitOptions(held_out)": Door(
-        CLICKS, lambda table, _: _fitted(workflows.fit(TOP, workflows.FitOptions(held_out=table)))
-    ),
+    "fit(data)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(table))),
+    "FitOptions(anchor)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(PAIRS, jobs.FitOptions(anchor=table)))),
+    "FitOptions(held_out)": Door(CLICKS, lambda table, _: _fitted(jobs.fit(TOP, jobs.FitOptions(held_out=table)))),
     "FitOptions(seen)": Door(
         TOP.head(7),
-        lambda table, _: _fitted(workflows.fit(TOP, workflows.FitOptions(held_out=CLICKS.tail(15), seen=(table,)))),
+        lambda table, _: _fitted(jobs.fit(TOP, jobs.FitOptions(held_out=CLICKS.tail(15), seen=(table,)))),
     ),
-    "apply(data)": Door(TOP, lambda table, _: workflows.apply(PLATT, table).frame),
+    "apply(data)": Door(TOP, lambda table, _: jobs.apply(PLATT, table).frame),
     "ApplyOptions(seen)": Door(part("train"), lambda table, run: _applied(run, seen=(table,))),
     "ApplyOptions(segments)": Door(SEGMENTS, _by_segment),
-    "cut_table(table)": Door(CHANCES, lambda table, _: workflows.cut_table(table, options=AT_MOST_3).frame),
+    "cut_table(table)": Door(CHANCES, lambda table, _: jobs.cut_table(table, options=AT_MOST_3).frame),
     "Fields.of(users)": Door(
         part("train").unique("user_id", maintain_order=True),
         lambda table, _: calibration.Fields.of(logs().source, users=table).tables["users"].rows(),
@@ -188,11 +184,9 @@ DOORS: dict[str, Door] = {
     ),
     "cut_table(seen)": Door(
         CHANCES.head(3).select("user_id", "item_id"),
-        lambda table, _: workflows.cut_table(CHANCES, options=AT_MOST_3, seen=[table]).frame.rows(),
+        lambda table, _: jobs.cut_table(CHANCES, options=AT_MOST_3, seen=[table]).frame.rows(),
     ),
-    "allocate(table)": Door(
-        PAGE, lambda table, _: workflows.allocate(table, None, workflows.AllocateOptions(slots=4)).frame
-    ),
+    "allocate(table)": Door(PAGE, lambda table, _: jobs.allocate(table, None, jobs.AllocateOptions(slots=4)).frame),
     "report(table)": Door(PAIRS, _reported),
     "ReportOptions(items)": Door(ITEM_TITLES, lambda table, run: _reported(PAIRS, run, items=table)),
     "ReportOptions(seen)": Door(CLICKS, lambda table, run: _reported(PAIRS, run, seen=table)),
@@ -203,11 +197,11 @@ DOORS: dict[str, Door] = {
     "CalibrationOptions(seen)": Door(part("train"), lambda table, run: _listed(run, seen=(table,))),
     "CalibrationOptions(test)": Door(part("test"), lambda table, run: _listed(run, test=table)),
     "PageOptions(items)": Door(TITLES, lambda table, run: _cut(run, table)),
-    "read_log(data)": Door(LOG, lambda table, _: workflows.read_log(table)[0].interactions.table().rows()),
-    "split_log(data)": Door(part("train"), lambda table, _: workflows.split_log(table).sizes),
-    "describe(data)": Door(LOG, lambda table, _: workflows.describe(table).statistics),
+    "read_log(data)": Door(LOG, lambda table, _: jobs.read_log(table)[0].interactions.table().rows()),
+    "split_log(data)": Door(part("train"), lambda table, _: jobs.split_log(table).sizes),
+    "describe(data)": Door(LOG, lambda table, _: jobs.describe(table).statistics),
 }
-AT_MOST_3 = workflows.ListOptions(max_size=3, expected_relevant=4.0)
+AT_MOST_3 = jobs.ListOptions(max_size=3, expected_relevant=4.0)
 
 OTHERS = {
     "train(data)": "reads its log with split_log",
@@ -242,7 +236,6 @@ OTHERS = {
     "Description(split)": "a result",
     "TrainResult(trials)": "a result",
     "Tuning(trials)": "a result",
-    "CutTuning(trials)": "a result",
     "Choice(table)": "a result",
     "LogStudy(table)": "a result",
     "Interactions(user_features)": "made by with_features",
@@ -300,8 +293,8 @@ def pages(monkeypatch):
             [sorted(rows_of(table)) for table in tables if table is not None],
         )
 
-    monkeypatch.setattr("sureness.workflows.reporting.write_report", write_report)
-    monkeypatch.setattr("sureness.workflows.cutting._write_page", lambda _page, _figures, titles, *_: rows_of(titles))
+    monkeypatch.setattr("sureness.jobs.reporting.write_report", write_report)
+    monkeypatch.setattr("sureness.jobs.cutting._write_page", lambda _page, _figures, titles, *_: rows_of(titles))
 
 
 @pytest.fixture(scope="module")
@@ -375,8 +368,8 @@ def test_a_lazy_frame_that_fails_is_refused_in_one_sentence(door, broken, tmp_pa
     doors = {
         "calibration set": sn.CalibrationSet.from_table,
         "candidates": sn.CandidateSource.from_table,
-        "fit": workflows.fit,
-        "apply": lambda given: workflows.apply(sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]), given),
+        "fit": jobs.fit,
+        "apply": lambda given: jobs.apply(sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]), given),
     }
     with pytest.raises(sn.SurenessError, match="cannot read") as refused:
         doors[door](lazy)

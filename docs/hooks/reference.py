@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src"
 TITLES = {
-    "calibration": "Calibration", "list_size": "List sizes", "pipeline": "Confident recommenders and runs",
+    "calibration": "Calibration", "lists": "List sizes", "recommender": "Confident recommenders and runs",
     "distillation": "Distillation", "models": "Recommenders", "models.networks": "Networks",
     "sources": "Score sources", "data": "Data", "propensity": "Propensities", "metrics": "Metrics",
-    "evaluation": "Ranking quality", "workflows": "Workflows",
-    "expressions": "Expressions", "artefacts": "Files", "report": "Reports", "plots": "Figures",
+    "evaluation": "Ranking quality", "jobs": "Jobs",
+    "expressions": "Expressions", "saving": "Files", "report": "Reports", "plots": "Figures",
     "numerics": "Numerics", "errors": "Errors",
 }  # fmt: skip
 """The packages in the order of their pages."""
@@ -38,7 +38,7 @@ def groups() -> dict[str, dict[str, str]]:
     """Package -> public name -> where it is defined; names at the top come first."""
     found = {folder: _published(f"sureness.{folder}") for folder in TITLES if folder != "errors"}
     found["errors"] = {name: f"sureness.errors.{name}" for name in _classes_of_errors()}
-    found["artefacts"] |= {name: _home(f"sureness.{module}", name) for module, name in BESIDE}
+    found["saving"] |= {name: _home(f"sureness.{module}", name) for module, name in BESIDE}
     top = set(sureness.__all__)
     return {
         folder: {

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sureness.calibration import PlattCalibrator
-from sureness.list_size import ListSizePolicy
+from sureness.lists import ListSizePolicy
 
 
 class Steep(PlattCalibrator):

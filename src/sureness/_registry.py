@@ -15,7 +15,7 @@ from sureness.errors import MissingExtraError, SettingError
 
 Family = Literal["calibrator", "map", "policy", "utility", "model", "source", "adapter", "saved"]
 
-_CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.list_size.policies"
+_CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.lists.policies"
 
 _TABLE: dict[Family, dict[str, object]] = {
     "calibrator": {  # the methods of chapter 2, in the order of its tables
@@ -86,9 +86,9 @@ _TABLE: dict[Family, dict[str, object]] = {
         "interactions": "sureness.data.interactions:Interactions",
         "segments": "sureness.calibration.maps:Segments",
         "fields": "sureness.calibration.pair_fields:Fields",
-        "run": "sureness.pipeline.runs:Run",
-        "distilled": "sureness.pipeline.runs:DistilledRuns",
-        "recommender": "sureness.pipeline.recommender:ConfidentRecommender",
+        "run": "sureness.recommender.runs:Run",
+        "distilled": "sureness.recommender.runs:DistilledRuns",
+        "recommender": "sureness.recommender.confident:ConfidentRecommender",
     },
 }
 

@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.artefacts.packed import JSON, arrays_of, tree_of
-from sureness.artefacts.saving import read_packed
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
+from sureness.saving.objects import read_packed
+from sureness.saving.packed import JSON, arrays_of, tree_of
 from tests.conftest import draw_pairs
 
 _SHORT = ("epochs=2", "validate_every=1")

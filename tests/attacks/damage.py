@@ -8,12 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import sureness as sn
-from sureness.artefacts.packed import arrays_of, tree_of
-from sureness.artefacts.records import read_record, write_record
-from sureness.artefacts.saving import read_packed
 from sureness.errors import ArtefactError
-from tests.artefacts.kinds import HAS_TORCH, KINDS, ending, made
+from sureness.saving.objects import read_packed
+from sureness.saving.packed import arrays_of, tree_of
+from sureness.saving.records import read_record, write_record
 from tests.attacks.outcome import Outcome, joined
+from tests.saving.kinds import HAS_TORCH, KINDS, ending, made
 
 WAYS = (0x01, 0x80, 0x20, 0xFF, 0x07)
 """What a byte is combined with; the ways take turns, so that all bits change."""

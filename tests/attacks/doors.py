@@ -12,9 +12,9 @@ import numpy as np
 
 import sureness as sn
 from sureness._registry import find, names
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from tests.attacks.hostile_values import N
-from tests.pipeline.worlds import Shop, shop
+from tests.recommender.worlds import Shop, shop
 
 Takes = Literal["values", "rows", "table", "log", "path"]
 

@@ -23,9 +23,9 @@ from tests.attacks import faults
 
 ROOT = Path(__file__).parents[2]
 PRELOADED = (
-    "sureness.workflows.allocating", "sureness.workflows.applying", "sureness.workflows.cutting",
-    "sureness.workflows.datasets", "sureness.workflows.distilling", "sureness.workflows.fitting",
-    "sureness.workflows.reporting", "sureness.workflows.simulating", "sureness.workflows.training",
+    "sureness.jobs.allocating", "sureness.jobs.applying", "sureness.jobs.cutting",
+    "sureness.jobs.datasets", "sureness.jobs.distilling", "sureness.jobs.fitting",
+    "sureness.jobs.reporting", "sureness.jobs.simulating", "sureness.jobs.training",
     "sureness.models.networks.training", "sureness.report.distillation", "sureness.report.figures",
     "sureness.cli.demo", "sureness.demo.log", "sureness.demo.simulated", "numba", "requests", "pooch", "jinja2",
     "matplotlib.figure", "matplotlib.backends.backend_agg", "scipy.stats", "scipy.sparse.linalg",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import sureness as sn
-from sureness.artefacts.packed import Savable
-from tests.artefacts.kinds import ending, fingerprint
+from sureness.saving.packed import Savable
 from tests.attacks.outcome import Outcome, joined
 from tests.conftest import draw_pairs
-from tests.pipeline.worlds import Shop, shop
+from tests.recommender.worlds import Shop, shop
+from tests.saving.kinds import ending, fingerprint
 
 ROOT = Path(__file__).parents[2]
 FAILURE = "a reader that finds a mixture, or is refused"

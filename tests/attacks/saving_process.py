@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from sureness.artefacts.saving import read_packed, write_packed
+from sureness.saving.objects import read_packed, write_packed
 from tests.attacks.faults import LOCKS, at_number, watch
 
 CALLS = ("open", "write", "fsync", "replace", "unlink", "mkdir", *LOCKS)
@@ -48,7 +48,7 @@ def write(path: Path, first: Path, second: Path, seconds: float) -> dict[str, in
 def read(path: Path, first: Path, second: Path, seconds: float) -> dict[str, int]:
     """How often the first, the second, a mixture and a refusal was met."""
     import sureness as sn
-    from tests.artefacts.kinds import fingerprint
+    from tests.saving.kinds import fingerprint
 
     whole = {fingerprint(sn.load(first)): "first", fingerprint(sn.load(second)): "second"}
     found: Counter[str] = Counter(first=0, second=0, mixed=0, refused=0)

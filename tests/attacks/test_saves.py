@@ -13,9 +13,9 @@ import pytest
 
 import sureness as sn
 from sureness.errors import OutputError
-from tests.artefacts.kinds import ending, fingerprint, made
 from tests.attacks.faults import at_number, watching
 from tests.attacks.saving_process import CALLS
+from tests.saving.kinds import ending, fingerprint, made
 
 ROOT = Path(__file__).parents[2]
 OLDER = {
@@ -112,7 +112,7 @@ def test_a_disk_that_really_runs_full_leaves_the_old_file(kind, places):
     script = """if True:
         import resource, signal, sys
         from pathlib import Path
-        from sureness.artefacts.saving import read_packed, write_packed
+        from sureness.saving.objects import read_packed, write_packed
         from sureness.errors import OutputError
         place, newer, form = sys.argv[1:]
         packed = read_packed(Path(newer))

@@ -14,7 +14,7 @@ import sureness as sn
 from sureness._settings import clone
 from sureness.calibration.maps import Segments, Who
 from sureness.numerics.intensity import once_gone
-from tests.pipeline.worlds import shop
+from tests.recommender.worlds import shop
 
 USERS, ITEMS = 60, 40
 

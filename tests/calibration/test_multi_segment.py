@@ -16,7 +16,7 @@ import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.errors import ColumnError, IdError, SettingError, SurenessWarning
 from sureness.numerics.intensity import once_gone
-from tests.pipeline.worlds import shop
+from tests.recommender.worlds import shop
 
 MARKETS, DEVICES = ("de", "fr", "it", "es"), ("desk", "phone")
 

@@ -11,8 +11,8 @@ import pytest
 import sureness as sn
 from sureness.calibration import MinMaxCalibrator, SigmoidCalibrator, all_calibrators
 from sureness.errors import SurenessWarning
-from sureness.workflows.applying import apply
-from tests.pipeline.worlds import shop
+from sureness.jobs.applying import apply
+from tests.recommender.worlds import shop
 
 LEARNING = [c for c in all_calibrators() if not isinstance(c, SigmoidCalibrator)]
 DRAWS = {

@@ -4,14 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness import workflows
+from sureness import jobs
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
-from sureness.pipeline.runs import Run
-from sureness.sources.svd import svd_source
+from sureness.recommender.runs import Run
+from sureness.sources.base import FactorSource
 from tests.conftest import draw_pairs
 
 
@@ -32,17 +32,27 @@ def inputs(tmp_path_factory):
     split = by_ratio(log, (0.6, 0.2, 0.2), seed=0)
     for name, part in {"log": split.validation, "log2": split.train, "log3": split.test}.items():
         part.table().write_csv(folder / f"{name}.csv")
-    run_ = Run(svd_source(split.train, n_factors=4), **split.parts, about={"protocol": "ratio"})
+    run_ = Run(drawn_factors(split.train), **split.parts, about={"protocol": "ratio"})
     for name in ("run", "run2"):
         run_.save(folder / f"{name}.sureness")
-    workflows.fit(folder / "t.parquet", output=folder / "map.json")
-    columns = workflows.fitting.Columns(segment="kind")
-    workflows.fit(folder / "t.parquet", columns=columns, output=folder / "segments.json")
+    jobs.fit(folder / "t.parquet", output=folder / "map.json")
+    columns = jobs.fitting.Columns(segment="kind")
+    jobs.fit(folder / "t.parquet", columns=columns, output=folder / "segments.json")
     for map_, name in ((PerUserPlatt(), "users.sureness"), (ListCalibrator(), "lists.json")):
         map_.fit_source(run_.source, split.validation, seen=split.train).save(folder / name)
     (folder / "data").mkdir()
     (folder / "data" / "interactions.tsv").write_text("user\titem\trating\tsplit\n1\t1\t5\ttrain\n")
     return folder
+
+
+def drawn_factors(log: Interactions) -> FactorSource:
+    """Tastes in eighths, so that every machine computes the same scores."""
+    tastes = np.random.default_rng(4).integers(-8, 9, (log.n_items, 3)) / 8
+    near_taken = np.clip(np.round(log.matrix @ tastes * 2), -8, 8) / 8
+    popularity = np.round(np.log1p(log.item_degree) * 4) / 8
+    return FactorSource(
+        near_taken, tastes, item_bias=popularity, users=log.users, items=log.items, trained_pairs=len(log)
+    )
 
 
 @pytest.fixture(scope="session")

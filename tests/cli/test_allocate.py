@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 
 from sureness.errors import DataError, OutputError
-from sureness.list_size.allocation import allocate_budget, allocate_domains
-from sureness.list_size.equal_allocation import equal_shares
-from sureness.list_size.expectation import expected_utility
-from sureness.list_size.judging import evaluate_allocation
-from sureness.workflows import AllocateOptions, _user_blocks, allocate, sharing
+from sureness.jobs import AllocateOptions, _user_blocks, allocate, sharing
+from sureness.lists.allocation import allocate_budget, allocate_domains
+from sureness.lists.equal_allocation import equal_shares
+from sureness.lists.expectation import expected_utility
+from sureness.lists.judging import evaluate_allocation
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15

@@ -15,7 +15,7 @@ import sureness as sn
 from sureness._registry import names
 from sureness.cli import _console
 from sureness.errors import SettingError
-from sureness.workflows.fitting import AUTO
+from sureness.jobs.fitting import AUTO
 from tests.cli.runner import consoles, refused, run, succeed, told
 from tests.conftest import draw_pairs
 

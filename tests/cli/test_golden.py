@@ -80,7 +80,7 @@ def without_versions(value):
     return {key: without_versions(each) for key, each in value.items() if key not in VOLATILE}
 
 
-VOLATILE = {"sureness", "version", "versions", "created", "seconds", "bytes", "size", "python", "numpy"}
+VOLATILE = {"checksum", "sureness", "version", "versions", "created", "seconds", "bytes", "size", "python", "numpy"}
 
 
 def assert_same(found, expected, where: str) -> None:

@@ -16,12 +16,12 @@ import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
 from sureness.errors import DamagedError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
-from sureness.list_size.expectation import expected_utility
-from sureness.list_size.policies import ExpectedUtility
-from sureness.pipeline.recommender import ConfidentRecommender
-from sureness.pipeline.runs import Run, open_run
-from sureness.workflows import _user_blocks
-from sureness.workflows.deciding import Tally, decide_block
+from sureness.jobs import _user_blocks
+from sureness.jobs.deciding import Tally, decide_block
+from sureness.lists.expectation import expected_utility
+from sureness.lists.policies import ExpectedUtility
+from sureness.recommender.confident import ConfidentRecommender
+from sureness.recommender.runs import Run, open_run
 from tests.cli.runner import refused, run, succeed
 
 

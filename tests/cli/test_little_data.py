@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness import workflows
+from sureness import jobs
 from sureness.data.columns import Columns
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from tests.cli.runner import refused, run, told
@@ -122,7 +122,7 @@ def test_missing_segments_of_a_table(tmp_path):
     words = ("apply", "map.json", "missing.csv", "--segment-column", "kind", "-o", "new.csv")
     refused(run(*words, cwd=tmp_path), ColumnError, "kind")
     with pytest.raises(IdError):
-        workflows.fit(tmp_path / "missing.csv", columns=Columns(segment="kind"))
+        jobs.fit(tmp_path / "missing.csv", columns=Columns(segment="kind"))
 
 
 @pytest.mark.parametrize("command", [["train", "--data", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)

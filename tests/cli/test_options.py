@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
-from sureness.workflows import OneOf, Usually
+from sureness.jobs import OneOf, Usually
 
 
 @dataclass(frozen=True, kw_only=True)

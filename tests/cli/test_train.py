@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.artefacts.saving import load
 from sureness.errors import CheckpointError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
-from sureness.pipeline.runs import Run, open_run
+from sureness.recommender.runs import Run, open_run
+from sureness.saving.objects import load
 from sureness.sources.base import FactorSource
 from tests.cli.runner import COMMAND, refused, run, succeed, told
 

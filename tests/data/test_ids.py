@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sureness as sn
-from sureness.artefacts.packed import Parts, arrays_of, packed_of, tree_of
 from sureness.data import ids as ids_module
 from sureness.data.interactions import Interactions, union
 from sureness.errors import IdError
 from sureness.numerics.sorted_texts import SortedTexts
+from sureness.saving.packed import Parts, arrays_of, packed_of, tree_of
 
 INTEGERS = {pl.Int8: "int8", pl.Int16: "int16", pl.Int32: "int32", pl.Int64: "int64", pl.UInt8: "uint8",
             pl.UInt16: "uint16", pl.UInt32: "uint32", pl.UInt64: "uint64"}  # fmt: skip

@@ -17,8 +17,8 @@ from sureness.demo.judging import ALL_METHODS
 from sureness.demo.log import log_demo
 from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
 from sureness.demo.simulated import simulated_demo
-from sureness.list_size.judging import AllocationComparison
-from sureness.workflows.shared_pages import DomainPage
+from sureness.jobs.shared_pages import DomainPage
+from sureness.lists.judging import AllocationComparison
 
 LIST_SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
 DISTILLATION_SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]

@@ -15,13 +15,13 @@ import torch
 from numpy.testing import assert_array_equal
 
 from sureness._settings import clone
-from sureness.artefacts.saving import load
 from sureness.data.interactions import Interactions, union
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError, IdError, NotFittedError, SettingError
 from sureness.evaluation.ranking import evaluate_ranking
+from sureness.saving.objects import load
 from sureness.sources.base import MatrixSource
 from sureness.sources.candidates import CandidateSource
 from tests.distillation.worlds import SHORT, elsewhere, fitted, joined, log_of, model, parts, same, unlabelled, weights

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.artefacts import records
 from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
 from sureness.models import checkpoints
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks import training
+from sureness.saving import records
 from tests.disasters import full_disk_after, killed_again_and_again
 from tests.models.training_process import start
 from tests.models.worlds import QUICK, everyone, simulated

@@ -16,8 +16,6 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness._settings import clone
-from sureness.artefacts.packed import unpack
-from sureness.artefacts.saving import load
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, union
 from sureness.errors import (
@@ -35,6 +33,8 @@ from sureness.models.base import Recommender
 from sureness.models.bpr import BPR, BPRSettings
 from sureness.models.catalogue import make_recommender, model_names, model_type
 from sureness.models.networks import training
+from sureness.saving.objects import load
+from sureness.saving.packed import unpack
 from sureness.sources.base import MatrixSource, ScoreSource
 from tests.models.worlds import QUICK, everyone, fitted, grouped, learner, simulated
 
@@ -514,7 +514,7 @@ def test_another_process_without_the_log_gives_the_same_scores(tmp_path):
     for name in model_names():
         fitted(name).save(tmp_path / f"{name}.sureness")
     script = (
-        "import sys, numpy as np; from sureness.artefacts.saving import load; "
+        "import sys, numpy as np; from sureness.saving.objects import load; "
         "np.savez(sys.argv[1], **{name: load(f'{sys.argv[2]}/{name}.sureness').score_block(np.arange(150)) "
         "for name in sys.argv[3:]})"
     )

@@ -11,9 +11,9 @@ from numpy.testing import assert_array_equal
 from torch import nn
 
 from sureness import _registry
-from sureness.artefacts.saving import load
 from sureness.models import FactorRecommender, Recommender, Settings, Space, make_recommender, model_names, tune
 from sureness.models.networks import Batch, BPRNetwork, Network, new_table
+from sureness.saving.objects import load
 from tests.models.worlds import QUICK, everyone, simulated
 
 

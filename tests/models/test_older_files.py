@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sureness as sn
-from sureness.artefacts.saving import write_packed
 from sureness.models.catalogue import make_recommender
+from sureness.saving.objects import write_packed
 from tests.models.worlds import QUICK, everyone, simulated
 
 OLDER = {  # what these models were before, and the settings that they did not have

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from sureness.artefacts.records import read_record, write_record
 from sureness.errors import ArtefactError, FileError, SettingError
 from sureness.models.base import Recommender
 from sureness.models.bpr import BPR
 from sureness.models.catalogue import model_names, model_type
 from sureness.models.tuning import tune
+from sureness.saving.records import read_record, write_record
 from tests.models.worlds import grouped, simulated
 from tests.searches import assert_same_search, tried
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.artefacts.saving import load
 from sureness.models.base import Recommender
 from sureness.models.catalogue import model_names, model_type
 from sureness.models.factors import FactorRecommender
+from sureness.saving.objects import load
 from tests.models.worlds import everyone, fitted, simulated
 
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None\n"
@@ -77,7 +77,7 @@ def test_factor_models_are_opened_and_score_as_before(saved, tmp_path):
     run(
         """
 import numpy as np
-from sureness.artefacts.saving import load
+from sureness.saving.objects import load
 
 scores = {}
 for name in sys.argv[3:]:
@@ -103,12 +103,12 @@ np.savez(f"{sys.argv[2]}/scores.npz", **scores)
 
 
 def test_a_run_of_a_factor_model_is_opened(tmp_path):
-    from sureness.pipeline.runs import Run
+    from sureness.recommender.runs import Run
 
     split = simulated()
     Run(fitted("lightgcn"), split.train, split.validation, split.test).save(tmp_path / "run.sureness")
     printed = run(
-        "from sureness.pipeline.runs import open_run; opened = open_run(sys.argv[1]); "
+        "from sureness.recommender.runs import open_run; opened = open_run(sys.argv[1]); "
         "print(opened.source.name, len(opened.train), opened.source.score_block([3])[0, :3].tolist())",
         tmp_path / "run.sureness",
     )
@@ -134,7 +134,7 @@ else:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_models_with_layers_say_which_extra_opens_them(name, saved):
-    sentence = refused("from sureness.artefacts.saving import load; load(sys.argv[1])", saved / f"{name}.sureness")
+    sentence = refused("from sureness.saving.objects import load; load(sys.argv[1])", saved / f"{name}.sureness")
     assert sentence == f"the saved model/{name} needs torch; install it with: pip install 'sureness[models]'\n"
 
 
@@ -149,7 +149,7 @@ def test_fitting_says_which_extra_it_needs_before_any_work(name):
     "action",
     [
         "from sureness.models.tuning import tune; tune('bpr', None)",
-        "from sureness.artefacts.saving import load; load(sys.argv[1]).network_",
+        "from sureness.saving.objects import load; load(sys.argv[1]).network_",
     ],
 )
 def test_what_else_needs_torch_says_so(action, saved):

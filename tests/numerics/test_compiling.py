@@ -15,8 +15,8 @@ import pytest
 import sureness
 from sureness.cli import _console
 from sureness.errors import SurenessWarning
+from sureness.jobs import warming
 from sureness.numerics import compiling
-from sureness.workflows import warming
 from tests.cli.runner import consoles
 
 
@@ -84,7 +84,7 @@ def test_warming_says_where_nothing_is_kept(nowhere, monkeypatch):
 
 LOCKED = """
 from sureness.numerics import compiling
-from sureness.workflows import warming
+from sureness.jobs import warming
 
 assert list(warming.kernels())
 assert not compiling.is_cached()

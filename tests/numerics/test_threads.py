@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.list_size.expectation import expected_utility
+from sureness.jobs.warming import kernels
+from sureness.lists.expectation import expected_utility
 from sureness.numerics import threads
 from sureness.numerics.threads import at_most_threads, each_block, each_stretch, n_threads, row_loop
-from sureness.workflows.warming import kernels
 
 
 @row_loop()
@@ -79,8 +79,8 @@ def test_no_kernel_uses_the_threads_of_numba():
 
 _WORK = """
 import numpy as np
-from sureness.list_size.allocation import allocate_budget
-from sureness.list_size.expectation import expected_utility
+from sureness.lists.allocation import allocate_budget
+from sureness.lists.expectation import expected_utility
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.numerics.ranking import top_k
 

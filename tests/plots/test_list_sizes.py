@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 
 from sureness.calibration import Segments
 from sureness.errors import ColumnError, DataError, EmptyError
-from sureness.list_size import FixedSize, Lists, promise
+from sureness.lists import FixedSize, Lists, promise
 from sureness.plots import (
     draw_group_ratios,
     draw_list_cut,

@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
-from sureness.list_size.comparing import PolicyComparison, compare_policies
-from sureness.list_size.policies import BestFixedSize, ExpectedUtility, FixedSize, Oracle
+from sureness.lists.comparing import PolicyComparison, compare_policies
+from sureness.lists.policies import BestFixedSize, ExpectedUtility, FixedSize, Oracle
 from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
-from sureness.pipeline.promises import kept_promise
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.recommender.confident import ConfidentRecommender
+from sureness.recommender.promises import kept_promise
 from sureness.report import Additions, PageText, gather_list_sizes, write_list_size_report, write_report
 from sureness.report.list_cases import choose_users
 from sureness.report.list_headline import list_headline, list_tiles

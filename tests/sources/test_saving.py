@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import sureness as sn
-from sureness.artefacts.packed import Packed
-from sureness.artefacts.saving import write_packed
 from sureness.data.ids import IdMap
 from sureness.errors import DamagedError, KindError
+from sureness.saving.objects import write_packed
+from sureness.saving.packed import Packed
 
 RNG = np.random.default_rng(0)
 USERS, ITEMS = IdMap.of(["ann", "bob", "zoë", "Ødegård"]), IdMap.of([3, 7, 9])

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness import workflows
+from sureness import jobs
 from sureness.errors import ColumnError, DataError, SettingError
 from sureness.spark import allocate, budgets
 from sureness.spark.frames import created
@@ -24,7 +24,7 @@ def table():
 
 
 def local(table: pl.DataFrame, **options):
-    return workflows.allocate(table, None, workflows.AllocateOptions(**options))
+    return jobs.allocate(table, None, jobs.AllocateOptions(**options))
 
 
 @pytest.mark.parametrize("items", [False, True])

@@ -8,9 +8,9 @@ import pytest
 
 import sureness as sn
 from sureness.errors import ColumnError, IdError, SettingError
-from sureness.list_size.policies import ExpectedUtility
+from sureness.jobs import ListOptions, cut_table
+from sureness.lists.policies import ExpectedUtility
 from sureness.spark import lists
-from sureness.workflows import ListOptions, cut_table
 from tests.spark.tables import frame_of, labelled_lists, list_map, of_map, same_tables, table_of
 
 

@@ -7,9 +7,9 @@ import polars as pl
 
 import sureness as sn
 from sureness.evaluation.ranking import list_blocks
-from sureness.list_size.policies import ExpectedUtility
+from sureness.jobs import ListOptions, cut_table
+from sureness.lists.policies import ExpectedUtility
 from sureness.spark import fit, lists
-from sureness.workflows import ListOptions, cut_table
 from tests.spark.tables import frame_of, same_tables, table_of
 
 N_USERS, TOP = 1_000, 100

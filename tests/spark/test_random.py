@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sureness as sn
-from sureness import workflows
+from sureness import jobs
 from sureness.calibration.base import make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.errors import SurenessError
@@ -110,13 +110,13 @@ def test_lists_and_shares(spark, table, partitions):
         assert lists(frame).count() == 0
         return
     ordered = promised.sort("user_id", "probability", "item_id", descending=[False, True, False])
-    expected = workflows.cut_table(ordered, options=workflows.ListOptions()).frame
+    expected = jobs.cut_table(ordered, options=jobs.ListOptions()).frame
     same_tables(table_of(lists(frame)), expected, ["user_id", "rank"])
     options = {"budget": float(promised.height // 5)}
-    shared = workflows.allocate(promised, None, workflows.AllocateOptions(**options)).frame
+    shared = jobs.allocate(promised, None, jobs.AllocateOptions(**options)).frame
     same_tables(table_of(allocate(frame, **options).table), shared, ["user_id"])
     domains = promised.with_columns(domain=pl.col("item_id") % 3)
-    pages = workflows.allocate(domains, None, workflows.AllocateOptions(slots=4)).frame
+    pages = jobs.allocate(domains, None, jobs.AllocateOptions(slots=4)).frame
     same_tables(table_of(allocate(frame_of(spark, domains, partitions), slots=4).table), pages, ["user_id", "domain"])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.list_size.policies import ExpectedUtility
+from sureness.lists.policies import ExpectedUtility
 from sureness.spark.listing import Cut
 from sureness.spark.tasks import tables, user_tables
 

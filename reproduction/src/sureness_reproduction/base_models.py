@@ -15,7 +15,7 @@ import polars as pl
 from sureness import models
 from sureness.data import IdMap, Split, union
 from sureness.evaluation import evaluate_ranking
-from sureness.pipeline import Run
+from sureness.recommender import Run
 from sureness.sources import MatrixSource, ScoreSource, from_implicit
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.own import is_own, load_own

@@ -24,8 +24,8 @@ from typing import Any
 import polars as pl
 
 from sureness import Progress, silent
-from sureness.artefacts import read_record, write_record
 from sureness.errors import ArtefactError, DamagedError, DataError, FileError, SurenessError, SurenessWarning
+from sureness.saving import read_record, write_record
 from sureness_reproduction.own import digest_of_own, own_names
 from sureness_reproduction.workbench import DataShelf, Finished, Workbench, sealing_tests
 

@@ -12,7 +12,7 @@ from typer import Argument, BadParameter, Option
 
 from sureness.cli import Json, print_json, print_table, say, shown_progress
 from sureness.errors import DataError
-from sureness.workflows import check_outputs
+from sureness.jobs import check_outputs
 from sureness_reproduction.cells import CellStore
 from sureness_reproduction.claims import claims_table, computed
 from sureness_reproduction.declarations import find_studies, studies

@@ -14,7 +14,7 @@ from sureness.calibration import make_calibrator
 from sureness.data import RECIPES
 from sureness.distillation import METHODS
 from sureness.errors import DataError, SettingError
-from sureness.list_size import ListSizePolicy
+from sureness.lists import ListSizePolicy
 
 METHOD_KINDS = ("map", "policy", "function")  # what `--method` may be, see `kind_of`
 _HOW = "give module:object or file.py:object"

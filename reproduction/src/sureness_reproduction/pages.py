@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from sureness import Progress, silent
-from sureness.artefacts import replacing
 from sureness.errors import DataError
+from sureness.saving import replacing
 from sureness_reproduction.cells import CellStore, run_cells
 from sureness_reproduction.results import CONTRAST, SUMMARY, Results, merged, read_csv, shown_rows
 from sureness_reproduction.study import Asked, Study

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sureness import artefacts, pipeline
 from sureness import data as library
+from sureness import recommender, saving
 from sureness.data import RECIPES, Dataset, Interactions, Split, scan_table, whereabouts
 from sureness.errors import DataError, SurenessError
 from sureness.models import Recommender
@@ -143,12 +143,12 @@ class Finished:
     @cached_property
     def source(self) -> ScoreSource:
         """The scores of the recommender that the cell trained."""
-        return pipeline.open_run(self.folder / _MODEL).source
+        return recommender.open_run(self.folder / _MODEL).source
 
     @cached_property
     def model(self) -> Recommender:
         """The recommender that the cell trained."""
-        return artefacts.load(self.folder / _MODEL, Recommender)
+        return saving.load(self.folder / _MODEL, Recommender)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from torch import nn
 
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness_reproduction.truncation.networks import (
     CUT,
     TASKS,

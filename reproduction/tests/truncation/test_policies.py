@@ -11,10 +11,10 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from reproduction.tests.truncation.worlds import POLICIES, QUICK, made_up
-from sureness.artefacts import load
 from sureness.errors import DataError, DivergedError, EmptyError, NotFittedError
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness.metrics import Utility, at_sizes, utility_at_every_size
+from sureness.saving import load
 from sureness_reproduction.truncation import AttnCut, MtCut
 
 every = pytest.mark.parametrize("policy_type", POLICIES, ids=lambda kind: kind.__name__)

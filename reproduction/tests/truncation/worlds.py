@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness_reproduction.truncation import AttnCut, MtCut
 
 POLICIES = (AttnCut, MtCut)

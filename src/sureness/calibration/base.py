@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness._wording import counted
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
 from sureness.calibration.families import TREE, Formula, sigmoid_of
@@ -29,6 +28,7 @@ from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity.base import check_effective_sample_size
+from sureness.saving.packed import Form, Packed, Parts, kind_of
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample

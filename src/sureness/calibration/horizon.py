@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
-from sureness.artefacts.packed import JSON
 from sureness.data.interactions import Interactions
+from sureness.saving.packed import JSON
 
 Population: TypeAlias = Literal["unseen", "all"]
 """Which pairs a probability is about: those that nobody has seen yet, or all, training pairs among them."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray, Risk
 from sureness._wording import counted
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.fields import FieldTable, columns_of, full_column
@@ -42,6 +41,7 @@ from sureness.numerics.checks import as_array, check_scores, one_dimension, same
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
+from sureness.saving.packed import Form, Packed, Parts, kind_of
 
 FEW_POSITIVES = 300
 """With fewer positives than this, a map for lists uses fewer terms."""

@@ -22,7 +22,6 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness._wording import agreeing, counted
-from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.expressing import Expressible
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.list_terms import Groups
@@ -34,6 +33,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import IdError, NotFittedError, SettingError, warn
 from sureness.numerics.checks import as_array, check_scores
 from sureness.numerics.logistic import logit
+from sureness.saving.packed import Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sureness._settings import clone
 from sureness._types import FloatArray, IntArray
 from sureness._wording import agreeing, counted
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, tame
@@ -32,6 +31,7 @@ from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Named, Node
 from sureness.numerics.logistic import sigmoid
+from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import id_maps
 
 if TYPE_CHECKING:

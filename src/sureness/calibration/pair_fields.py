@@ -11,7 +11,6 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, IntArray
-from sureness.artefacts.packed import Packed, Parts, Savable, kind_of
 from sureness.calibration.fields import FieldTable, columns_of
 from sureness.data.frames import Frame, as_frame
 from sureness.data.id_values import as_series, segment_series
@@ -19,6 +18,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, IdError, SettingError
 from sureness.numerics.checks import same_length
+from sureness.saving.packed import Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import fitted_to
 from sureness.sources.base import ScoreSource, id_maps
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from sureness._settings import clone
 from sureness._types import FloatArray, IntArray, Risk
-from sureness.artefacts.packed import Form, Packed, Parts, kind_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, logit_tree
@@ -29,6 +28,7 @@ from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
 from sureness.numerics.hashing import folds_of_ids
+from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import ScoreSource, id_maps
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.artefacts.packed import Packed, Parts, kind_of
 from sureness.calibration.candidates import Candidates, UserPoints
 from sureness.calibration.expressing import Conditional, finite, tame
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
@@ -28,6 +27,7 @@ from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.small_logistic import fit_small_logistics
+from sureness.saving.packed import Packed, Parts, kind_of
 from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, id_maps
 

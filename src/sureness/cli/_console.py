@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
-from sureness.workflows.results import Result, plain
+from sureness.jobs.results import Result, plain
 
 R = TypeVar("R", bound=Result)
 

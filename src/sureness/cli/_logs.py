@@ -8,7 +8,7 @@ import typer
 
 from sureness.cli._options import Spread, columns
 from sureness.data.columns import Columns
-from sureness.workflows.logs import LogOptions
+from sureness.jobs.logs import LogOptions
 
 Data = Annotated[str, typer.Option(help="Name of a data set, or a log: a file, a folder or a pattern.")]
 CUTS = ("validation_from", "test_from", "validation_share", "test_share", "share_of")  # of --protocol time

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import typer
 
 from sureness.data.text_format import TextFormat
-from sureness.workflows.options import OneOf, Usually
+from sureness.jobs.options import OneOf, Usually
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sureness.cli._console import print_table
-from sureness.pipeline.promises import KeptPromise
+from sureness.recommender.promises import KeptPromise
 from sureness.report.formatting import ratio
 
 

@@ -11,7 +11,7 @@ from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
 from sureness.data.frames import place_of
-from sureness.workflows.allocating import AllocateOptions, AllocateResult, allocate
+from sureness.jobs.allocating import AllocateOptions, AllocateResult, allocate
 
 
 @spread

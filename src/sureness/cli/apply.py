@@ -12,7 +12,7 @@ from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.data.columns import Columns
 from sureness.data.frames import place_of
-from sureness.workflows.applying import ApplyOptions, ApplyResult, apply
+from sureness.jobs.applying import ApplyOptions, ApplyResult, apply
 
 
 @spread

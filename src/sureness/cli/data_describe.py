@@ -10,8 +10,8 @@ import typer
 from sureness.cli._console import present, print_notes, print_table, say, shown_progress
 from sureness.cli._logs import CUTS, OfLogs
 from sureness.cli._options import Json, Spread, spread
-from sureness.workflows.datasets import Description, describe
-from sureness.workflows.logs import LogOptions
+from sureness.jobs.datasets import Description, describe
+from sureness.jobs.logs import LogOptions
 
 _OPTIONS = Spread(("folder", "protocol", *CUTS, "seed", "option"), named={"folder": "--from"})
 

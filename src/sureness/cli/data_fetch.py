@@ -9,7 +9,7 @@ import typer
 
 from sureness.cli._console import present, print_notes, say, shown_progress
 from sureness.cli._options import Json
-from sureness.workflows.datasets import FetchResult, fetch
+from sureness.jobs.datasets import FetchResult, fetch
 
 
 def fetch_data(

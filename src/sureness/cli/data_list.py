@@ -6,7 +6,7 @@ from string import ascii_lowercase
 
 from sureness.cli._console import present, print_table, say
 from sureness.cli._options import Json
-from sureness.workflows.datasets import DatasetList, list_datasets
+from sureness.jobs.datasets import DatasetList, list_datasets
 
 
 def list_data(json: Json = False) -> None:

@@ -21,7 +21,7 @@ from sureness.cli._logs import OfLogs
 from sureness.cli._options import Json, spread
 from sureness.data.columns import Columns
 from sureness.errors import SettingError
-from sureness.workflows.inputs import not_usual
+from sureness.jobs.inputs import not_usual
 
 if TYPE_CHECKING:
     from sureness.demo.result import DemoResult

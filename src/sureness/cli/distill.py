@@ -11,7 +11,7 @@ from sureness._wording import counted
 from sureness.cli._console import present, print_next, print_notes, print_table, say, shown_progress
 from sureness.cli._logs import Data, OfLogs, WholeLog
 from sureness.cli._options import Json, Spread, spread
-from sureness.workflows.distilling import ROLES, DistillOptions, DistillResult, distill
+from sureness.jobs.distilling import ROLES, DistillOptions, DistillResult, distill
 
 
 @spread

@@ -12,7 +12,7 @@ from sureness.cli._console import present, print_notes, print_table, shown_progr
 from sureness.cli._logs import OfPairs
 from sureness.cli._options import Json, Spread, spread
 from sureness.cli._promises import show_promise
-from sureness.workflows.judging import EvaluateOptions, EvaluateResult, evaluate
+from sureness.jobs.judging import EvaluateOptions, EvaluateResult, evaluate
 
 
 @spread

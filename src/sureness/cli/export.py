@@ -10,7 +10,7 @@ import typer
 from sureness._wording import counted
 from sureness.cli._console import present, say
 from sureness.cli._options import Json
-from sureness.workflows.exporting import FACTORS, IDS, ExportResult, export
+from sureness.jobs.exporting import FACTORS, IDS, ExportResult, export
 
 
 def export_factors(

@@ -8,10 +8,10 @@ from typing import Annotated, cast
 import typer
 
 from sureness._wording import counted
-from sureness.artefacts.inspecting import Contents, inspect
-from sureness.artefacts.packed import JSON
 from sureness.cli._console import present, print_table
 from sureness.cli._options import Json
+from sureness.saving.inspecting import Contents, inspect
+from sureness.saving.packed import JSON
 
 
 def inspect_file(

@@ -15,12 +15,12 @@ from sureness.cli._promises import show_promise
 from sureness.data.columns import Columns
 from sureness.data.frames import place_of
 from sureness.errors import SettingError
-from sureness.list_size.comparing import PolicyComparison
-from sureness.pipeline.expecting import Target
+from sureness.jobs.cutting import CutResult, PageOptions, cut_run, cut_table
+from sureness.jobs.inputs import is_nothing, is_saved, not_usual
+from sureness.jobs.listing import CalibrationOptions, ListOptions
+from sureness.lists.comparing import PolicyComparison
+from sureness.recommender.expecting import Target
 from sureness.report.formatting import chance, percent
-from sureness.workflows.cutting import CutResult, PageOptions, cut_run, cut_table
-from sureness.workflows.inputs import is_nothing, is_saved, not_usual
-from sureness.workflows.listing import CalibrationOptions, ListOptions
 
 
 def _relevant(text: str) -> float | Target:

@@ -9,7 +9,7 @@ import typer
 
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, spread
-from sureness.workflows.simulating import WorldOptions, WorldResult, write_world
+from sureness.jobs.simulating import WorldOptions, WorldResult, write_world
 
 
 @spread

@@ -10,7 +10,7 @@ import typer
 
 from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, spread
-from sureness.workflows.translating import SqlOptions, SqlResult, translate
+from sureness.jobs.translating import SqlOptions, SqlResult, translate
 
 
 @spread

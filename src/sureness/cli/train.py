@@ -11,7 +11,7 @@ from sureness._settings import written
 from sureness.cli._console import present, print_next, print_notes, print_table, say, shown_progress
 from sureness.cli._logs import Data, OfLogs, WholeLog
 from sureness.cli._options import Json, Spread, spread
-from sureness.workflows.training import TrainOptions, TrainResult, train
+from sureness.jobs.training import TrainOptions, TrainResult, train
 
 
 @spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sureness._wording import counted
 from sureness.cli._console import present, progress_bar, say, steps_of
 from sureness.cli._options import Json
-from sureness.workflows.warming import WarmResult, warm
+from sureness.jobs.warming import WarmResult, warm
 
 
 def warm_kernels(json: Json = False) -> None:

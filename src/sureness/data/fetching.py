@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from sureness._progress import Progress, silent
 from sureness._wording import counted
-from sureness.artefacts.files import beside, replacing, sync
 from sureness.errors import ChecksumError, FileError, OutputError
+from sureness.saving.files import beside, replacing, sync
 
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 18

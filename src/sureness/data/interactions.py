@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import counted
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.columns import Columns
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
@@ -25,6 +24,7 @@ from sureness.data.parts import Part
 from sureness.data.tables import read_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
+from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

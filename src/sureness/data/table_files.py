@@ -8,11 +8,11 @@ from os import PathLike
 from pathlib import Path
 from urllib.parse import unquote
 
-from sureness.artefacts.files import why_unnameable
 from sureness.data.frames import Files, HeldTable
 from sureness.data.text_bytes import is_compressed
 from sureness.data.text_dialect import USUAL
 from sureness.errors import FileError
+from sureness.saving.files import why_unnameable
 
 ENDINGS = (".parquet", *USUAL)
 _ALL = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"

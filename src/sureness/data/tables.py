@@ -12,7 +12,6 @@ import polars as pl
 
 from sureness._types import AnyArray, FloatArray
 from sureness._wording import counted
-from sureness.artefacts.files import replacing, writable_file
 from sureness.data.columns import Columns
 from sureness.data.dates import in_iso_order
 from sureness.data.frames import Frame, HeldTable, Table, as_frame, as_lazy, place_of
@@ -23,6 +22,7 @@ from sureness.data.text_numbers import is_number
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError, SurenessError
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
+from sureness.saving.files import replacing, writable_file
 
 BATCH_ROWS = 500_000
 """Rows read at a time."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from sureness._wording import counted
 from sureness.demo.list_study import ListStudy
+from sureness.jobs.shared_pages import DomainPage
 from sureness.metrics.intervals import Interval
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.formatting import chance, points, spoken_percent
 from sureness.report.list_sizes import ListSizes
-from sureness.workflows.shared_pages import DomainPage
 
 _CLEAR = 0.05  # p-values below count as a clear difference
 _FEWEST_USERS = 20  # for a comparison of tenths

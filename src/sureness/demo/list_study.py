@@ -12,13 +12,13 @@ from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import World
 from sureness.data.splitting import Split, by_ratio
-from sureness.list_size.comparing import PolicyComparison
-from sureness.list_size.policies import ExpectedUtility
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.jobs.comparing import compare_with_baselines
+from sureness.jobs.shared_pages import DomainPage, share_page
+from sureness.lists.comparing import PolicyComparison
+from sureness.lists.policies import ExpectedUtility
+from sureness.recommender.confident import ConfidentRecommender
 from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
-from sureness.workflows.comparing import compare_with_baselines
-from sureness.workflows.shared_pages import DomainPage, share_page
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,14 +27,14 @@ from sureness.demo.result import DemoResult, check_demo_outputs
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
 from sureness.errors import FileError
+from sureness.jobs.logs import read_log
+from sureness.jobs.shared_pages import DomainPage, share_page
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.base import ScoreSource
-from sureness.workflows.logs import read_log
-from sureness.workflows.shared_pages import DomainPage, share_page
 
 READ, TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (
     "reading", "training", "calibrating", "list sizes", "shared page", "distillation", "report",

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sureness._printing import fields_repr
-from sureness.artefacts.packed import JSON
+from sureness.jobs.outputs import check_outputs
 from sureness.report.findings import Finding
-from sureness.workflows.outputs import check_outputs
+from sureness.saving.packed import JSON
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -23,13 +23,13 @@ from sureness.demo.recommenders import IN_WORLDS, Learner, RecommenderName, choo
 from sureness.demo.result import DemoResult, check_demo_outputs
 from sureness.demo.stages import Stages
 from sureness.demo.tables import distillation_rows, page_row, page_table, user_degrees, written
+from sureness.jobs.shared_pages import DomainPage
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.tables import candidate_table
-from sureness.workflows.shared_pages import DomainPage
 
 TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (
     "training", "calibrating", "list sizes", "shared page", "distillation", "report",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from sureness._wording import counted
-from sureness.artefacts.packed import JSON
 from sureness.data.interactions import Interactions
+from sureness.jobs.shared_pages import DomainPage
 from sureness.report.distillation import Distillation
 from sureness.report.formatting import chance
 from sureness.report.inputs import ExtraTable
-from sureness.workflows.shared_pages import DomainPage
+from sureness.saving.packed import JSON
 
 
 def page_table(shared: DomainPage) -> ExtraTable:

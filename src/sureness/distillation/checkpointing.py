@@ -9,10 +9,10 @@ from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from sureness.artefacts.packed import JSON
 from sureness.distillation.participants import LearningParticipant, Tensors
 from sureness.models.checkpoints import CheckpointFile, fingerprint
 from sureness.models.state import TrainingState
+from sureness.saving.packed import JSON
 
 if TYPE_CHECKING:
     from sureness.distillation.joint import JointTraining

@@ -11,7 +11,6 @@ import numpy as np
 from torch import Tensor
 
 from sureness._settings import clone
-from sureness.artefacts.packed import JSON
 from sureness.data.interactions import Interactions
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.labels import Guide
@@ -23,6 +22,7 @@ from sureness.models.checkpoints import MAY_DIFFER
 from sureness.models.networks.network import Network
 from sureness.models.networks.training import copied
 from sureness.models.state import TrainingState
+from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
 
 Role = Literal["teacher", "student"]

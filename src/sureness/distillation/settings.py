@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self, get_args
 
 from sureness._registry import names
-from sureness.artefacts.packed import JSON
 from sureness.distillation.sampling import SchemeName, check_scheme
 from sureness.errors import SettingError
+from sureness.saving.packed import JSON
 
 Labels = Literal["sigmoid", "calibrated", "constant", "one"]
 Ranks = Literal["sketch", "exact"]

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from sureness._registry import find, names
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.artefacts.packed import JSON
 from sureness.errors import DataError, SettingError
+from sureness.saving.packed import JSON
 
 Normaliser = Literal["none", "ideal", "smaller", "mean"]
 NORMALISERS: tuple[Normaliser, ...] = ("none", "ideal", "smaller", "mean")

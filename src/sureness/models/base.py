@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._registry import name_of
 from sureness._types import AnyArray, FloatArray, IntArray
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.errors import DamagedError, EmptyError, NotFittedError
@@ -21,6 +20,7 @@ from sureness.models.configured import Configured
 from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space
 from sureness.models.state import HISTORY, TrainingState
+from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import Seen, unseen
 from sureness.sources.base import ScoreSource
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from sureness._types import AnyArray
-from sureness.artefacts.packed import JSON, Packed, Parts
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
 from sureness.models.base import Recommender
 from sureness.models.settings import POPULARITY, RATES, Settings, Space
+from sureness.saving.packed import JSON, Packed, Parts
 
 if TYPE_CHECKING:
     from sureness.models.networks.cdae import CDAENetwork

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._wording import counted
-from sureness.artefacts.packed import JSON, Packed
-from sureness.artefacts.saving import read_packed, write_packed
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
 from sureness.models.settings import Settings
 from sureness.models.state import TrainingState
+from sureness.saving.objects import read_packed, write_packed
+from sureness.saving.packed import JSON, Packed
 
 if TYPE_CHECKING:
     from torch import Tensor

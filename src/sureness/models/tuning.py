@@ -14,7 +14,6 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
-from sureness.artefacts.records import read_record, write_record
 from sureness.data.splitting import Split
 from sureness.errors import ArtefactError, DivergedError, FileError, SettingError
 from sureness.models.base import Recommender
@@ -22,6 +21,7 @@ from sureness.models.catalogue import make_recommender
 from sureness.models.checkpoints import fingerprint
 from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space, check_names
+from sureness.saving.records import read_record, write_record
 
 KIND = "trials"
 _MOST_TRIALS = 10_000

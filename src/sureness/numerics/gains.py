@@ -1,6 +1,6 @@
 """Expected gains of the first k items for every k, and shifts of log-odds that meet a wanted number of relevant items.
 
-Both take arrays that were checked before; `sureness.list_size.expectation` is the public face.
+Both take arrays that were checked before; `sureness.lists.expectation` is the public face.
 """
 
 from __future__ import annotations

@@ -33,11 +33,11 @@ class PromiseBands:
 
 
 def prepare_promise(table: pl.DataFrame) -> PromiseBands:
-    """The bands of a table of `sureness.list_size.promise`; its first row, the total, is left out.
+    """The bands of a table of `sureness.lists.promise`; its first row, the total, is left out.
 
     Examples
     --------
-    >>> from sureness.list_size import FixedSize, Lists, promise
+    >>> from sureness.lists import FixedSize, Lists, promise
     >>> lists = Lists.of(probabilities=[[0.5, 0.4], [0.5, 0.4]], hits=[[1, 0], [1, 1]])
     >>> found = prepare_promise(promise(lists, FixedSize(2), bands=[(1, 1), (2, 2)]))
     >>> found.names, found.promised, found.realised
@@ -66,7 +66,7 @@ def draw_promise(bands: PromiseBands, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from sureness.list_size import FixedSize, Lists, promise
+    >>> from sureness.lists import FixedSize, Lists, promise
     >>> lists = Lists.of(probabilities=[[0.5, 0.4], [0.5, 0.4]], hits=[[1, 0], [1, 1]])
     >>> draw_promise(prepare_promise(promise(lists, FixedSize(2)))).get_title(loc="left")
     'Promised and realised hits by rank'
@@ -107,7 +107,7 @@ def prepare_group_ratios(tables: pl.DataFrame | Mapping[str, pl.DataFrame]) -> G
     Examples
     --------
     >>> from sureness.calibration import Segments
-    >>> from sureness.list_size import FixedSize, Lists, promise
+    >>> from sureness.lists import FixedSize, Lists, promise
     >>> lists = Lists.of(probabilities=[[0.5, 0.4], [0.5, 0.4]], hits=[[1, 0], [1, 1]])
     >>> found = prepare_group_ratios(promise(lists, FixedSize(2), by=Segments(["old", "new"], of="users")))
     >>> found.groups, found.ratios[""][:, 0].round(2)
@@ -137,7 +137,7 @@ def draw_group_ratios(found: GroupRatios, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from sureness.calibration import Segments
-    >>> from sureness.list_size import FixedSize, Lists, promise
+    >>> from sureness.lists import FixedSize, Lists, promise
     >>> lists = Lists.of(probabilities=[[0.5, 0.4], [0.5, 0.4]], hits=[[1, 0], [1, 1]])
     >>> table = promise(lists, FixedSize(2), by=Segments(["old", "new"], of="users"))
     >>> [each.get_text() for each in draw_group_ratios(prepare_group_ratios(table)).get_yticklabels()]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from sureness.artefacts.files import replacing
 from sureness.errors import OutputError
 from sureness.plots.style import SETTINGS, require_matplotlib
+from sureness.saving.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

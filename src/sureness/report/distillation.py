@@ -18,7 +18,7 @@ from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.inference import inference_table
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
 from sureness.evaluation.ranking import evaluate_ranking
-from sureness.list_size.comparing import PolicyComparison
+from sureness.lists.comparing import PolicyComparison
 from sureness.metrics.intervals import Interval
 from sureness.plots.comparison import MetricComparison
 from sureness.plots.distillation import (

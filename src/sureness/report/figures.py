@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 from sureness._progress import Progress
 from sureness._wording import counted
 from sureness.metrics.reliability import ReliabilityCurve
-from sureness.pipeline.promises import KeptPromise
 from sureness.plots.bands import draw_bands
 from sureness.plots.comparison import draw_metric_comparison
 from sureness.plots.curves import draw_fitted_curves
@@ -25,6 +24,7 @@ from sureness.plots.promises import draw_promise, prepare_promise
 from sureness.plots.reliability import draw_reliability
 from sureness.plots.saving import figure_svg, save_figure
 from sureness.plots.style import error_text
+from sureness.recommender.promises import KeptPromise
 from sureness.report.contents import Contents
 from sureness.report.distillation import Distillation
 from sureness.report.list_sizes import ListSizes

@@ -9,9 +9,9 @@ import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.evaluation.ranking import best_items
-from sureness.list_size.lists import Lists
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.lists.lists import Lists
 from sureness.plots.list_cases import ListCut, prepare_list_cut
+from sureness.recommender.confident import ConfidentRecommender
 from sureness.report.cases import RankedItem, with_names
 from sureness.sources.base import id_maps
 

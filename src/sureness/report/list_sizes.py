@@ -11,19 +11,19 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.frames import Frame, as_frame
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
-from sureness.list_size.comparing import PolicyComparison, compare_policies
-from sureness.list_size.lists import Lists
-from sureness.list_size.policies import Oracle
+from sureness.lists.comparing import PolicyComparison, compare_policies
+from sureness.lists.lists import Lists
+from sureness.lists.policies import Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
-from sureness.pipeline.promises import KeptPromise, kept_promise
-from sureness.pipeline.recommender import ConfidentRecommender
 from sureness.plots.list_sizes import (
     SizeByDegree,
     SizeDistributions,
     prepare_size_by_degree,
     prepare_size_distributions,
 )
+from sureness.recommender.confident import ConfidentRecommender
+from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.report.list_cases import ListCase, list_cases
 
 MAIN, ORACLE = "PerK", "Oracle"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from sureness import __version__
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.artefacts.files import replacing
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
@@ -26,6 +25,7 @@ from sureness.report.figures import PageFigure, draw_figures, page_plans
 from sureness.report.headline import best_pairs
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
 from sureness.report.methods import MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
+from sureness.saving.files import replacing
 
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.artefacts.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import check_rows, number_array
+from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.sources.precision import as_float32, check_precision, check_sparse_precision
 
 BLOCK_SCORES = 2_000_000

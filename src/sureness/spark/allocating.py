@@ -11,14 +11,14 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import silent
 from sureness.errors import SettingError
+from sureness.jobs.allocating import AllocateOptions
+from sureness.jobs.ranked import held_ranked
+from sureness.jobs.sharing import Sharing, Totals, share_pages, worth_of_all
 from sureness.metrics.utility import named_utility
 from sureness.spark.budgets import spend
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, fetched, renamed
 from sureness.spark.listing import by_user
 from sureness.spark.tasks import batches_of, user_tables
-from sureness.workflows.allocating import AllocateOptions
-from sureness.workflows.ranked import held_ranked
-from sureness.workflows.sharing import Sharing, Totals, share_pages, worth_of_all
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
-from sureness.artefacts.saving import load
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, check_map
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, SettingError
+from sureness.saving.objects import load
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
 from sureness.spark.shipping import check_executors
 from sureness.spark.tasks import tables

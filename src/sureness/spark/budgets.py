@@ -11,8 +11,8 @@ import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import EmptyError
-from sureness.list_size.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
-from sureness.list_size.ragged import Ragged, row_starts
+from sureness.lists.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
+from sureness.lists.ragged import Ragged, row_starts
 from sureness.numerics.ranking import NOTHING
 from sureness.spark.frames import arrow_types, created, fetched
 from sureness.spark.tasks import batches_of, tables

@@ -39,7 +39,7 @@ def check_frame(frame: object, what: str = "df") -> DataFrame:
     if not isinstance(frame, DataFrame):  # those of Connect are, too
         raise SettingError(
             f"{what} must be a DataFrame of Spark, got {type(frame).__name__}; for tables of other libraries use "
-            "sureness.workflows"
+            "sureness.jobs"
         )
     for whose, version in (("pyspark", pyspark.__version__), ("Spark", str(frame.sparkSession.version))):
         check_version(whose, version)

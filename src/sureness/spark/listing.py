@@ -12,15 +12,15 @@ import polars as pl
 from sureness._settings import clone
 from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import IdError, SettingError
-from sureness.list_size.base import ListSizePolicy
-from sureness.list_size.policies import ExpectedUtility
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.jobs.deciding import Tally, decide_block
+from sureness.lists.base import ListSizePolicy
+from sureness.lists.policies import ExpectedUtility
+from sureness.recommender.confident import ConfidentRecommender
 from sureness.spark.applying import apply
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, refuse_taken, renamed
 from sureness.spark.live import live_lists
 from sureness.spark.shipping import Shipped, check_executors
 from sureness.spark.tasks import batches_of, tables, user_tables
-from sureness.workflows.deciding import Tally, decide_block
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,7 @@ def lists(
     Returns
     -------
     DataFrame
-        The kept rows with rank, list_size, expected_utility and expected_hits, as of `sureness.workflows.cut_table`; of
+        The kept rows with rank, list_size, expected_utility and expected_hits, as of `sureness.jobs.cut_table`; of
         a recommender the columns of `ConfidentRecommender.recommend`. Of equal probabilities, smaller ids come first.
     """
     frame = check_frame(df)

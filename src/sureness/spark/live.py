@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from sureness.list_size.ragged import row_starts, similar_lengths
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.lists.ragged import row_starts, similar_lengths
+from sureness.recommender.confident import ConfidentRecommender
 
 _CELLS = 1_000_000  # scores in the matrix of some users
 

@@ -13,10 +13,10 @@ from weakref import WeakSet
 
 import polars as pl
 
-from sureness.artefacts.saving import load
 from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import MissingExtraError, SettingError, missing_extra
-from sureness.pipeline.recommender import ConfidentRecommender
+from sureness.recommender.confident import ConfidentRecommender
+from sureness.saving.objects import load
 from sureness.sources.base import id_maps
 from sureness.sources.torch_model import TorchSource
 

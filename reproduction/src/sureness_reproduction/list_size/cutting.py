@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from sureness.list_size import Lists, ranked_lists
+from sureness.lists import Lists, ranked_lists
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size.runs import SETTINGS, UTILITIES, Opened, base, opened, recipe_of
 from sureness_reproduction.study import Scale

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sureness.data import Interactions, Split, union
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness.models import recommended
 from sureness.sources import ScoreSource, id_maps
 from sureness_reproduction.base_models import ALS, ALS_GRID, als_is_here, in_memory, needs_recommender, split_options

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sureness.list_size import Lists, ranked_lists
+from sureness.jobs import REFERENCE, baselines
+from sureness.lists import Lists, ranked_lists
 from sureness.metrics import at_sizes, utility_at_every_size
-from sureness.workflows import REFERENCE, baselines
 from sureness_reproduction.cells import Cell, Tables, work
 from sureness_reproduction.list_size import perk, runs
 from sureness_reproduction.list_size.cutting import CUTS, cut_cells, cuts_of

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness.numerics import check_scores
 from sureness_reproduction.truncation.losses import cut_loss, divergence_loss, means_loss, relevance_loss, rerank_loss
 

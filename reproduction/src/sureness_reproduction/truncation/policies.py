@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sureness import Progress, silent
 from sureness.errors import EmptyError, NotFittedError, SettingError
-from sureness.list_size import Lists, ListSizePolicy
+from sureness.lists import Lists, ListSizePolicy
 from sureness.metrics import Utility, at_sizes, named_utility, utility_at_every_size
 from sureness_reproduction.truncation.losses import cut_target
 from sureness_reproduction.truncation.networks import (
@@ -282,7 +282,7 @@ class AttnCut(CutPolicy):
     Examples
     --------
     >>> import numpy as np
-    >>> from sureness.list_size import Lists
+    >>> from sureness.lists import Lists
     >>> level = np.tile([-1.0, 1.0], 200)  # low lists have one relevant item, high ones five
     >>> lists = Lists.of(
     ...     scores=level[:, None] - np.arange(8) / 10,

@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness import Progress, silent
 from sureness.errors import DivergedError, SettingError
-from sureness.list_size import Lists
+from sureness.lists import Lists
 from sureness.metrics import Utility
 from sureness.models import Setting, Space
 from sureness_reproduction.truncation.policies import AttnCut, CutPolicy, MtCut

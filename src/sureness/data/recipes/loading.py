@@ -15,7 +15,6 @@ import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._wording import counted
-from sureness.artefacts.files import replacing
 from sureness.data.fetching import cache_folder, fetch, pins
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, LogTables, Recipe, common_pairs
@@ -23,6 +22,7 @@ from sureness.data.recipes.catalogue import recipe
 from sureness.data.recipes.files import DataFiles
 from sureness.data.recipes.readers import TABLE, TABLES
 from sureness.errors import DataError, FileError, SettingError
+from sureness.saving.files import replacing
 
 
 def load_dataset(

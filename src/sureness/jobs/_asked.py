@@ -1,0 +1,143 @@
+"""A map that is asked about the batches of a table, and the columns that it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.calibration.list_terms import HISTORY
+from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
+from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
+from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.usable import Reach
+from sureness.data.columns import Columns
+from sureness.data.frames import Place
+from sureness.data.id_values import segment_series
+from sureness.data.ids import IdMap
+from sureness.data.table_files import is_text
+from sureness.errors import DataError, warn
+from sureness.jobs.inputs import is_saved
+from sureness.numerics.checks import check_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A map, and what it reads besides the scores."""
+
+    fitted: ProbabilityMap
+    segments: IdMap | None = None  # those that a map per segment knows
+    of_text: IdMap | None = None  # the ids that the users of a text file are read as
+    reach: Reach | None = None  # the scores that it was fitted on
+    unknown: dict[str | None, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
+
+    @classmethod
+    def of(cls, fitted: ProbabilityMap, data: Place) -> Asked:
+        """A map for a table or a run."""
+        fitted.check_fitted()
+        users: IdMap | None = getattr(fitted, "users_", None)
+        of_text = users if not is_saved(data) and is_text(data) else None
+        segments = fitted.segments_ if isinstance(fitted, SegmentCalibrator) else None
+        return cls(fitted, segments, of_text, fitted.reach())
+
+    @property
+    def lists(self) -> ListCalibrator | None:
+        """The map, if it looks at all candidates of a group; None: it looks at single pairs."""
+        return self.fitted if isinstance(self.fitted, ListCalibrator) else None
+
+    @property
+    def overlapping(self) -> MultiSegmentCalibrator | None:
+        """The map, if it is one of several fields."""
+        return self.fitted if isinstance(self.fitted, MultiSegmentCalibrator) else None
+
+    @property
+    def users(self) -> bool:
+        """Whether it reads the users, or whatever else the groups are."""
+        return self.overlapping is None and "user_id" in self.fitted.reads()[1:]
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns that it reads by their own names: fields of overlapping segments, history and traits."""
+        if self.lists is not None:
+            return list(self.fitted.reads()[2:])
+        return [] if self.overlapping is None else list(self.overlapping.fields_)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Those of the fields of a map for lists that hold numbers."""
+        return [] if self.lists is None else [n for n in self.fields if n == HISTORY or n in self.lists.numeric_]
+
+    def inputs(self, columns: Columns) -> list[str]:
+        """The columns of a table to read, score first, by their names in it."""
+        segment = [] if self.segments is None else [str(columns.segment)]
+        return [columns.score, *([columns.user_id] if self.users else []), *segment, *self.fields]
+
+    def probability(self, scores: AnyArray, *others: AnyArray | pl.Series) -> FloatArray:
+        """Probabilities of scores, with what else was read, in the order of `inputs`."""
+        checked = check_scores(scores).astype(np.float64)
+        return self.of_rows(checked, self.who(checked, *others))
+
+    def of_rows(self, scores: FloatArray, who: Who) -> FloatArray:
+        """Probabilities of checked scores; counts those far outside the fitted ones."""
+        if self.reach is not None:
+            self.reach.look(scores)
+        return self.fitted.probability_of(scores, who)
+
+    def who(self, scores: FloatArray, *others: AnyArray | pl.Series) -> Who:
+        """For whom is asked; counts the segments that the map does not know."""
+        left = iter(others)
+        users: ArrayLike | pl.Series | None = next(left) if self.users else None
+        if self.lists is not None:
+            assert users is not None
+            known = {
+                name: self._trait(name, pl.Series(name, column)) for name, column in zip(self.fields, left, strict=True)
+            }
+            return self.lists.grouped(scores, users, known.get(HISTORY), known)
+        if users is not None and self.of_text is not None:
+            users = self.of_text.read_from_text(users)
+        if self.overlapping is not None:
+            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(self.fields, left, strict=True)])
+            return Who(len(scores), segments=self._known_fields(self.overlapping, table))
+        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
+        return self.fitted.who(len(scores), users, segments)
+
+    def _trait(self, name: str, column: pl.Series) -> pl.Series:
+        """A column of history or of a trait: numbers, NaN where one is missing, or text."""
+        if name not in self.numbers:
+            return column.cast(pl.String)
+        try:
+            return column.cast(pl.Float64).fill_null(np.nan)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"column {name} must be numbers, got values of type {column.dtype}") from error
+
+    def _known_fields(self, overlapping: MultiSegmentCalibrator, table: pl.DataFrame) -> IntArray:
+        """The numbers of combinations of values."""
+        numbers = overlapping.numbers_of_file(table)
+        for name, values in overlapping.unknown_values(table, numbers).items():
+            self._count(name, values)
+        return numbers
+
+    def _count(self, field: str | None, unknown: pl.Series) -> None:
+        self.unknown.setdefault(field, []).append(unknown.alias("segment").value_counts())
+
+    def _known_segments(self, given: pl.Series) -> pl.Series:
+        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
+        assert self.segments is not None
+        rows = self.segments.rows(given, of_text=True)
+        if len(rows) and rows.min() < 0:
+            self._count(None, given.filter(pl.Series(rows < 0)))
+        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
+
+    def say_unknown(self, n_pairs: int) -> None:
+        """Once for all batches."""
+        for name, parts in self.unknown.items():
+            counts = pl.concat(parts).group_by("segment").sum().sort("count", "segment", descending=[True, False])
+            values, n_unknown = counts["segment"].to_list(), int(counts["count"].sum())
+            if name is None:
+                warn(unknown_sentence(values, n_unknown, n_pairs))
+            else:
+                warn(unknown_values_sentence(name, values, n_unknown, n_pairs))

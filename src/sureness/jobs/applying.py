@@ -1,0 +1,325 @@
+"""Add probabilities to a table of scores, or list the best items of a run with their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from sureness._printing import fields_repr
+from sureness._progress import Progress, silent
+from sureness._types import Estimand
+from sureness.calibration.list_terms import HISTORY
+from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.maps import ProbabilityMap
+from sureness.data.columns import Columns
+from sureness.data.frames import HeldTable, Place, Table, place_of
+from sureness.data.id_values import segment_series
+from sureness.data.interactions import Interactions
+from sureness.data.scanning import bad_line
+from sureness.data.table_files import is_text
+from sureness.data.tables import add_column, count_rows, filled, readable, require_columns, scan_table, write_table
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
+from sureness.evaluation.ranking import list_blocks
+from sureness.jobs._asked import Asked
+from sureness.jobs._user_blocks import blocks_of_users, survey, write_blocks
+from sureness.jobs.inputs import (
+    counter,
+    given_seen,
+    is_saved,
+    read_columns,
+    refuse_given,
+)
+from sureness.jobs.outputs import check_outputs
+from sureness.jobs.results import plain
+from sureness.numerics.logistic import sigmoid
+from sureness.recommender.candidates import candidate_blocks
+from sureness.recommender.mapped import MappedSource
+from sureness.recommender.runs import Run, open_run
+from sureness.saving.objects import load
+from sureness.saving.packed import JSON
+from sureness.sources.aligned import among, seen_of
+from sureness.sources.base import ScoreSource, id_maps
+
+_LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
+_ROW = "\0row"  # of a table, while its rows are in another order
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions:
+    """What is listed of a run; a table has its own pairs."""
+
+    top: Annotated[int, "For a run: how many items each user gets."] = 50
+    seen: Annotated[
+        tuple[Table, ...], "For a run: log of items not shown again, in place of its own, or nothing; may repeat."
+    ] = ()
+    segments: Annotated[
+        Table | None, "For a run: table with user_id, item_id or both, and the segment column of segment maps."
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyResult:
+    """Where the probabilities are, and what they are of."""
+
+    data: Place
+    output: Path | None
+    n_pairs: int
+    estimand: Estimand
+    meaning: str  # the same in words
+    frame: Any = None  # without an output: the table with probabilities, of the library of the given one
+
+    __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found = {"table": self.data, "output": self.output, "pairs": self.n_pairs, "estimand": self.estimand,
+                 "meaning": self.meaning}  # fmt: skip
+        return plain(found)  # type: ignore[no-any-return]
+
+
+def apply(
+    calibrator: str | PathLike[str] | ProbabilityMap,
+    data: Table,
+    output: str | PathLike[str] | None = None,
+    options: ApplyOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> ApplyResult:
+    """Add a column of probabilities to a table, or list the best unseen items of every user of a run.
+
+    A file is read in batches, so it may be larger than memory. Maps for lists and maps of users read the user column,
+    maps of segments the segment column, maps of overlapping segments the columns of their fields; users and segments
+    that the latter do not know get the map for all.
+
+    A map for lists compares the candidates of a user, query or session, which is whatever the user column holds, so the
+    table must have all of them, or the best ones. It also reads the column ``history`` and the columns of its traits,
+    if it was fitted with them. Rows need not be sorted by user; if they are not, the columns that the map reads are
+    held in memory.
+
+    Parameters
+    ----------
+    calibrator : path or ProbabilityMap
+        Any calibrator: for lists, for all pairs, per segment or per user.
+    data : table of any kind, or path
+        A table with scores: of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream, or a file
+        (.parquet, .csv or .tsv). Or a saved run, model or source.
+    output : path, optional
+        Where the table with probabilities goes. Without it, it is ``frame`` of the result, in the kind of `data`.
+    options : ApplyOptions, optional
+    columns : Columns, optional
+        ``columns.probability`` names the new column.
+    progress : Progress
+    """
+    place, target = place_of(data), None if output is None else Path(output)
+    options, columns = options or ApplyOptions(), columns or Columns()
+    saved = None if isinstance(calibrator, ProbabilityMap) else calibrator
+    check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
+    fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
+    asked = Asked.of(fitted, place)
+    traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
+    if asked.segments is not None and columns.segment is None:
+        raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
+    if traits and (columns.segment is not None or is_saved(place)):
+        raise SettingError(
+            f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and no "
+            "segment_column"
+        )
+    if columns.segment is not None and asked.segments is None:
+        raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
+    if isinstance(place, Path) and is_saved(place):
+        n_pairs, frame = _list_run(asked, place, target, options, columns, progress)
+    else:
+        n_pairs, frame = _add_to_table(asked, place, target, options, columns, progress)
+    asked.say_unknown(n_pairs)
+    if asked.reach is not None:
+        asked.reach.say()
+    return ApplyResult(
+        data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning, frame=frame
+    )
+
+
+def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
+    """The columns of a table that `apply` reads for a map, with their kinds; None: that of a field may be any.
+
+    Examples
+    --------
+    >>> from sureness.calibration.parametric import PlattCalibrator
+    >>> columns_read(PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]))
+    {'score': Float64}
+    """
+    asked = Asked.of(fitted, HeldTable(None, pl.LazyFrame()))
+    found: dict[str, pl.DataType | None] = {"score": pl.Float64()}
+    if asked.users:
+        users = getattr(fitted, "users_", None)
+        found["user_id"] = None if users is None else users.ids.dtype  # those of lists may be anything
+    found |= {} if asked.segments is None else {"segment": asked.segments.ids.dtype}
+    return found | dict.fromkeys(asked.fields)
+
+
+def _add_to_table(
+    asked: Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+) -> tuple[int, Any]:
+    """Write the table with its probabilities, or give it back; also returns the number of rows."""
+    refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
+    inputs = asked.inputs(columns)
+    if isinstance(path, HeldTable) and output is None:
+        with readable(path):
+            path = path.collected()
+    numbers = [columns.score, *asked.numbers]
+    frame = scan_table(path, columns.only(), numbers=numbers)  # all other columns are written as they were read
+    require_columns(frame, inputs, path)
+    if columns.probability in frame.collect_schema().names():
+        raise ColumnError(
+            f"{path} has a column {columns.probability!r} already, which would be lost; give the new one another name "
+            "with probability_column"
+        )
+    n_rows = count_rows(frame, path)
+    count = counter(progress, "applying", n_rows)
+    if asked.lists is not None:
+        return n_rows, _add_to_lists(asked, frame, path, output, columns, count)
+    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count, may_lack=asked.fields)
+    try:
+        return n_rows, _written(result, output, path, columns.probability)
+    except (FileError, ValueError):
+        if problems and isinstance(problems[0], DataError):
+            raise _placed(problems[0], inputs, path) from None
+        raise
+
+
+def _placed(problem: DataError, inputs: Sequence[str], path: Place) -> DataError:
+    """The same problem with the file, and the line where it can be found."""
+    where = bad_line(path, next((name for name in inputs if name in str(problem)), inputs[0]))
+    return type(problem)(f"{path}{f', {where}' if where else ''}: {problem}")
+
+
+def _add_to_lists(
+    asked: Asked, frame: pl.LazyFrame, path: Place, output: Path | None, columns: Columns, count: Callable[[int], None]
+) -> Any:
+    """The probabilities of a map that looks at whole groups, for the rows of a table in their own order."""
+    inputs, user = asked.inputs(columns), columns.user_id
+    by_user = survey(frame, path, user).by_user
+
+    def probability(block: pl.DataFrame) -> pl.Series:
+        count(block.height)
+        try:
+            scores = filled(block[columns.score])
+            return pl.Series(columns.probability, asked.probability(scores, *(block[name] for name in inputs[1:])))
+        except DataError as error:
+            raise _placed(error, inputs, path) from None
+
+    if by_user and output is not None:
+        blocks = blocks_of_users(frame, path, by_user=True, user=user)
+        return write_blocks((block.with_columns(probability(block)) for block in blocks), output)
+    read = frame.select(inputs).with_row_index(_ROW)
+    parts = [
+        pl.DataFrame([block[_ROW], probability(block)])
+        for block in blocks_of_users(read, path, by_user=by_user, user=user)
+    ]
+    found = pl.concat(parts).sort(_ROW).select(columns.probability)
+    return _written(pl.concat([frame, found.lazy()], how="horizontal"), output, path, columns.probability)
+
+
+def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability: str) -> Any:
+    if output is not None:
+        write_table(result, output, source=path)
+        return None
+    with readable(path):
+        if isinstance(path, HeldTable):
+            return path.with_column(result.select(probability).collect()[probability])
+        return result.collect()
+
+
+def _list_run(
+    asked: Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+) -> tuple[int, pl.DataFrame | None]:
+    """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
+    if options.top < 1:
+        raise SettingError(f"top must be a whole number of at least 1, got {options.top}")
+    if columns.probability in _LISTED:
+        raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
+    run = open_run(path)
+    seen = seen_of(run.source, given_seen(run, options.seen, columns, run.seen()))
+    n_users = run.source.n_users
+    count = counter(progress, "applying", n_users)
+    if asked.lists is not None:
+        refuse_given(options, ("segments",), "belongs to maps per segment, got a map for lists")
+        tables = _lists_of_groups(asked, asked.lists, run, seen, path, options.top)
+    else:
+        segments = None if options.segments is None else _segments(options.segments, columns, run.source)
+        if asked.segments is not None and segments is None:
+            raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
+        tables = _lists_of_pairs(asked, run, seen, segments, options.top)
+    n_rows = 0
+
+    def blocks() -> Iterator[pl.DataFrame]:
+        nonlocal n_rows
+        for table, n_block in tables:
+            n_rows += table.height
+            count(n_block)
+            yield table.rename({"probability": columns.probability})
+
+    frame = write_blocks(blocks(), output)
+    return n_rows, frame
+
+
+def _lists_of_pairs(
+    asked: Asked, run: Run, seen: Interactions | None, segments: pl.DataFrame | None, top: int
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The best unseen items of users with the probabilities of a map of pairs."""
+    for table, n_block in list_blocks(run.source, np.arange(run.source.n_users), top, seen):
+        others = [table["user_id"]] if asked.users else []
+        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+        scores = table["score"].to_numpy().astype(np.float64)
+        found = asked.of_rows(scores, asked.who(scores, *others))
+        yield table.with_columns(pl.Series("probability", found)), n_block
+
+
+def _lists_of_groups(
+    asked: Asked, fitted: ListCalibrator, run: Run, seen: Interactions | None, path: Path, top: int
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The same for a map for lists: mean and spread are those of a user's candidates when the run was trained."""
+    trained = seen if run.train is None else run.train
+    if HISTORY in fitted.reads() and trained is None:
+        raise EmptyError(f"{path} has no training log to count each user's history in; give one with seen")
+    mapped = MappedSource.of(run.source, fitted, None, trained)
+    later = None if seen is None or trained is None else seen.keep(~among(seen, trained))
+    users, items = id_maps(run.source)
+    width = min(max(top, fitted.best), run.source.n_items)
+    rows = np.arange(run.source.n_users)
+    for block in candidate_blocks(run.source, rows, width, seen=seen, later=later, best=fitted.best):
+        scores = block.scores[:, :top].astype(np.float64)
+        there = np.isfinite(scores)
+        log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
+        if asked.reach is not None:
+            asked.reach.look(scores[there])
+        place, rank = np.nonzero(there)
+        columns = {"user_id": users.at(block.users[place]), "rank": rank + 1}
+        columns |= {"item_id": items.at(block.items[:, :top][there]), "score": block.scores[:, :top][there]}
+        yield pl.DataFrame(columns | {"probability": sigmoid(log_odds[there])}), len(block.users)
+
+
+def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:
+    """The segment of each user, item or pair that the source knows, by its ids."""
+    path = place_of(given)
+    table = read_columns(path, columns, ["segment"])
+    sides = zip(("user_id", "item_id"), id_maps(source), strict=True)
+    keys = {name: ids for name, ids in sides if name in table.columns}
+    if not keys:
+        raise ColumnError(f"{path} must have user_id, item_id or both; it has {', '.join(table.columns)}")
+    for name, ids in keys.items():
+        rows = ids.rows(table[name], of_text=is_text(path))
+        table = table.filter(pl.Series(rows >= 0)).with_columns(ids.at(rows[rows >= 0]).alias(name))
+    return table.select(*keys, segment_series(table["segment"])).unique(list(keys), keep="first")
+
+
+def _segments_of(table: pl.DataFrame, segments: pl.DataFrame) -> pl.Series:
+    keys = [name for name in segments.columns if name != "segment"]
+    joined = table.join(segments, on=keys, how="left", maintain_order="left")
+    return joined["segment"]

@@ -1,0 +1,357 @@
+"""Let a large and a small recommender teach each other, save both as one file, and judge them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+
+from sureness._printing import fields_repr
+from sureness._progress import Progress, part_of, silent
+from sureness._registry import names
+from sureness._settings import written
+from sureness.data.columns import Columns
+from sureness.data.frames import Table
+from sureness.data.interactions import Interactions, union
+from sureness.data.recipes.base import common_pairs
+from sureness.distillation.aligned import AlignedSource
+from sureness.distillation.bidirectional import BidirectionalDistillation
+from sureness.distillation.methods import METHODS, distillation_method
+from sureness.distillation.settings import DistillationSettings
+from sureness.errors import EmptyError, LeakError, SettingError
+from sureness.evaluation.inference import n_parameters
+from sureness.evaluation.ranking import RankingQuality, evaluate_ranking
+from sureness.jobs._checkpoints import Checkpoints
+from sureness.jobs.inputs import is_saved
+from sureness.jobs.judging import judge
+from sureness.jobs.logs import LogOptions, SplitLog, split_log
+from sureness.jobs.outputs import check_outputs
+from sureness.jobs.results import plain
+from sureness.jobs.training import model_settings, run_of, typed_settings
+from sureness.models.base import as_recommender
+from sureness.models.catalogue import make_recommender
+from sureness.models.needs import need_torch
+from sureness.recommender.runs import DistilledRuns, open_run
+from sureness.report.page import require_report
+from sureness.saving.objects import split_path
+from sureness.saving.packed import JSON
+from sureness.sources.base import ScoreSource, id_maps
+
+Role = Literal["teacher", "student"]
+ROLES: tuple[Role, Role] = ("teacher", "student")
+_TOGETHER = "both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistillOptions:
+    """Who teaches whom, and how."""
+
+    teacher: Annotated[str, "Kind and length of embeddings, such as bpr:50; or a saved run, model or source."]
+    student: Annotated[str, "The same for the small one, such as bpr:5."]
+    method: Annotated[str, f"How to distil: {', '.join(METHODS)}."] = "bd"
+    teacher_set: Annotated[tuple[str, ...], "Any setting of the teacher, such as learning_rate=0.005; may repeat."] = ()
+    student_set: Annotated[tuple[str, ...], "Any setting of the student; may repeat."] = ()
+    settings: Annotated[tuple[str, ...], "Any setting of the method, such as to_student__weight=1.0; may repeat."] = ()
+    pretrain: Annotated[bool, "Train both alone until validation stops rising, or warm up for a few epochs."] = True
+    device: Annotated[str, "cpu or cuda."] = "cpu"
+    checkpoint_seconds: Annotated[float, "Least time between two checkpoints."] = 10.0
+    report: Annotated[Path | None, "Page about what was learned (.html)."] = None
+
+    def method_settings(self, seed: int) -> DistillationSettings:
+        """The settings of the method with the given changes."""
+        usual = distillation_method(self.method)
+        defaults = {name: value for name, value in asdict(usual).items() if not isinstance(value, dict)}
+        for name in ("to_teacher", "to_student"):
+            defaults |= {f"{name}__{inner}": value for inner, value in asdict(getattr(usual, name)).items()}
+        return usual.changed(**{"seed": seed} | typed_settings("distillation", self.settings, defaults))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JudgedModel:
+    """How well one of the models ranks."""
+
+    model: str  # its kind and settings
+    n_parameters: int | None  # None for a source that does not say it
+    validation: float | None  # the metric of training; None without a validation part
+    test: RankingQuality | None  # None without a test part
+
+    __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found: dict[str, Any] = {"model": self.model, "parameters": self.n_parameters}
+        found |= {} if self.validation is None else {"validation": self.validation}
+        found["test"] = {} if self.test is None else {"users": self.test.n_users, **self.test.means}
+        return plain(found)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistillResult:
+    """Both models before and after, judged alike."""
+
+    output: Path
+    log: SplitLog
+    method: str
+    settings: DistillationSettings
+    pretrain: bool
+    resumed: bool  # whether it went on from a checkpoint
+    warm_up: int  # epochs alone
+    epochs: int  # together
+    metric: str  # of training, on the validation part
+    models: Mapping[str, JudgedModel]  # "teacher alone", "student alone", "teacher", "student"
+    report: Path | None = None
+    headline: str | None = None  # of the report
+
+    __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found = {
+            "data": self.log.about, "notes": self.log.notes, "output": self.output, "method": self.method,
+            "settings": self.settings.plain(), "pretrain": self.pretrain, "resumed": self.resumed,
+            "warm_up": self.warm_up, "epochs": self.epochs, "parts": self.log.sizes, "metric": self.metric,
+            "models": {name: each.plain() for name, each in self.models.items()}, "report": self.report,
+            "headline": self.headline,
+        }  # fmt: skip
+        return plain(found)  # type: ignore[no-any-return]
+
+
+def distill(
+    data: Table,
+    output: str | PathLike[str],
+    options: DistillOptions,
+    *,
+    log: LogOptions | None = None,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> DistillResult:
+    """Let two recommenders teach each other, and judge both by the test part.
+
+    A saved model is where its role starts from; where the method keeps it fixed, it may be any source of scores. A
+    fixed model that is not saved is trained first. Interrupted training resumes when it is called again.
+
+    Parameters
+    ----------
+    data : str, or table of any kind
+        The name of a data set, a file (.parquet, .csv or .tsv), or a table in memory.
+    output : path
+        One file (.sureness) for both runs: its parts are ``teacher`` and ``student``.
+    options : DistillOptions
+    log : LogOptions, optional
+    columns : Columns, optional
+    progress : Progress
+    """
+    log, target = log or LogOptions(), Path(output)
+    need_torch("distillation")
+    if options.report is not None:
+        require_report()
+    read = [data, log.folder, options.teacher, options.student]
+    check_outputs([(target, "file"), (options.report, "page")], read)
+    settings = options.method_settings(log.seed)
+    starts = [_start(role, options) for role in ROLES]
+    found = split_log(data, log, columns=columns, progress=progress)
+    if options.report is not None and not len(found.split.test):
+        raise EmptyError("report judges the models by a test part, and this split has none; leave it out")
+    return _Distilling(found, settings, options, target, progress).result(starts)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What one of the two starts from."""
+
+    role: Role
+    text: str
+    kind: str | None  # None: it is a saved run, model or source
+    settings: Mapping[str, Any]
+
+    def identity(self) -> str:
+        """What must not change between a command and the one that resumes it."""
+        if self.kind is not None:
+            return self.kind
+        file, parts = split_path(Path(self.text))
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+        return "/".join((digest, *parts))
+
+    def opened(self, log: SplitLog, device: str, seed: int) -> ScoreSource:
+        """The model to start from: fitted, if it was saved."""
+        if self.kind is not None:
+            given = {"seed": seed, "device": device, **self.settings}
+            return make_recommender(self.kind, **log.good_settings(self.kind, given))
+        run = open_run(self.text)
+        if run.train is not None:
+            self._refuse_leaks(run.train.aligned(log.split.train.users, log.split.train.items), log)
+        model = as_recommender(run.source)
+        return run.source if model is None else model.set_params(device=device)
+
+    def _refuse_leaks(self, learned: Interactions, log: SplitLog) -> None:
+        """A model that was trained on what it is judged by would look better than it is."""
+        for name in ("validation", "test"):
+            part = log.split.parts[name]
+            if n_known := common_pairs(learned, part):
+                raise LeakError(
+                    f"the {self.role} in {self.text} was trained on {n_known:,} of the {len(part):,} {name} pairs of "
+                    "this split, so they cannot judge it; give the data, the protocol and the seed of its training"
+                )
+
+
+def _start(role: Role, options: DistillOptions) -> _Start:
+    """What a role says: a kind with its size and settings, or something saved."""
+    text, words = getattr(options, role), getattr(options, f"{role}_set")
+    name, colon, size = text.partition(":")
+    kind = name.lower()
+    if kind in names("model"):
+        if colon and not size.isdecimal():
+            raise SettingError(f"the length of the {role} must be a whole number as in {name}:50, got {text!r}")
+        return _Start(role, text, kind, model_settings(kind, int(size) if colon else None, words))
+    if not is_saved(Path(text)):
+        raise SettingError(
+            f"the {role} must be a recommender such as bpr:50 (there are {', '.join(names('model'))}) or a saved run, "
+            f"model or source, got {text!r}"
+        )
+    if words:
+        raise SettingError(f"{role}_set belongs to a {role} such as bpr:50, got the saved {text}; leave it out")
+    return _Start(role, text, None, {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Together:
+    """What joint training gave."""
+
+    models: dict[Role, ScoreSource]
+    history: pl.DataFrame
+    warm_up: int
+
+    @property
+    def epochs(self) -> int:
+        last: Any = self.history["epoch"].max()
+        return int(last) - self.warm_up
+
+
+@dataclass(frozen=True, eq=False)
+class _Distilling:
+    """One distillation, once its data are read."""
+
+    log: SplitLog
+    settings: DistillationSettings
+    options: DistillOptions
+    output: Path
+    progress: Progress
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.output, (*ROLES, _TOGETHER))
+
+    def result(self, starts: list[_Start]) -> DistillResult:
+        """Train both alone, let them teach each other, judge, and save both."""
+        given = {each.role: each.opened(self.log, self.options.device, self.settings.seed) for each in starts}
+        pair = BidirectionalDistillation.from_settings(given["teacher"], given["student"], self.settings)
+        pair.check(self.log.split.train, self.log.validation, assume_fitted=True)
+        first = {str(each.role): each.identity() for each in starts}
+        resumed = self.checkpoints.begin({**first, "pretrain": self.options.pretrain})
+        alone = {role: self._alone(role, model) for role, model in given.items()}
+        metric = next(own.settings.metric for model in alone.values() if (own := as_recommender(model)) is not None)
+        together = self._together(alone)
+        self._save(together.models)
+        judged = {f"{role} alone": self._judged(model, metric) for role, model in alone.items() if _fitted(model)}
+        for role, model in together.models.items():
+            same = judged.get(f"{role} alone") if model is alone[role] else None
+            judged[role] = same or self._judged(model, metric)
+        return DistillResult(
+            output=self.output, log=self.log, method=self.options.method, settings=self.settings,
+            pretrain=self.options.pretrain, resumed=resumed, warm_up=together.warm_up, epochs=together.epochs,
+            metric=metric, models=judged, report=self.options.report, headline=self._page(alone, together, metric),
+        )  # fmt: skip
+
+    def _alone(self, role: Role, model: ScoreSource) -> ScoreSource:
+        """A fitted model, or one that warms up in joint training."""
+        learns = bool(getattr(self.settings, f"{role}_learns"))
+        own = as_recommender(model)
+        if own is None or own.is_fitted or (learns and not self.options.pretrain):
+            return model
+        return own.fit(
+            self.log.split.train, self.log.validation, checkpoint=self.checkpoints.path(role),
+            checkpoint_seconds=self.options.checkpoint_seconds, progress=self._part(role),
+        )  # fmt: skip
+
+    def _together(self, starts: Mapping[Role, ScoreSource]) -> _Together:
+        both = BidirectionalDistillation.from_settings(starts["teacher"], starts["student"], self.settings)
+        both.fit(
+            self.log.split.train, self.log.validation, checkpoint=self.checkpoints.path(_TOGETHER),
+            checkpoint_seconds=self.options.checkpoint_seconds, progress=self.progress,
+        )  # fmt: skip
+        return _Together({"teacher": both.teacher_, "student": both.student_}, both.history_, both.warm_up_)
+
+    def _save(self, models: Mapping[Role, ScoreSource]) -> None:
+        """Both runs in one file; then the checkpoints are not needed any more."""
+        runs = {}
+        for role, model in models.items():
+            about = {"method": self.options.method, "role": role, "settings": self.settings.plain()}
+            runs[role] = run_of(model, self.log, {"distilled": about})
+        DistilledRuns(runs["teacher"], runs["student"]).save(self.output)
+        self.checkpoints.clear()
+
+    def _judged(self, model: ScoreSource, metric: str) -> JudgedModel:
+        """How a model does on validation and test; items that it does not know are not shown."""
+        run = run_of(self._aligned(model), self.log)
+        validation = None
+        if run.validation is not None:
+            found = evaluate_ranking(
+                run.source, run.validation, seen=run.train, metrics=[metric], progress=self._part("judging")
+            )
+            validation = found[metric]
+        return JudgedModel(
+            model=_described(model) or type(model).__name__, n_parameters=n_parameters(model),
+            validation=validation, test=None if run.test is None else judge(run, progress=self._part("judging")),
+        )  # fmt: skip
+
+    def _aligned(self, model: ScoreSource) -> ScoreSource:
+        """The model, re-indexed to the ids of the training log where its own are others."""
+        train = self.log.split.train
+        users, items = id_maps(model)
+        same = users.same_as(train.users) and items.same_as(train.items)
+        return model if same else AlignedSource.of(model, train)
+
+    def _page(self, alone: Mapping[Role, ScoreSource], together: _Together, metric: str) -> str | None:
+        """Write the page, if one is asked for; returns its first sentence."""
+        if self.options.report is None:
+            return None
+        from sureness.report.distillation import DistilledModels, TrainingRecord, gather_distillation
+        from sureness.report.part_pages import write_distillation_report
+
+        shown: dict[Role, dict[str, ScoreSource]] = {}
+        for role in ROLES:
+            first, learned = alone[role], together.models[role]
+            shown[role] = {role.capitalize(): self._aligned(first)} if _fitted(first) else {}
+            shown[role] |= {f"Distilled {role}": learned} if learned is not first else {}
+        last = {role: list(each)[-1] for role, each in shown.items()}
+        after = (last["teacher"], last["student"]) if all(len(each) > 1 for each in shown.values()) else None
+        named = [pair for some in shown.values() for pair in some.items()]
+        about = {name: described for name, model in named if (described := _described(model)) is not None}
+        found = gather_distillation(
+            DistilledModels(teachers=shown["teacher"], students=shown["student"], after=after, about=about),
+            self.log.split.test,
+            seen=union([part for part in (self.log.split.train, self.log.validation) if part is not None]),
+            training=TrainingRecord(history=together.history, warm_up=together.warm_up, metric=metric),
+            progress=self._part("report"),
+        )
+        return write_distillation_report(self.options.report, found, progress=self._part("report")).headline
+
+    def _part(self, name: str) -> Progress:
+        return part_of(self.progress, 0, 1, name)
+
+
+def _fitted(model: ScoreSource) -> bool:
+    own = as_recommender(model)
+    return own is None or own.is_fitted
+
+
+def _described(model: ScoreSource) -> str | None:
+    """The settings of one of our models; None for another source, which would print its arrays."""
+    own = as_recommender(model)
+    return None if own is None else written(own)

@@ -1,0 +1,109 @@
+"""Factors for another place: arrays that numpy reads and ids as JSON, without the log the model was trained on."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from sureness._types import FloatArray
+from sureness.errors import DataError
+from sureness.jobs.outputs import check_outputs
+from sureness.jobs.results import plain
+from sureness.models.base import as_recommender
+from sureness.recommender.runs import open_run
+from sureness.saving.files import replacing, writable_file
+from sureness.saving.packed import JSON
+from sureness.sources.base import FactorSource, ScoreSource, id_maps
+
+FACTORS, IDS = "factors.npz", "ids.json"
+"""The names of the two files in the folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportResult:
+    """The folder that was written, and what is in it."""
+
+    output: Path
+    n_users: int
+    n_items: int
+    n_factors: int
+    n_bytes: int  # of both files
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        files = {"output": self.output, "factors": self.output / FACTORS, "ids": self.output / IDS}
+        sizes = {"users": self.n_users, "items": self.n_items, "n_factors": self.n_factors, "bytes": self.n_bytes}
+        return plain({**files, **sizes})  # type: ignore[no-any-return]
+
+
+def export(model: str | PathLike[str] | ScoreSource, output: str | PathLike[str]) -> ExportResult:
+    """Write the factors of a model as ``factors.npz`` and its ids as ``ids.json``, for a place without sureness.
+
+    The scores of all items for the user in row ``u`` are ``item_factors @ user_factors[u] + item_bias + user_bias[u]``;
+    biases that a model does not have are zeros. Row ``u`` belongs to the id ``users[u]`` of ``ids.json``, and so for
+    items. Nothing of the log is written.
+
+    Parameters
+    ----------
+    model : path or source
+        A run, a model or factors, saved or in memory; of a distillation ``distilled.sureness/student``.
+    output : path
+        A folder, which is made; an earlier export in it is replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> source = FactorSource(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0, 1.0], [3.0, 0.5]]))
+    >>> folder = export(source, tempfile.mkdtemp()).output
+    >>> arrays = np.load(folder / "factors.npz")
+    >>> arrays["item_factors"] @ arrays["user_factors"][1] + arrays["item_bias"] + arrays["user_bias"][1]
+    array([2., 1.])
+    """
+    folder = Path(output)
+    read = [] if isinstance(model, ScoreSource) else [model]
+    check_outputs([(folder, "folder"), (folder / FACTORS, "arrays"), (folder / IDS, "json")], read)
+    factors = _factors_of(model if isinstance(model, ScoreSource) else open_run(model).source)
+    _write(folder, factors)
+    return ExportResult(
+        output=folder, n_users=factors.n_users, n_items=factors.n_items, n_factors=factors.item_factors.shape[1],
+        n_bytes=sum((folder / name).stat().st_size for name in (FACTORS, IDS)),
+    )  # fmt: skip
+
+
+def _factors_of(source: ScoreSource) -> FactorSource:
+    own = as_recommender(source)
+    scores = source if own is None else own.source_
+    if isinstance(scores, FactorSource):
+        return scores
+    raise DataError(
+        f"export needs scores that are products of factors (BPR, UBPR, CML, LightGCN or a FactorSource), got "
+        f"{type(source).__name__}; distil it into one of those, or write its best items with `sureness apply`"
+    )
+
+
+def _write(folder: Path, factors: FactorSource) -> None:
+    """Both files or neither: ids of one model beside the factors of another would give wrong scores."""
+    users, items = id_maps(factors)
+    with ExitStack() as written:
+        arrays, ids = (written.enter_context(replacing(folder / name)) for name in (FACTORS, IDS))
+        with arrays.open("wb") as opened:  # numpy would add an ending to a name
+            np.savez(opened, **_arrays(factors))  # type: ignore[arg-type]  # read as allow_pickle
+        named = {"users": users.ids.to_list(), "items": items.ids.to_list()}
+        ids.write_text(json.dumps(named, ensure_ascii=False), encoding="utf-8")
+        for name in (FACTORS, IDS):  # so that a kill between the renames leaves one file, not a mixture
+            writable_file(folder / name).unlink(missing_ok=True)
+
+
+def _arrays(factors: FactorSource) -> dict[str, FloatArray]:
+    """All four arrays, so that one formula serves every export."""
+    no_bias = {"user_bias": factors.n_users, "item_bias": factors.n_items}
+    kind = np.asarray(factors.item_factors).dtype
+    return {
+        name: np.zeros(no_bias[name], dtype=kind) if (array := getattr(factors, name)) is None else np.asarray(array)
+        for name in FactorSource.ARRAYS
+    }

@@ -1,0 +1,389 @@
+"""Fit a calibrator to a table of scores and labels, or to the candidates of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+
+from sureness._printing import fields_repr
+from sureness._progress import Progress, silent
+from sureness._registry import find, names
+from sureness._settings import written
+from sureness._types import Estimand, Risk
+from sureness.calibration.base import Calibrator, make_calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.choosing import Judgeable, choose_calibrator, cross_validate
+from sureness.calibration.list_terms import HISTORY
+from sureness.calibration.lists import ListCalibrator
+from sureness.calibration.maps import ProbabilityMap
+from sureness.calibration.multi_segment import MultiSegmentCalibrator
+from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.top_n import TopNCalibrator
+from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table, place_of
+from sureness.data.interactions import Interactions
+from sureness.data.scored_pairs import ScoredPairs
+from sureness.data.tables import (
+    NUMBERS,
+    OF_PAIRS,
+    count_rows,
+    pairs_of_table,
+    read_table,
+    readable,
+    require_columns,
+    scan_table,
+    stream_pairs,
+)
+from sureness.errors import DataError, EmptyError, SettingError, warn
+from sureness.jobs._labelling import labelled_run, n_candidates
+from sureness.jobs.inputs import counter, is_saved, not_usual, refuse_given
+from sureness.jobs.options import OneOf
+from sureness.jobs.outputs import check_outputs
+from sureness.jobs.results import plain
+from sureness.metrics.intervals import Interval
+from sureness.propensity.models import PopularityPropensity
+from sureness.saving.packed import JSON, Form
+
+LISTS = "lists"
+PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
+OF_CANDIDATES = (LISTS, *PER_USER)
+"""Methods that need the user, or another group, of each candidate."""
+AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
+_JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
+_OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
+_OF_LOGS = ("seen", "popularity_propensity")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How a calibrator is fitted, and what is known about the pairs."""
+
+    method: Annotated[
+        str,
+        "Calibration method; auto compares several for pairs by cross-fitting, lists compares a user's candidates.",
+        OneOf(("calibrator",), others=("auto", *OF_CANDIDATES)),
+    ] = "gaussian"
+    risk: Annotated[Risk | None, "What to minimise; by default what the data allow."] = None
+    estimand: Annotated[Estimand | None, "What the probability is of; preference if there are propensities."] = None
+    held_out_share: Annotated[float, "Share of the positives that is labelled 1."] = 1.0
+    training_pairs: Annotated[
+        Literal["kept", "left_out"], "Whether the table has the pairs of the training log, labelled 0."
+    ] = "kept"
+    sampling_rate: Annotated[float | None, "Share of the pairs labelled 0 that the table kept, or 'unknown'."] = (
+        1.0  # None: unknown
+    )
+    base_rate: Annotated[float | None, "Known mean probability over all pairs."] = None
+    anchor: Annotated[Table | None, "Table with uniformly exposed pairs: score and label."] = None
+    relative_propensity: Annotated[bool, "Propensities are known up to a factor, as popularity is."] = False
+    held_out: Annotated[
+        Table | None,
+        "Log of held-out pairs, such as clicks: labels a top-N table, or a run in place of its validation part.",
+    ] = None
+    seen: Annotated[
+        tuple[Table, ...],
+        "Log of pairs that are no candidates: the training log; a run has its own; or nothing; may repeat.",
+    ] = ()
+    popularity_propensity: Annotated[bool, "With a training log: estimate propensities from popularity."] = False
+    top_n: Annotated[int | None, "Fit mostly on the top N items of each user."] = None
+    segments: Annotated[
+        tuple[str, ...], "For a table: column of a field or trait, such as market; repeat it for segments that overlap."
+    ] = ()
+    numeric_segments: Annotated[
+        tuple[str, ...], "Such a column with numbers to group, such as popularity; may repeat."
+    ] = ()
+    by: Annotated[str, "What auto compares: nll, brier, ece, adaptive_ece or ece@N."] = "nll"
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of all fields."""
+        return tuple(dict.fromkeys((*self.segments, *self.numeric_segments)))
+
+    def segmented(self) -> SegmentCalibrator | MultiSegmentCalibrator:
+        """The method for each segment, or for segments that overlap."""
+        base = self.unfitted(self.method)
+        return MultiSegmentCalibrator(base, numeric=self.numeric_segments) if self.fields else SegmentCalibrator(base)
+
+    def unfitted(self, method: str) -> Calibrator:
+        """The calibrator of a method, with these settings."""
+        calibrator = make_calibrator(method, risk=self.risk)
+        return calibrator if self.top_n is None else TopNCalibrator(calibrator, n=self.top_n)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitResult:
+    """A fitted calibrator, and how well it does on users it was not fitted on."""
+
+    data: Place
+    output: Path | None
+    calibrator: ProbabilityMap
+    n_pairs: int
+    out_of_fold: Mapping[str, Interval] | None  # None: not judged
+    chosen_because: str | None = None  # where methods were compared
+    comparison: pl.DataFrame | None = None
+
+    __repr__ = fields_repr
+
+    @property
+    def parameters(self) -> dict[str, float] | None:
+        """The parameters under the names of the literature; None for a calibrator that has none."""
+        return getattr(getattr(self.calibrator, "base_", self.calibrator), "natural_parameters_", None)
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of the pairs; None for maps of users."""
+        return getattr(self.calibrator, "score_range_", None)
+
+    @property
+    def own_shares(self) -> dict[str | int, float] | None:
+        """How far each segment's map is its own; None where there are no segments."""
+        return getattr(self.calibrator, "shares_", None)
+
+    @property
+    def widths(self) -> dict[str, tuple[float, float]] | None:
+        """How widely fields differ in level and slope; None where there are no fields."""
+        return getattr(self.calibrator, "widths_", None)
+
+    @property
+    def n_groups(self) -> int | None:
+        """The users, queries or sessions that a map for lists was fitted on; None for other maps."""
+        return getattr(self.calibrator, "n_groups_", None)
+
+    @property
+    def n_positive(self) -> int | None:
+        """The positives among the candidates that a map for lists was fitted on; None for other maps."""
+        return None if self.n_groups is None else getattr(self.calibrator, "n_positive_", None)
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found: dict[str, Any] = {"table": self.data, "output": self.output, "pairs": self.n_pairs}
+        found |= {} if self.n_groups is None else {"n_groups": self.n_groups, "n_positive": self.n_positive}
+        if self.comparison is not None:
+            found |= {"chosen_because": self.chosen_because, "comparison": self.comparison}
+        if self.out_of_fold is not None:
+            found["out_of_fold"] = {
+                name: {"value": each.value, "low": each.low, "high": each.high}
+                for name, each in self.out_of_fold.items()
+            }
+        found |= {"calibrator": written(self.calibrator), "estimand": self.calibrator.estimand_,
+                  "meaning": self.calibrator.meaning, "horizon": self.calibrator.horizon_.plain()}  # fmt: skip
+        found |= {} if self.score_range is None else {"score_range": self.score_range}
+        found |= {} if self.parameters is None else {"parameters": self.parameters}
+        if self.own_shares is not None:
+            found |= {"strength": getattr(self.calibrator, "strength_", None), "segments": self.own_shares}
+        if self.widths is not None:
+            found["fields"] = {
+                name: {"level": level, "log_stretch": stretch} for name, (level, stretch) in self.widths.items()
+            }
+        return plain(found)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """What a calibrator is fitted to."""
+
+    data: CalibrationSet
+    n_pairs: int
+    segments: pl.Series | pl.DataFrame | None = field(default=None)
+
+
+def fit(
+    data: Table,
+    options: FitOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    output: str | PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> FitResult:
+    r"""Fit a calibrator to a table of scores and labels, or to all candidates of a run.
+
+    A file is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on users
+    it was not fitted on. The method ``lists`` holds the pairs in memory; it needs the column user_id, which may hold
+    queries or sessions, and reads the column ``history`` if there is one, the number of the user's items in the
+    training data. For this method the segments are traits, categories and numbers.
+
+    Parameters
+    ----------
+    data : table of any kind, or path
+        A table with score and label: of pandas, polars, PyArrow, DuckDB or anything with the Arrow C stream, or a file
+        (.parquet, .csv or .tsv). Without labels, a table of the best items of each user (user_id, item_id, score)
+        beside ``options.held_out``, a log of what happened later. Or a saved run, model or source.
+    options : FitOptions, optional
+    columns : Columns, optional
+        With a segment column, one map is fitted for each of its values; several fields are options.
+    output : path, optional
+        Where the calibrator is saved.
+    progress : Progress
+
+    Examples
+    --------
+    >>> import tempfile; table = Path(tempfile.mkdtemp()) / "pairs.csv"
+    >>> _ = table.write_text("score,label\n" + "0.1,0\n0.4,1\n0.5,0\n0.9,1\n" * 20)
+    >>> fit(table, FitOptions(method="platt")).n_pairs
+    80
+    """
+    place, target = place_of(data), None if output is None else Path(output)
+    options, columns = options or FitOptions(), columns or Columns()
+    _check_segments(options, columns)
+    form: Form = find("map", options.method).saved_as if options.method in OF_CANDIDATES else "json"
+    check_outputs([(target, form)], [place, options.anchor, options.held_out, *options.seen])
+    by_log = is_saved(place) or options.held_out is not None
+    if options.method in PER_USER or (options.method == LISTS and by_log):
+        return _fit_candidates(place, options, columns, target, progress)
+    if options.method == LISTS:
+        return _fit_lists(place, options, columns, target, progress)
+    pairs = (_pairs_of_run if by_log else _pairs_of_table)(place, options, columns, progress)
+    chosen_because = comparison = None
+    calibrator: ProbabilityMap
+    judged = None
+    if pairs.segments is not None:
+        calibrator = options.segmented().fit(pairs.data, segments=pairs.segments)
+    elif options.method == "auto":
+        candidates = [options.unfitted(name) for name in AUTO]
+        choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)
+        calibrator, chosen_because, comparison = choice.best, choice.reason, choice.table
+        judged = _out_of_fold(choice.best, pairs, options.top_n)
+    else:
+        calibrator = fitted = options.unfitted(options.method).fit(pairs.data)
+        judged = _out_of_fold(fitted, pairs, options.top_n)
+    if target is not None:
+        calibrator.save(target)
+    return FitResult(
+        data=place, output=target, calibrator=calibrator, n_pairs=pairs.n_pairs, out_of_fold=judged,
+        chosen_because=chosen_because, comparison=comparison,
+    )  # fmt: skip
+
+
+def _check_segments(options: FitOptions, columns: Columns) -> None:
+    if columns.segment is not None and options.fields:
+        raise SettingError(
+            f"segments are one column or several fields, got segment_column={columns.segment!r} and the fields "
+            f"{', '.join(options.fields)}; give all of them as fields"
+        )
+    if options.method == LISTS and columns.segment is not None:
+        raise SettingError(
+            f"{LISTS} is one map for all segments; give the column {columns.segment!r} as a trait, with segments"
+        )
+    if (columns.segment is not None or options.fields) and options.method in ("auto", *PER_USER):
+        raise SettingError(f"segments are fitted by one method for all pairs, got {options.method}; name another")
+
+
+def _fit_candidates(
+    path: Place, options: FitOptions, columns: Columns, output: Path | None, progress: Progress
+) -> FitResult:
+    """A map for lists, or one map per user, fitted to the candidates of a run or of a top-N table."""
+    if not is_saved(path) and options.held_out is None:
+        raise SettingError(
+            f"{options.method} is fitted to a run, or to a table beside a log of held-out pairs, got the table {path} "
+            "alone; give held_out, or another method"
+        )
+    usual = FitOptions(method=options.method, held_out=options.held_out, seen=options.seen)
+    if given := not_usual(options, usual):
+        raise SettingError(f"{given[0]} has no meaning for {options.method} of a run; leave it out")
+    run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
+    fitted: ProbabilityMap = find("map", options.method)()
+    fitted.fit_source(run.source, held_out, seen=seen, progress=progress)
+    if output is not None:
+        fitted.save(output)
+    n_pairs = n_candidates(run.source, seen)
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=n_pairs, out_of_fold=None)
+
+
+def _fit_lists(
+    path: Place, options: FitOptions, columns: Columns, output: Path | None, progress: Progress
+) -> FitResult:
+    """A map for lists, fitted to a table with the labelled candidates of each user."""
+    refuse_given(options, ("top_n",), f"has no meaning for {LISTS}, which looks at each user's best candidates anyway")
+    pairs = _pairs_of_table(path, options, columns, progress)
+    known = pairs.segments if isinstance(pairs.segments, pl.DataFrame) else pl.DataFrame()
+    history = known[HISTORY].fill_null(float("nan")).to_numpy() if HISTORY in known.columns else None
+    traits = known.select(pl.col(options.segments).cast(pl.String), pl.col(options.numeric_segments))
+    fitted = ListCalibrator(risk=options.risk).fit(pairs.data, history=history, traits=traits if traits.width else None)
+    judged = None if known.width else _out_of_fold(fitted, pairs, None)  # folds have pairs, no traits
+    if output is not None:
+        fitted.save(output)
+    return FitResult(data=path, output=output, calibrator=fitted, n_pairs=pairs.n_pairs, out_of_fold=judged)
+
+
+def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
+    of_lists = options.method == LISTS
+    numeric = [*options.numeric_segments, *([HISTORY] if of_lists else [])]
+    frame = scan_table(path, columns.only(*OF_PAIRS), numbers=(*NUMBERS, *numeric), segment=columns.segment)
+    names = list(options.fields) if columns.segment is None else [columns.segment]
+    require_columns(frame, ["score", "label", *(["user_id"] if of_lists else []), *names], path)
+    names += [HISTORY] if of_lists and HISTORY in frame.collect_schema().names() else []
+    n_rows = count_rows(frame, path)
+    estimand = options.estimand
+    if estimand is None:
+        estimand = "preference" if "propensity" in frame.collect_schema().names() else "interaction"
+
+    def chunks() -> Iterator[ScoredPairs]:
+        return stream_pairs(frame, path, counter(progress, "reading pairs", n_rows))
+
+    data = CalibrationSet.from_chunks(
+        chunks, estimand=estimand, held_out_share=options.held_out_share, training_pairs=options.training_pairs,
+        sampling_rate=options.sampling_rate, base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
+        relative_propensity=options.relative_propensity,
+    )  # fmt: skip
+    if not names:
+        return _Pairs(data, n_rows)
+    with readable(path):
+        numbers = pl.col([name for name in names if name in numeric]).cast(pl.Float64)
+        table = frame.select(names).with_columns(numbers).collect()
+    return _Pairs(data, n_rows, table if columns.segment is None else table[names[0]])
+
+
+def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
+    """All candidates of a run or of a top-N table, labelled by a held-out log."""
+    refuse_given(options, _OF_LABELLED, f"belongs to a table with labels, got {path}")
+    if columns.segment is not None or options.fields:
+        raise SettingError("segments are a column of a table with labels; write one with `sureness apply` first")
+    run, held_out, seen = labelled_run(path, options.held_out, options.seen, columns)
+    propensity = None
+    if options.popularity_propensity:
+        if not isinstance(seen, Interactions):
+            raise EmptyError(f"{path} has no training log to count popularity in; give one with seen")
+        propensity = PopularityPropensity().fit(items=seen.items.at(seen.item_rows).to_numpy())
+    data = CalibrationSet.from_source(
+        run.source, held_out, seen=seen, propensity=propensity, held_out_share=options.held_out_share,
+        estimand=options.estimand or ("interaction" if propensity is None else "preference"),
+        base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
+        relative_propensity=propensity is not None,
+    )  # fmt: skip
+    n_pairs = n_candidates(run.source, seen)
+    return _Pairs(_counted(data, n_pairs, progress), n_pairs)
+
+
+def _counted(data: CalibrationSet, n_pairs: int, progress: Progress) -> CalibrationSet:
+    """The same set, which reports every pass."""
+
+    def chunks() -> Iterator[ScoredPairs]:
+        count = counter(progress, "scoring candidates", n_pairs)
+        for pairs in data.chunks():
+            count(len(pairs))
+            yield pairs
+
+    return replace(data, chunks=chunks)
+
+
+def _anchor(table: Table | None, columns: Columns) -> ScoredPairs | None:
+    if table is None:
+        return None
+    return pairs_of_table(read_table(table, columns.only("score", "label"), ["score", "label"]))
+
+
+def _out_of_fold(calibrator: Judgeable, pairs: _Pairs, top_n: int | None) -> dict[str, Interval] | None:
+    """Out-of-fold metrics, of the top items where the fit looks there; empty, with a warning, for too few pairs."""
+    if pairs.data.relative_propensity or pairs.n_pairs > _JUDGED_PAIRS:
+        return None  # with relative propensities, the level is not that of the labels
+    metrics = [name if top_n is None else f"{name}@{top_n}" for name in ("ece", "nll", "brier")]
+    try:
+        return dict(cross_validate(calibrator, pairs.data, metrics=metrics))
+    except DataError as error:
+        warn(f"the fit cannot be judged on users it has not seen: {error}")
+        return {}

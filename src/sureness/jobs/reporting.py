@@ -1,0 +1,176 @@
+"""Judge saved calibrators on labelled pairs and write a page about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+
+from sureness._printing import fields_repr
+from sureness._progress import Progress, silent
+from sureness._wording import counted
+from sureness.calibration.maps import ProbabilityMap
+from sureness.data.columns import Columns
+from sureness.data.frames import Place, Table, place_of
+from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
+from sureness.errors import ColumnError, SettingError
+from sureness.jobs.inputs import read_columns
+from sureness.jobs.listing import ListOptions, open_listing
+from sureness.jobs.options import Usually
+from sureness.jobs.outputs import check_outputs
+from sureness.jobs.results import plain
+from sureness.report.fields import fields_of
+from sureness.report.inputs import Additions, Background
+from sureness.report.list_sizes import ListSizes, gather_list_sizes
+from sureness.report.page import ReportSummary, require_report, write_report
+from sureness.saving.files import shown_name
+from sureness.saving.objects import load
+from sureness.saving.packed import JSON
+
+_NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """What the page shows besides the calibrators."""
+
+    figures: Annotated[Path | None, "Folder for the figures as PNG and SVG."] = None
+    items: Annotated[Table | None, "Table with item_id and title."] = None
+    seen: Annotated[Table | None, "Log of what was seen before, to count each user's interactions."] = None
+    candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
+    lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
+    utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
+    group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
+    title: Annotated[str | None, "Title of the page."] = None
+    outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None
+    most_rows: Annotated[int, "Judge on a sample of the users if the table has more rows than this."] = 2_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportResult:
+    """What the page says first, and where it is."""
+
+    output: Path
+    n_pairs: int
+    summary: ReportSummary
+
+    __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """One JSON object."""
+        found = {
+            "output": self.output, "pairs": self.n_pairs, "headline": self.summary.headline,
+            "main": self.summary.main, "ece": self.summary.ece, "figures": self.summary.figures,
+        }  # fmt: skip
+        return plain(found)  # type: ignore[no-any-return]
+
+
+def report(
+    table: Table,
+    calibrators: Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    options: ReportOptions | None = None,
+    *,
+    columns: Columns | None = None,
+    progress: Progress = silent,
+) -> ReportResult:
+    """Judge calibrators on labelled pairs and write one self-contained HTML page.
+
+    Parameters
+    ----------
+    table : table of any kind, or path
+        Pairs with score and label that no calibrator was fitted on.
+    calibrators : sequence of paths
+        Saved maps: for lists, for all pairs, per segment (name the segment column), per user, or of several fields.
+        Fields, history and traits are read from the columns of their names. The first map is the main one.
+    output : path
+    options : ReportOptions, optional
+    columns : Columns, optional
+    progress : Progress
+    """
+    require_report()
+    options, columns, target = options or ReportOptions(), columns or Columns(), Path(output)
+    if options.utility is not None and options.lists is None:
+        raise SettingError("utility says what a list is worth, so it needs lists; give a run, or leave it out")
+    others = (options.items, options.seen, options.candidates, options.lists)
+    check_outputs([(target, "page"), (options.figures, "figures")], [table, *calibrators, *others])
+    fitted = _load_all([Path(path) for path in calibrators])
+    segmented = [] if columns.segment is None else ["segment"]
+    group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
+    fields = list(dict.fromkeys(name for each in fitted.values() for name in fields_of(each)))
+    extra = [*segmented, *fields, *([] if group_column is None else [group_column])]
+    rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
+    pairs = pairs_of_table(rows)
+    titles = _optional(options.items, columns, ["item_id", "title"])
+    log = _optional(options.seen, columns, ["user_id"])
+    summary = write_report(
+        target, pairs, fitted,
+        background=Background(
+            items=titles,
+            user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
+            groups=None if group_column is None else rows[group_column].to_numpy(),
+            segments=rows["segment"].to_numpy() if segmented else None,
+            fields=rows.select(fields) if fields else None,
+            candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented, *fields]),
+        ),
+        additions=Additions(
+            title=options.title, outcome=options.outcome, notes=notes,
+            list_sizes=_list_sizes(options, titles, progress),
+        ),
+        figures_dir=options.figures, progress=progress,
+    )  # fmt: skip
+    return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
+
+
+def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:
+    fitted: dict[str, ProbabilityMap] = {}
+    for path in paths:
+        name = shown_name(path.stem)
+        name = shown_name(path) if name in fitted else name
+        fitted[name] = load(path, ProbabilityMap)
+    return fitted
+
+
+def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str]) -> tuple[pl.DataFrame, list[str]]:
+    """The rows to judge on: all, or those of a sample of the users when there are too many to hold."""
+    frame = scan_table(table, columns.only(*_NAMES), segment=columns.segment)
+    wanted = ["score", "label", *extra]
+    require_columns(frame, wanted, table)
+    names = frame.collect_schema().names()
+    frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
+    n_rows = count_rows(frame, table)
+    notes: list[str] = []
+    if most_rows < 1:
+        raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
+    if n_rows > most_rows:
+        if "user_id" not in names:
+            raise ColumnError(
+                f"{table} has {counted(n_rows, 'row')} and no user_id to sample by; raise most_rows or add users"
+            )
+        with readable(table):
+            users = frame.select(pl.col("user_id").unique()).collect(engine="streaming")
+        drawn = users.sort(pl.col("user_id").hash(seed=0), "user_id").head(max(1, users.height * most_rows // n_rows))
+        frame = frame.join(drawn.lazy(), on="user_id", how="semi", maintain_order="left")
+        notes.append(
+            f"Judged on {drawn.height:,} of {counted(users.height, 'user')}, because there are "
+            f"{counted(n_rows, 'row')}."
+        )
+    with readable(table):
+        return frame.collect(engine="streaming"), notes
+
+
+def _optional(table: Table | None, columns: Columns, needed: list[str]) -> pl.DataFrame | None:
+    return None if table is None else read_columns(table, columns, needed)
+
+
+def _list_sizes(options: ReportOptions, titles: pl.DataFrame | None, progress: Progress) -> ListSizes | None:
+    if options.lists is None:
+        return None
+    listing = open_listing(options.lists, ListOptions(utility=options.utility), progress=progress)
+    compared = listing.compared()
+    test = None if listing.run is None or compared is None else listing.run.test
+    return gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)

@@ -1,0 +1,16 @@
+"""A recommender that knows how sure it is: source, map and list-size policy as one object; and runs."""
+
+from sureness._lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "choosing": ["SIMPLE", "choose_list_sizes", "ways_to_decide"],
+        "deciding": ["Decisions"],
+        "mapped": ["MappedSource"],
+        "confident": ["ConfidentRecommender"],
+        "runs": ["DistilledRuns", "Run", "open_run", "pack_source"],
+        "expecting": ["Below", "Target"],
+        "candidates": ["Candidates"],
+    },
+)

@@ -1,0 +1,685 @@
+"""A recommender that knows how sure it is, and stops where showing more does not help."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sureness._progress import Progress, silent
+from sureness._settings import Configurable, clone, written
+from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
+from sureness.calibration.horizon import Horizon
+from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
+from sureness.calibration.list_sample import ListSample, sample_lists
+from sureness.calibration.lists import ListCalibrator, check_history
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map, unknown_sentence
+from sureness.calibration.multi_segment import unknown_values_sentence
+from sureness.calibration.pair_fields import Fields
+from sureness.data.interactions import Interactions, union
+from sureness.errors import DataError, IdError, NotFittedError, SettingError, VersionError, warn
+from sureness.lists.base import ListSizePolicy
+from sureness.lists.comparing import PolicyComparison, compare_policies
+from sureness.lists.keeping import By, promise
+from sureness.lists.lists import Lists
+from sureness.lists.policies import ExpectedUtility
+from sureness.metrics.utility import Utility
+from sureness.numerics.forks import check_not_forked
+from sureness.numerics.intensity import once_gone, over_periods, over_shares
+from sureness.numerics.logistic import sigmoid
+from sureness.numerics.poisson_binomial import power_sums
+from sureness.numerics.ranking import members
+from sureness.recommender.candidates import Candidates, candidate_blocks
+from sureness.recommender.deciding import Decisions, LiveScores
+from sureness.recommender.expecting import Below, Target, check_target, report_unmet, scaled_to
+from sureness.recommender.mapped import MappedSource
+from sureness.recommender.runs import check_given_source
+from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
+from sureness.sources.aligned import Aligned, Seen
+from sureness.sources.base import ScoreSource, id_maps, is_partial
+
+_BEST, _MOST_BEST = 50, 200  # candidates of each user that maps are fitted on: as many as the longest list within these
+_LEARNING_USERS = 3_000
+_N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
+_LIKELIEST = 0.5  # below the list; a likelier item counts as several of this probability
+
+
+class ConfidentRecommender(Configurable, Savable):
+    """Source, calibrator and list-size policy: each user sees as many items as are worth showing.
+
+    Parameters
+    ----------
+    source : ScoreSource
+        Any recommender: one of ours, or that of another library through its adapter.
+    calibrator : ProbabilityMap, optional
+        By default `ListCalibrator`, the map for lists. Calibrators of pairs and per segment are fitted on each user's
+        best candidates, where lists are made; maps per user on all candidates.
+    policy : ListSizePolicy, optional
+        By default `ExpectedUtility` of F1 with up to 50 items.
+    expected_relevant : "carried", "fitted", float or array of shape (n_users,)
+        How many relevant items a user has when lists are made. Validation items were candidates when the map was
+        fitted and are gone then. "carried": as much again happens as in the validation part; "fitted": the remaining
+        candidates keep the probabilities that they had in it; numbers: the odds of each user are scaled so that all
+        probabilities add up to them.
+    segments : Segments, Fields or "domain", optional
+        What is known of users and items: traits of the map for lists, segments or fields of the others. "domain" takes
+        the items' domains from the training log.
+
+    Attributes
+    ----------
+    map_ : ProbabilityMap
+        The fitted map; the given calibrator stays as it was.
+    policy_ : ListSizePolicy
+        The fitted policy.
+    below_ : Below
+        How many relevant items to expect below a user's best candidates.
+    seen_ : Interactions
+        What is not shown again.
+    horizon_ : Horizon
+        Which period and pairs the probabilities of its lists are about.
+
+    Examples
+    --------
+    >>> from sureness.data.simulator import SimulatorSettings, simulate
+    >>> from sureness.data.splitting import by_ratio
+    >>> from sureness.sources.svd import svd_source
+    >>> world = simulate(SimulatorSettings(n_users=150, n_items=80, seed=0))
+    >>> split = by_ratio(Interactions.from_matrix(world.train), seed=0)
+    >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4))
+    >>> table = recommender.fit(split.train, split.validation).recommend([3])
+    >>> table.columns
+    ['user_id', 'rank', 'item_id', 'score', 'probability', 'list_size', 'expected_utility', 'unsure']
+    >>> table.height == table["list_size"][0]
+    True
+    """
+
+    def __init__(
+        self,
+        source: ScoreSource,
+        calibrator: ProbabilityMap | None = None,
+        policy: ListSizePolicy | None = None,
+        *,
+        expected_relevant: Target | ArrayLike = "carried",
+        segments: Segments | Fields | Literal["domain"] | None = None,
+    ) -> None:
+        self.source = source
+        self.calibrator = calibrator
+        self.policy = policy
+        self.expected_relevant = expected_relevant
+        self.segments = segments
+
+    # --- learning ---------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        seen: Seen,
+        validation: Interactions,
+        *,
+        refit: bool = True,
+        progress: Progress = silent,
+    ) -> Self:
+        """Fit the calibrator and the policy on the validation items, and summarise every user as things are after it.
+
+        Parameters
+        ----------
+        seen : Interactions, "nothing" or None
+            What the recommender was trained on, never shown again; "nothing": every pair may be shown.
+        validation : Interactions
+            What came after; not shown again either, once it was learned from.
+        refit : bool
+            False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
+        progress : Progress
+        """
+        learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
+        learner._learn(Aligned.of(self.source, validation, seen, name="validation"), refit, progress)
+        vars(self).update(vars(learner))
+        return self
+
+    def _learn(self, aligned: Aligned, refit: bool, progress: Progress) -> None:
+        validation, before = aligned.held_out, aligned.seen
+        self.target_ = check_target(self.expected_relevant, self.source.n_users)
+        policy = self._unfitted_policy()
+        segments = self._segments_of(before if before is not None else validation)
+        observed = Observed(self.source, validation, before, segments, progress)
+        best = min(max(_BEST, policy.max_size), _MOST_BEST)
+        given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
+        self.best_ = given.best if isinstance(given, ListCalibrator) else best
+        n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
+        sample = sample_lists(observed, self.best_, n_users, getattr(given, "seed", 0))
+        self.map_ = clone(given).fit_sample(observed, sample) if refit else self._kept_map(given, segments, before)
+        self.trained_, self.held_out_ = before, validation
+        self.seen_ = validation if before is None else union([before, validation])
+        self.mapped_ = MappedSource.of(self.source, self.map_, segments, before)
+        self.horizon_ = self._horizon_of(validation, before)
+        self.policy_ = policy
+        self.below_ = Below.learned(sample.n_below, self.mapped_.histories(sample.users))
+        self.level_ = self._level_of(sample)
+        if self.target_ is not None:
+            report_unmet(self._can_have(self.target_, sample.users))
+        if type(policy).fit is not ListSizePolicy.fit:
+            policy.fit(self._joined(validation, before, labelled=True))
+
+    def _level_of(self, sample: ListSample) -> Level:
+        """What makes the probabilities of a kept map of preference those of interactions in the validation part."""
+        if self.map_.estimand_ == "interaction" or not self._is("carried"):
+            return UNCHANGED
+        there, found = sample.there, _of_sample(sample)
+        log_odds = self.mapped_.log_odds(
+            found.scores, found.users, found.items, found.best, self.mapped_.histories(found.users)
+        )
+        rate = float(sample.hits[there].mean())
+        return level_for_base_rate(sigmoid(log_odds[there]), np.ones(int(there.sum())), rate)
+
+    def _can_have(self, target: FloatArray, users: IntArray) -> BoolArray:
+        """Which users can have the given number of relevant items."""
+        blocks = self._candidates(users, self.seen_)
+        return np.concatenate([scaled_to(*self._chances(each, None), target[each.users])[2] for each in blocks])
+
+    def unfitted(self) -> Self:
+        """The same source with copies of calibrator and policy that have learned nothing."""
+        calibrator, policy = self.calibrator, self.policy
+        return type(self)(
+            self.source,
+            None if calibrator is None else clone(calibrator),
+            None if policy is None else clone(policy),
+            expected_relevant=self.expected_relevant,
+            segments=self.segments,
+        )
+
+    def _unfitted_policy(self) -> ListSizePolicy:
+        policy = ExpectedUtility() if self.policy is None else self.policy
+        if not isinstance(policy, ListSizePolicy):
+            raise SettingError(f"policy must be a list-size policy such as ExpectedUtility(), got {policy!r}")
+        policy.check()
+        return clone(policy)
+
+    def _segments_of(self, log: Interactions) -> Segments | Fields | None:
+        given = self.segments
+        if isinstance(given, str) and given == "domain":
+            return Segments.of_domains(log)
+        if not (given is None or isinstance(given, Segments | Fields)):
+            raise SettingError(f"segments must be Segments, Fields, 'domain' or None, got {given!r:.60}")
+        return given
+
+    def _kept_map(
+        self, given: ProbabilityMap, segments: Segments | Fields | None, before: Interactions | None
+    ) -> ProbabilityMap:
+        """The given map, which is fitted already."""
+        given.check_fitted()
+        if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
+            raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
+        if segments is not None:
+            _say_unknown(given, segments)
+        users, _ = id_maps(self.source)
+        if not given.fits(users):
+            raise IdError(
+                f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
+                "this source, or leave refit as it is"
+            )
+        candidates = Horizon(population="all" if before is None else "unseen")
+        if given.horizon_.other_pairs(candidates):
+            raise SettingError(
+                f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
+                f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
+            )
+        if given.estimand_ == "interaction" and "user_id" not in given.reads():
+            warn(
+                f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
+                "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
+                "promise far too much or too little. Let the recommender fit it (refit), or look at promise(test)"
+            )
+        return copy.copy(given)  # so that fitting the given one again does not change this recommender
+
+    def learned_facts(self) -> dict[str, str]:
+        if not hasattr(self, "map_"):
+            return {}
+        return {
+            "map": written(self.map_), "policy": written(self.policy_), "estimand": self.map_.estimand_,
+            "horizon": str(self.horizon_), "users": f"{self.source.n_users:,}", "items": f"{self.source.n_items:,}",
+            "seen": counted(len(self.seen_), "pair"),
+        }  # fmt: skip
+
+    # --- using ------------------------------------------------------------------------------------------------------
+
+    def recommend(self, users: ArrayLike | None = None, *, progress: Progress = silent) -> pl.DataFrame:
+        """The list of each user, by id; all users by default.
+
+        Returns
+        -------
+        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure
+            List size, expected utility and unsure are the same in all rows of a user; expected_utility is missing where
+            the policy does not look at it. A user whose list is empty has no row; `sizes` has everyone.
+        """
+        parts = []
+        rows = self._rows(users)
+        done = 0
+        for part, n_users in self.tables(rows):
+            parts.append(part)
+            done += n_users
+            progress("recommending", done, len(rows))
+        return pl.concat(parts) if parts else self._table(self._nothing())
+
+    def tables(self, rows: IntArray) -> Iterator[tuple[pl.DataFrame, int]]:
+        """`recommend` block by block, for users given as row numbers; each table with its number of users."""
+        for items, lists in self._shown(rows):
+            yield self._table(self._decision(items, lists)), lists.n_users
+
+    def decide(
+        self,
+        user_ids: ArrayLike | None,
+        item_ids: ArrayLike | None = None,
+        scores: ArrayLike | None = None,
+        *,
+        history: ArrayLike | None = None,
+    ) -> Decisions:
+        """What to show, as arrays: from the scores of the source, or from live scores of another system.
+
+        Live scores come from a vector index, a ranker or the same model elsewhere, on the scale that the map was fitted
+        to. They may be those of users, queries or sessions that the recommender has never met. What a user has seen is
+        left out, as in `recommend`, which is a table around this.
+
+        Parameters
+        ----------
+        user_ids : one id or array-like of shape (n,); None: all users
+        item_ids : array-like of shape (n, n_candidates) or (n_candidates,), optional
+            Whose scores they are; in any order, and not all of them need be known. By default all items of the source,
+            in its order.
+        scores : array-like of shape (n, n_candidates), or (n_candidates,) for one user; optional
+            Live scores of all candidates, or of the best 50 at least; -inf where there is no candidate, and no columns
+            at all where nobody has one. By default the source is asked.
+        history : number or array-like of shape (n,), optional
+            With live scores: how many items of each user the other system was trained on. By default as many as this
+            recommender was trained on, 0 for users it does not know.
+
+        Returns
+        -------
+        Decisions
+            `places` are positions in the row of scores, best first; the first `sizes` of them are shown.
+
+        Examples
+        --------
+        >>> from sureness.data.simulator import SimulatorSettings, simulate
+        >>> from sureness.data.splitting import by_ratio
+        >>> from sureness.sources.svd import svd_source
+        >>> world = simulate(SimulatorSettings(n_users=150, n_items=80, seed=0))
+        >>> split = by_ratio(Interactions.from_matrix(world.train), seed=0)
+        >>> source = svd_source(split.train, n_factors=4)
+        >>> recommender = ConfidentRecommender(source).fit(split.train, split.validation)
+        >>> live = source.score_block(np.array([3]))[0]
+        >>> found = recommender.decide(3, np.arange(80), live)
+        >>> found.places[found.shown].tolist() == recommender.recommend([3])["item_id"].to_list()
+        True
+        >>> new = recommender.decide(999, np.arange(80), live, history=2)  # a user of five minutes ago
+        >>> bool(new.sizes[0] >= 1)
+        True
+        """
+        self._check_fitted()
+        if scores is None:
+            for name, given in (("item_ids", item_ids), ("history", history)):
+                if given is not None:
+                    raise SettingError(f"{name} belongs to live scores, but scores are missing; give both")
+            blocks = self._shown(self._rows(user_ids))
+            return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
+        users, names = id_maps(self.source)
+        rows = self._rows(None) if user_ids is None else users.rows(user_ids)
+        if not len(rows):
+            return self._nothing()
+        live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
+        found = live.best(self._width, self.best_, rows, names, self.seen_, self.held_out_)
+        known = None
+        if history is not None:
+            known = check_history(np.repeat(history, len(rows)) if np.ndim(history) == 0 else history, len(rows))
+        if (reach := self.map_.reach()) is not None:
+            reach.look(found.scores[:, : self.policy_.max_size])
+            reach.say()
+        width = self.policy_.max_size
+        return self._decision(
+            found.items[:, :width], self._listed(found, history=known), cast(IntArray, found.places)[:, :width]
+        )
+
+    def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
+        """One row per user.
+
+        Returns
+        -------
+        table with the columns user_id, list_size, expected_utility, expected_hits, unsure, expected_relevant
+            expected_utility is missing where the policy does not look at it; expected_hits is what the probabilities of
+            the list add up to, expected_relevant what those of all candidates do.
+        """
+        rows = self._rows(users)
+        parts = []
+        for _, lists in self._shown(rows):
+            decided = self.policy_.decide(lists)
+            in_all = lists.needed("probabilities", self).sum(axis=1) + lists.needed("tail", self)[:, 0]
+            parts.append((*decided, lists.expected_hits(decided.sizes), in_all))
+        ids, _ = id_maps(self.source)
+        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(5)]
+        return pl.DataFrame(
+            {
+                "user_id": ids.at(rows),
+                "list_size": columns[0].astype(np.int64),
+                "expected_utility": pl.Series(columns[1]).fill_nan(None),
+                "expected_hits": columns[3],
+                "unsure": columns[2].astype(bool),
+                "expected_relevant": columns[4],
+            }
+        )
+
+    def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
+        """Ranked candidates with probabilities, and with hits where labels are given: what policies look at.
+
+        Labels of a longer or shorter period than that of the lists (`horizon_`), where a split tells, are compared with
+        `promised`, the probabilities of that period, and a warning says so. Policies still cut the lists that
+        `recommend` shows.
+        """
+        self._check_fitted()
+        found = None if labels is None else Aligned.of(self.source, labels, self.seen_, name="labels").held_out
+        return self._joined(found, self.seen_, self._rows(users))
+
+    def validation_lists(self, seen: Seen, validation: Interactions) -> Lists:
+        """The lists as they were when only `seen` had been seen, with the validation items as hits: for policies."""
+        self._check_fitted()
+        aligned = Aligned.of(self.source, validation, seen, name="validation")
+        return self._joined(aligned.held_out, aligned.seen, labelled=True)
+
+    def evaluate(
+        self,
+        test: Interactions,
+        *,
+        utility: str | Utility | None = None,
+        policies: Mapping[str, ListSizePolicy] | None = None,
+        reference: str | None = None,
+    ) -> PolicyComparison:
+        """Judge the lists by what came later, beside other policies on the same candidates.
+
+        Parameters
+        ----------
+        test : Interactions
+        utility : str or Utility, optional
+            By default that of the policy, or F1.
+        policies : mapping, optional
+            Fitted policies to compare with.
+        reference : str, optional
+            The name of one of them, or "this": the table then has the difference of each to it, with the p-value of a
+            paired t-test over users.
+        """
+        self._check_fitted()
+        chosen = self.policy_.utility if utility is None else utility
+        if "this" in (policies or {}):
+            raise SettingError("'this' stands for the recommender itself; give the other policy another name")
+        entries: dict[str, ListSizePolicy] = {"this": self.policy_, **(policies or {})}
+        lists = self.lists(labels=test)
+        return compare_policies(entries, lists, chosen, reference=reference)
+
+    def promise(self, test: Interactions, *, by: By | Fields | Segments = "rank") -> pl.DataFrame:
+        """Realised over promised hits of the shown items, in total and by rank; see `sureness.lists.promise`.
+
+        With `Fields` or `Segments` by groups of users and items: is anyone promised more than they get?
+
+        Parameters
+        ----------
+        test : Interactions
+            What came in the period after the validation items. If it is known to hold more or less than theirs, the
+            promise is that of its period, see `lists`.
+        by : {"rank", "probability"}, Fields or Segments
+        """
+        self._check_fitted()
+        if isinstance(by, Fields | Segments):
+            by.check(self.source)
+        if self.map_.estimand_ == "preference" and self._is("fitted"):
+            raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
+                               "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
+        return promise(self.lists(labels=test), self.policy_, by=by)
+
+    # --- saving -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything that serving needs to one file; `sureness.load` opens it again.
+
+        A source that cannot be saved is left out and has to be given again: ``load(path, parts={"source": model})``.
+        """
+        self._check_fitted()
+        super().save(path)
+
+    def pack(self) -> Packed:
+        users, items = id_maps(self.source)
+        source = packed_or_none(self.source)
+        parts = {"map": self.map_.pack(), "policy": self.policy_.pack()}
+        parts |= {"users": users.pack(), "items": items.pack()} if source is None else {"source": source}
+        parts["held_out"] = self.held_out_.pack(with_ids=False)
+        if self.trained_ is not None:
+            parts["trained"] = self.trained_.pack(with_ids=False)
+        if self.mapped_.segments is not None:
+            parts["segments"] = self.mapped_.segments.pack()
+        settings: dict[str, JSON] = {}
+        arrays = {}
+        if isinstance(self.expected_relevant, str):
+            settings["expected_relevant"] = self.expected_relevant
+        else:
+            arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
+        state: dict[str, JSON] = {
+            "shape": [self.source.n_users, self.source.n_items], "best": self.best_, "below": self.below_.plain(),
+            "level": [self.level_.intercept, self.level_.slope],
+        }  # fmt: skip
+        about: dict[str, JSON] = {"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()}
+        return Packed(
+            kind=kind_of("saved", type(self)), settings=settings, state=state, arrays=arrays, parts=parts, about=about
+        )
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        if "below" not in packed.state:
+            raise VersionError(
+                "the recommender was saved by an older version, which decided list sizes differently; fit it again"
+            )
+        if "source" not in parts:
+            raise DataError(
+                "it was saved without its source, which cannot be saved; give it with "
+                "load(path, parts={'source': model})"
+            )
+        source = parts.opened("source", ScoreSource)
+        map_, policy = parts.opened("map", ProbabilityMap), parts.opened("policy", ListSizePolicy)
+        if parts.given("source"):
+            check_given_source(source, packed)
+        users, items = id_maps(source)
+        segments = parts.get("segments")
+        given = packed.arrays.get("expected_relevant")
+        opened = cls(
+            source, map_, policy, segments=segments,
+            expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
+        )  # fmt: skip
+        state = cast(dict[str, Any], packed.state)
+        opened.target_ = check_target(opened.expected_relevant, source.n_users)
+        opened.map_, opened.policy_, opened.best_ = map_, policy, state["best"]
+        opened.held_out_ = parts.open("held_out", users=users, items=items)
+        opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
+        logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
+        opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
+        opened.mapped_ = MappedSource.of(source, map_, segments, opened.trained_)
+        opened.below_, opened.level_ = Below.of(state["below"]), Level(*state["level"])
+        opened.horizon_ = Horizon.of(cast(dict[str, JSON], packed.about["horizon"]))
+        return opened
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _is(self, target: Target) -> bool:
+        """Whether that is how many relevant items users are taken to have."""
+        return isinstance(self.expected_relevant, str) and self.expected_relevant == target
+
+    @property
+    def _width(self) -> int:
+        """How many candidates of a user are looked at."""
+        return max(self.policy_.max_size, self.best_)
+
+    def _lists(
+        self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False
+    ) -> Iterator[tuple[IntArray, Lists]]:
+        """Blocks of users: the items of their longest lists, and these lists with probabilities."""
+        self._check_fitted()
+        for found in self._candidates(rows, seen, labelled=labelled):
+            yield found.items[:, : self.policy_.max_size], self._listed(found, labelled=labelled)
+
+    def _candidates(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Candidates]:
+        """Blocks of users with the candidates that are looked at."""
+        width, later = min(self._width, self.source.n_items), None if labelled else self.held_out_
+        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.best_)
+
+    def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
+        """The same for lists that are shown; says once if their scores lie far outside those the map was fitted on."""
+        self._check_fitted()
+        reach = self.map_.reach()
+        for items, lists in self._lists(rows, self.seen_):
+            if reach is not None:
+                reach.look(lists.needed("scores", self.policy_))
+            yield items, lists
+        if reach is not None:
+            reach.say()
+
+    def _listed(self, found: Candidates, *, history: FloatArray | None = None, labelled: bool = False) -> Lists:
+        """The best candidates of users, who may be unknown (-1), with their probabilities."""
+        chances, below = self._chances(found, history, labelled=labelled)
+        if self.target_ is not None and not labelled:
+            wanted = np.where(found.users < 0, self.target_.mean(), self.target_[found.users])
+            chances, below, _ = scaled_to(chances, below, wanted)
+        longest = self.policy_.max_size
+        tail: FloatArray = np.zeros((len(below), _N_POWERS))
+        if chances.shape[1] > longest:
+            tail = power_sums(chances, _N_POWERS, skip=longest, most=_LIKELIEST)
+        tail[:, 0] += below
+        exact = found.scores[:, :longest].astype(np.float64)
+        return Lists(
+            users=found.users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
+            probabilities=np.ascontiguousarray(chances[:, :longest]), tail=tail,
+        )  # fmt: skip
+
+    def _chances(
+        self, found: Candidates, history: FloatArray | None, *, labelled: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """The probability of each candidate, and how many relevant items to expect below all of them."""
+        known = self.mapped_.histories(found.users) if history is None else history
+        log_odds = self.mapped_.log_odds(found.scores, found.users, found.items, found.best, known)
+        log_odds = log_odds if self.level_ == UNCHANGED else self.level_.intercept + self.level_.slope * log_odds
+        times = 1.0 if labelled else self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was kept
+        if labelled or self._is("fitted") or self.map_.horizon_.period is not None:
+            chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
+        else:
+            chances = once_gone(log_odds, times)
+        below = np.maximum(times * self.below_.expected(known) - chances[:, self.best_ :].sum(axis=1), 0.0)
+        if not is_partial(self.source):  # nothing lies below the candidates of a user who has no more
+            fewer = np.count_nonzero(np.isfinite(found.scores), axis=1) < min(self._width, self.source.n_items)
+            below = np.where(fewer | (found.scores.shape[1] >= self.source.n_items), 0.0, below)
+        return chances, below
+
+    def _joined(
+        self,
+        labels: Interactions | None,
+        seen: Interactions | None,
+        rows: IntArray | None = None,
+        *,
+        labelled: bool = False,
+    ) -> Lists:
+        """The lists of many users as one, with hits where labels are given."""
+        rows = np.arange(self.source.n_users) if rows is None else rows
+        parts = []
+        times = None if labels is None or labelled else self._times(labels)
+        convert = over_periods if self.horizon_.period is not None else over_shares
+        for items, lists in self._lists(rows, seen, labelled=labelled):
+            if labels is not None:
+                hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
+                lists = replace(lists, items=items, hits=hits, n_relevant=labels.user_degree[lists.users])
+            if times is not None:
+                lists = replace(lists, promised=convert(lists.needed("probabilities", self), times))
+            parts.append(lists)
+        return Lists.joined(parts) if parts else self._empty()
+
+    def _horizon_of(self, validation: Interactions, before: Interactions | None) -> Horizon:
+        """What the probabilities of the lists are about."""
+        if not isinstance(self.expected_relevant, str):
+            return Horizon()  # only who gave the numbers knows
+        if self._is("fitted"):
+            return self.map_.horizon_
+        return Horizon.of_split(validation, before).following()
+
+    def _times(self, labels: Interactions) -> float | None:
+        """How many times as much happens where labels come from; None: as much, or it is not known."""
+        other = Horizon.of_split(labels, None)
+        if not self.horizon_.differs(other):
+            return None
+        times = self.horizon_.ratio(other)
+        how = "1 - (1 - p)^{0:.3g}, as if interactions came at a steady rate" if other.period is not None else (
+            "{0:.3g} times the probability, bent towards 1"
+        )  # fmt: skip
+        warn(
+            f"the labels are of a period with {times:.3g} times as much as that of the lists, so what they promise is "
+            f"converted to {how.format(times)}"
+        )
+        return times
+
+    def _decision(self, items: IntArray, lists: Lists, places: IntArray | None = None) -> Decisions:
+        """What the policy makes of lists; `places` are those of the items in other scores than the source's."""
+        sizes, expected, unsure = self.policy_.decide(lists)
+        return Decisions(
+            users=lists.users, places=items if places is None else places, scores=lists.needed("scores", self.policy_),
+            probabilities=lists.needed("probabilities", self.policy_), sizes=sizes, expected=expected, unsure=unsure,
+        )  # fmt: skip
+
+    def _table(self, found: Decisions) -> pl.DataFrame:
+        users, names = id_maps(self.source)
+        shown = found.shown
+        place, rank = np.nonzero(shown)
+        return pl.DataFrame(
+            {
+                "user_id": users.at(found.users[place]),
+                "rank": rank + 1,
+                "item_id": names.at(found.places[shown]),
+                "score": found.scores[shown].astype(np.float32),
+                "probability": found.probabilities[shown],
+                "list_size": found.sizes[place],
+                "expected_utility": pl.Series(found.expected[place], nan_to_null=True),
+                "unsure": found.unsure[place],
+            }
+        )
+
+    def _nothing(self) -> Decisions:
+        return self._decision(np.empty((0, 1), dtype=np.int64), self._empty())
+
+    def _empty(self) -> Lists:
+        return Lists.of(probabilities=np.empty((0, 1)), scores=np.empty((0, 1)))
+
+    def _rows(self, users: ArrayLike | None) -> IntArray:
+        self._check_fitted()
+        check_not_forked()
+        if users is None:
+            return np.arange(self.source.n_users)
+        ids, _ = id_maps(self.source)
+        return ids.known_rows(users, "users")
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "policy_"):
+            raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")
+
+
+def _of_sample(sample: ListSample) -> Candidates:
+    """The candidates of a sample, as they were before anything was held out."""
+    return Candidates(sample.users, sample.items, sample.scores, sample.scores)
+
+
+def _say_unknown(given: ProbabilityMap, told: Segments | Fields) -> None:
+    """Say which segments, or values of fields, a fitted map does not know."""
+    if isinstance(told, Segments):
+        unknown = given.unknown_segments(told.names)
+        if len(unknown):
+            names = unknown.unique(maintain_order=True).to_list()
+            warn(unknown_sentence(names, len(unknown), len(told.names), told.of))
+        return
+    for side, table in told.tables.items():
+        for name, values in given.unknown_of(table).items():
+            shown = values.value_counts(sort=True)[:, 0].to_list()
+            warn(unknown_values_sentence(name, shown, len(values), table.height, side[:-1]))

@@ -1,0 +1,45 @@
+"""Warming runs every job once, so that numba has its kernels in the cache."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from sureness.jobs import warming
+
+
+def test_every_module_of_kernels_is_found():
+    found = {kernel.py_func.__module__.rpartition(".")[2] for kernel in warming.kernels()}
+    assert {"_counting_kernels", "_rank_kernels", "_text_kernels"} <= found
+    assert all(name.endswith("_kernels") for name in found)
+
+
+def test_kernels_are_compiled_or_loaded(monkeypatch):
+    steps = []
+    monkeypatch.setattr(warming, "_train", lambda *_: None)  # minutes, where nothing is cached
+    monkeypatch.setattr(warming, "_distill", lambda *_: None)
+    result = warming.warm(progress=lambda *told: steps.append(told))
+    assert result.n_compiled + result.n_loaded > 10
+    assert [done for _, done, _ in steps] == list(range(1, 10))
+    assert steps[-1][2] == 9
+
+
+COLD = """
+from sureness.jobs import warming
+
+warming._train = warming._distill = lambda *_: None  # these train every model by every method that is registered
+warming.warm()
+kernels = list(warming.kernels())
+inner = {name for kernel in kernels for name in kernel.py_func.__code__.co_names}  # compiled with those that call them
+for kernel in kernels:
+    used = sum(kernel.stats.cache_hits.values()) + sum(kernel.stats.cache_misses.values())
+    if not used and kernel.py_func.__name__ not in inner:
+        print(kernel.py_func.__module__.removeprefix("sureness."), kernel.py_func.__name__)
+"""
+
+
+def test_no_kernel_is_left_out():
+    """In a process of its own: here other tests may have called what warming forgets."""
+    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
+    of_training = ("models.networks.", "numerics._rank_kernels ")
+    assert [line for line in done.stdout.splitlines() if not line.startswith(of_training)] == []
