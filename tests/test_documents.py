@@ -89,7 +89,7 @@ NUMBER = re.compile(r"\d[\d,]*\.?\d*")
 
 def same_text(printed: str, shown: str) -> bool:
     """Equal but for the last digits of numbers, which differ between machines that round otherwise."""
-    if NUMBER.sub("", printed) != NUMBER.sub("", shown):
+    if re.sub(r"\s+", " ", NUMBER.sub("", printed)) != re.sub(r"\s+", " ", NUMBER.sub("", shown)):
         return False
     pairs = zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True)
     return all(math.isclose(*(float(each.replace(",", "")) for each in pair), rel_tol=5e-3) for pair in pairs)
