@@ -26,7 +26,8 @@ from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity.base import PropensityModel
 from sureness.sources.aligned import Aligned
-from sureness.sources.base import ScoreSource, user_blocks
+from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import user_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -25,7 +25,6 @@ from sureness.data.scanning import bad_line
 from sureness.data.table_files import is_text
 from sureness.data.tables import add_column, count_rows, filled, readable, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
-from sureness.evaluation.ranking import list_blocks
 from sureness.jobs._asked import Asked
 from sureness.jobs._user_blocks import blocks_of_users, survey, write_blocks
 from sureness.jobs.inputs import (
@@ -45,6 +44,7 @@ from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.blocks import list_blocks
 
 _LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
 _ROW = "\0row"  # of a table, while its rows are in another order

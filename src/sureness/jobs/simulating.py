@@ -14,8 +14,8 @@ from sureness.data.tables import write_tables
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
+from sureness.sources.blocks import candidate_table, score_pairs
 from sureness.sources.svd import svd_source
-from sureness.sources.tables import candidate_table, score_pairs
 
 _TABLES = ("train", "held_out", "test", "items", "candidates")
 

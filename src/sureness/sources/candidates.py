@@ -20,8 +20,7 @@ from sureness.data.rows import drop, name_items_by_domain
 from sureness.data.tables import read_table
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
-from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
-from sureness.sources.precision import check_sparse_precision
+from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_sparse_precision, check_users
 
 _COLUMNS = ("user_id", "item_id", "score")
 

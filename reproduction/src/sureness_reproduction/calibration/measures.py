@@ -15,8 +15,8 @@ from scipy.stats import skew
 import sureness as sn
 from sureness import propensity as estimating
 from sureness.data import Interactions, ScoredPairs, rated_above
-from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
 from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness.metrics.ranking import best_items, evaluate_ranking, evaluate_within
 from sureness.numerics import logit
 from sureness_reproduction.calibration import maps
 from sureness_reproduction.calibration.maps import Opened, needs_maps, opened, recommender
