@@ -46,7 +46,7 @@ from sureness.jobs.options import OneOf
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.metrics.intervals import Interval
-from sureness.propensity.models import PopularityPropensity
+from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form
 
 LISTS = "lists"

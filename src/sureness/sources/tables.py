@@ -11,7 +11,7 @@ from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.frames import Frame, as_frame, in_kind_of
 from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
-from sureness.propensity.base import PropensityModel
+from sureness.propensity import PropensityModel
 from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, is_partial, named
 
 if TYPE_CHECKING:
