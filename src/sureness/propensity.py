@@ -33,6 +33,7 @@ __all__ = [
 
 _SMALL_SAMPLE = 50.0
 
+
 @runtime_checkable
 class PropensityModel(Protocol):
     """Anything that estimates the probability that a user saw an item."""

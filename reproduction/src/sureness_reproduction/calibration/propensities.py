@@ -52,8 +52,14 @@ def of_ratings(
 
 
 def of_features(
-    users: NDArray[Any], items: NDArray[Any], user_features: NDArray[Any], item_features: NDArray[Any], *,
-    clip: float = 0.01, seed: int = 0, negatives_per_positive: int = _NEGATIVES_PER_POSITIVE,
+    users: NDArray[Any],
+    items: NDArray[Any],
+    user_features: NDArray[Any],
+    item_features: NDArray[Any],
+    *,
+    clip: float = 0.01,
+    seed: int = 0,
+    negatives_per_positive: int = _NEGATIVES_PER_POSITIVE,
 ) -> GivenPropensity:
     """The chance of seeing every pair, from the features of user and item, by logistic regression.
 
