@@ -21,7 +21,7 @@ from sureness.numerics.checks import check_choice, check_probabilities, check_ra
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
-from sureness.propensity.base import PropensityModel
+from sureness.propensity import PropensityModel
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import ScoreSource, user_blocks
 from sureness.tables.columns import Columns

@@ -33,7 +33,7 @@ from sureness.jobs.options import OneOf
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.metrics.intervals import Interval
-from sureness.propensity.models import PopularityPropensity
+from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table, place_of
