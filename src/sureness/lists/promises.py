@@ -11,7 +11,6 @@ import polars as pl
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.maps import Segments
 from sureness.calibration.pair_fields import SIDES, Fields
-from sureness.data.id_values import as_series
 from sureness.errors import EmptyError, SettingError
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
@@ -19,6 +18,7 @@ from sureness.metrics.intervals import interval
 from sureness.numerics.checks import check_choice
 from sureness.numerics.multiple_tests import holm, promise_p_value
 from sureness.numerics.ratios import ratio_of_sums
+from sureness.tables.id_values import as_series
 
 By = Literal["rank", "probability"]
 

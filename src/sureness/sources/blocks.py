@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.data.frames import Frame, as_frame, in_kind_of
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
 from sureness.numerics.checks import check_rows, same_length
 from sureness.numerics.ranking import top_k
-from sureness.propensity.base import PropensityModel
+from sureness.propensity import PropensityModel
 from sureness.sources.base import (
     PartialSource,
     ScoreSource,
@@ -25,6 +24,7 @@ from sureness.sources.base import (
     is_partial,
     named,
 )
+from sureness.tables.frames import Frame, as_frame, in_kind_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix  # takes long to load
