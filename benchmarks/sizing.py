@@ -97,7 +97,7 @@ def _maps_by_users(scale: Scale) -> Table:
 _CODE = """
 import time, resource
 from benchmarks.sizing import world
-from sureness.recommender.confident import ConfidentRecommender
+from sureness.recommender import ConfidentRecommender
 source, train, held_out = world({users}, {items}, random=True)
 start = time.perf_counter()
 ConfidentRecommender(source).fit(train, held_out)
