@@ -47,9 +47,10 @@ __getattr__, _, _lazy_names = lazy_names(
         "errors": [
             "DataError", "FileError", "MissingExtraError", "NotFittedError", "SurenessError", "SurenessWarning",
         ],
-        "lists.allocation": ["allocate_budget", "allocate_domains"],
+        "lists.budgets": ["allocate_budget"],
         "lists.comparing": ["compare_policies"],
         "lists.expectation": ["expected_utility"],
+        "lists.pages": ["allocate_domains"],
         "lists.policies": [
             "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Threshold", "ValidationBest"],
         "metrics": [

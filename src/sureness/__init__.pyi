@@ -49,10 +49,10 @@ from sureness.errors import MissingExtraError as MissingExtraError
 from sureness.errors import NotFittedError as NotFittedError
 from sureness.errors import SurenessError as SurenessError
 from sureness.errors import SurenessWarning as SurenessWarning
-from sureness.lists.allocation import allocate_budget as allocate_budget
-from sureness.lists.allocation import allocate_domains as allocate_domains
+from sureness.lists.budgets import allocate_budget as allocate_budget
 from sureness.lists.comparing import compare_policies as compare_policies
 from sureness.lists.expectation import expected_utility as expected_utility
+from sureness.lists.pages import allocate_domains as allocate_domains
 from sureness.lists.policies import BestFixedSize as BestFixedSize
 from sureness.lists.policies import ExpectedUtility as ExpectedUtility
 from sureness.lists.policies import FixedSize as FixedSize
