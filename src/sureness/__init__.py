@@ -30,7 +30,6 @@ __getattr__, _, _lazy_names = lazy_names(
             "choose_calibrator",
         ],
         "data": [
-            "Columns",
             "IdMap",
             "Interactions",
             "SimulatorSettings",
@@ -56,6 +55,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "recommender": ["ConfidentRecommender", "choose_list_sizes"],
         "report": ["write_report"],
         "sources": ["CandidateSource", "FactorSource", "MatrixSource", "source_of", "svd_source"],
+        "tables": ["Columns"],
     },
     (
         "calibration",

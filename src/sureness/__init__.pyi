@@ -26,7 +26,6 @@ from sureness.calibration import MultiSegmentCalibrator as MultiSegmentCalibrato
 from sureness.calibration import PlattCalibrator as PlattCalibrator
 from sureness.calibration import SegmentCalibrator as SegmentCalibrator
 from sureness.calibration import choose_calibrator as choose_calibrator
-from sureness.data import Columns as Columns
 from sureness.data import IdMap as IdMap
 from sureness.data import Interactions as Interactions
 from sureness.data import SimulatorSettings as SimulatorSettings
@@ -55,6 +54,7 @@ from sureness.sources import FactorSource as FactorSource
 from sureness.sources import MatrixSource as MatrixSource
 from sureness.sources import source_of as source_of
 from sureness.sources import svd_source as svd_source
+from sureness.tables import Columns as Columns
 
 __version__: str
 
