@@ -3,7 +3,6 @@ from sureness import errors as errors
 from sureness import calibration as calibration
 from sureness import data as data
 from sureness import distillation as distillation
-from sureness import evaluation as evaluation
 from sureness import lists as lists
 from sureness import metrics as metrics
 from sureness import models as models
@@ -35,13 +34,13 @@ from sureness.data import hold_out as hold_out
 from sureness.data import leave_one_out as leave_one_out
 from sureness.data import simulate as simulate
 from sureness.distillation import BidirectionalDistillation as BidirectionalDistillation
-from sureness.evaluation import evaluate_ranking as evaluate_ranking
 from sureness.lists import ExpectedUtility as ExpectedUtility
 from sureness.lists import FixedSize as FixedSize
 from sureness.lists import Threshold as Threshold
 from sureness.lists import allocate_budget as allocate_budget
 from sureness.lists import allocate_domains as allocate_domains
 from sureness.lists import expected_utility as expected_utility
+from sureness.metrics import evaluate_ranking as evaluate_ranking
 from sureness.metrics import expected_calibration_error as expected_calibration_error
 from sureness.models import BPR as BPR
 from sureness.numerics import ScoreHistogram as ScoreHistogram
