@@ -14,7 +14,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, EmptyError, IdError, SettingError, warn
-from sureness.propensity.base import PropensityModel
+from sureness.propensity import PropensityModel
 from sureness.sources.base import (
     SENTINEL,
     ScoreSource,

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.stats import skew
 
 import sureness as sn
-from sureness import propensity as estimating
 from sureness.data import Interactions, ScoredPairs, rated_above
 from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
 from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
 from sureness.numerics import logit
-from sureness_reproduction.calibration import maps
+from sureness.propensity import GivenPropensity, PopularityPropensity
+from sureness_reproduction.calibration import maps, propensities
 from sureness_reproduction.calibration.maps import Opened, needs_maps, opened, recommender
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.own import is_own
@@ -95,20 +95,21 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
 def _propensities(made: Opened, uniform_ratings: NDArray[Any], clip: float) -> dict[str, Any]:
     """Every estimate, none below `clip`; that of naive Bayes is for held-out positives, whose rating is known."""
     log, train, held_out, least = made.log, made.split.train, made.split.validation, max(clip, 0.01)
-    bayes = estimating.NaiveBayesPropensity(clip=least)
-    bayes.fit(np.asarray(log.ratings), uniform_ratings, n_pairs=log.n_users * log.n_items)
-    rated = np.ones(log.shape)
-    rated[held_out.user_rows, held_out.item_rows] = bayes.of_ratings(np.asarray(held_out.ratings))
+    rated, n_pairs = np.ones(log.shape), log.n_users * log.n_items
+    rated[held_out.user_rows, held_out.item_rows] = propensities.of_ratings(
+        np.asarray(held_out.ratings), np.asarray(log.ratings), uniform_ratings, n_pairs=n_pairs, clip=least
+    )
     users, items = (np.asarray(table)[:, 1:] for table in (log.user_features, log.item_features))  # after the id
-    logistic = estimating.LogisticPropensity(clip=least, seed=made.seed)
     published = load_dataset(made.data, made.bench.shelf.place(made.data)).extras["propensities"]
     return {
-        "random": estimating.RandomPropensity(seed=made.seed).fit(items=np.arange(log.n_items)),
-        "uniform": estimating.UniformPropensity().fit(),
-        "popularity": estimating.PopularityPropensity().fit(items=train.item_rows),
-        "naive Bayes": estimating.GivenPropensity(rated),
-        "logistic regression": logistic.fit(log.user_rows, log.item_rows, user_features=users, item_features=items),
-        "published": estimating.GivenPropensity(np.maximum(published, clip)),
+        "random": propensities.RandomPropensity(log.n_items, seed=made.seed),
+        "uniform": GivenPropensity(np.ones(log.n_items)),
+        "popularity": PopularityPropensity().fit(items=train.item_rows),
+        "naive Bayes": GivenPropensity(rated),
+        "logistic regression": propensities.of_features(
+            log.user_rows, log.item_rows, users, items, clip=least, seed=made.seed
+        ),
+        "published": GivenPropensity(np.maximum(published, clip)),
     }
 
 

@@ -18,7 +18,7 @@ from sureness.models.networks.losses import embedding_penalty, unbiased_pairwise
 from sureness.models.networks.network import items_against, products, rows_of
 from sureness.models.ubpr import UBPRSettings
 from sureness.numerics.checks import check_propensity
-from sureness.propensity.models import PopularityPropensity
+from sureness.propensity import PopularityPropensity
 
 
 class UBPRNetwork(BPRNetwork):
