@@ -19,7 +19,6 @@ from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
-from sureness.evaluation.ranking import list_blocks
 from sureness.jobs._asked import Asked
 from sureness.jobs._user_blocks import blocks_of_users, survey, write_blocks
 from sureness.jobs.inputs import (
@@ -39,6 +38,7 @@ from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.blocks import list_blocks
 from sureness.tables.columns import Columns
 from sureness.tables.files import bad_line, is_text
 from sureness.tables.frames import HeldTable, Place, Table, place_of

@@ -23,10 +23,9 @@ from sureness.jobs.inputs import as_given, counter, read_columns
 from sureness.jobs.listing import CalibrationOptions, Listing, ListOptions, open_listing
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
-from sureness.lists.base import ListSizePolicy
 from sureness.lists.comparing import PolicyComparison
 from sureness.lists.expectation import LONGEST
-from sureness.lists.policies import ExpectedUtility, Threshold
+from sureness.lists.policies import ExpectedUtility, ListSizePolicy, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.recommender.promises import KeptPromise
 from sureness.report.page import require_report

@@ -18,9 +18,8 @@ from sureness.errors import EmptyError, SettingError, warn
 from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.inputs import given_seen, not_usual, warned_log
 from sureness.jobs.options import Usually
-from sureness.lists.base import ListSizePolicy
 from sureness.lists.comparing import PolicyComparison
-from sureness.lists.policies import Threshold
+from sureness.lists.policies import ListSizePolicy, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.numerics.checks import check_choice
 from sureness.recommender.choosing import choose_list_sizes, ways_to_decide

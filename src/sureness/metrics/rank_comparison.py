@@ -1,7 +1,8 @@
-"""Ranks of the same items by two models: of test interactions, and of the items that either model would show."""
+"""Ranks of held-out pairs in one model or two, over the users and items that both models know."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,85 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.data.interactions import Interactions
-from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.common_ids import CommonIds
-from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks
-from sureness.sources.aligned import Seen, among, checked_seen, places_of
-from sureness.sources.base import ScoreSource
+from sureness.data.ids import IdMap
+from sureness.data.interactions import Interactions, check_log
+from sureness.errors import EmptyError, IdError, SettingError
+from sureness.numerics.row_ranks import RowRanks, draw_by_ranks, exact_ranks, ranks_of
+from sureness.sources.aligned import Seen, among, checked_seen, fitted_to, places_of, seen_of
+from sureness.sources.base import ScoreSource, id_maps, named
+from sureness.sources.blocks import block_scores, blocks_of
+
+
+@dataclass(frozen=True, eq=False)
+class CommonIds:
+    """The ids that two models share, and the row of each in both models.
+
+    If only one of the models has ids, the other must have the same users or items in the same order.
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> large = MatrixSource(np.array([[1.0, 2.0, 3.0]]), items=IdMap.of(["a", "b", "c"]))
+    >>> small = MatrixSource(np.array([[5.0, 4.0]]), items=IdMap.of(["b", "c"]))
+    >>> for users, first, second in CommonIds.of(large, small).blocks(np.array([0])):
+    ...     print(first, second)
+    [[2. 3.]] [[5. 4.]]
+    """
+
+    sources: tuple[ScoreSource, ScoreSource]
+    users: IdMap
+    items: IdMap
+    user_rows: tuple[IntArray | None, IntArray | None]  # rows of the common users in each model; None: the same
+    item_rows: tuple[IntArray | None, IntArray | None]
+
+    __repr__ = fields_repr
+
+    @classmethod
+    def of(cls, first: ScoreSource, second: ScoreSource) -> CommonIds:
+        """Match the ids of two models."""
+        (users, user_rows), (items, item_rows) = (_matched(first, second, side) for side in ("users", "items"))
+        return cls((first, second), users, items, user_rows, item_rows)
+
+    def fitted(self, log: Interactions, name: str) -> Interactions:
+        """Re-index a log to the common ids, or to row numbers if neither model has ids."""
+        check_log(log, name)
+        if all(named(source, side) is None for source in self.sources for side in ("users", "items")):
+            return fitted_to(self.sources[0], log, name)
+        return log.aligned(self.users, self.items)
+
+    def blocks(self, users: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+        """Blocks of common users with their scores by both models, which may be overwritten; -inf: unknown."""
+        for block in blocks_of(users, max(source.n_items for source in self.sources)):
+            yield block, self._scores(0, block), self._scores(1, block)
+
+    def _scores(self, place: int, block: IntArray) -> FloatArray:
+        rows, columns = self.user_rows[place], self.item_rows[place]
+        parts = [scores for _, scores in block_scores(self.sources[place], block if rows is None else rows[block])]
+        scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return scores if columns is None else np.ascontiguousarray(scores[:, columns])
+
+
+def _matched(
+    first: ScoreSource, second: ScoreSource, side: str
+) -> tuple[IdMap, tuple[IntArray | None, IntArray | None]]:
+    place = ("users", "items").index(side)
+    mine, other = id_maps(first)[place], id_maps(second)[place]
+    if named(first, side) is None and named(second, side) is None:
+        if len(mine) != len(other):
+            raise IdError(f"two models without ids must have the same {side}, got {len(mine):,} and "
+                          f"{len(other):,}; give both their ids")  # fmt: skip
+        return mine, (None, None)
+    if mine.same_as(other):
+        return mine, (None, None)
+    if named(first, side) is None or named(second, side) is None:
+        raise IdError(f"one of the two models has no names for its {side}, so their ids are row numbers, and the other "
+                      "has others; give both their ids")  # fmt: skip
+    rows = other.rows(mine.ids)
+    common = np.flatnonzero(rows >= 0)
+    if not len(common):
+        raise IdError(f"the two models have no {side} in common; check that both were fitted on the same data")
+    return IdMap(mine.at(common)), (common, rows[common])
+
 
 _ROLES = ("teacher", "student")
 _BLOCK_PAIRS = 4_000_000  # comparisons made at a time
@@ -268,3 +342,39 @@ def _drawn(
     rows = np.repeat(np.arange(len(counts)), counts)[drawn >= 0]
     found = {f"{name}_rank": ranks[place].at(rows, drawn[drawn >= 0]) for place, name in enumerate(_ROLES)}
     return pl.DataFrame(found).select(pl.lit(_ROLES[guide]).alias("drawn_by"), pl.all().cast(pl.Int64))
+
+
+def held_out_ranks(
+    source: ScoreSource, test: Interactions, *, seen: Seen = None, seen_score: float = -np.inf
+) -> IntArray:
+    """One more than the number of items of the user with a higher score, for every test pair in the order of the log.
+
+    Parameters
+    ----------
+    source : ScoreSource
+    test : Interactions
+        What should be ranked high.
+    seen : Interactions or "nothing", optional
+        Items that are not shown again: the training log, and also the validation set when the test set is judged.
+    seen_score : float
+        What these items score instead. -inf masks them. The authors' code of bidirectional distillation multiplies
+        them by 0, so that they stand before all items with a negative score.
+
+    Examples
+    --------
+    >>> from sureness.sources.base import MatrixSource
+    >>> source = MatrixSource(np.array([[0.9, -0.3, -0.1]]))
+    >>> log, test = Interactions.from_matrix(np.array([[1, 0, 0]])), Interactions.from_matrix(np.array([[0, 1, 0]]))
+    >>> held_out_ranks(source, test, seen=log), held_out_ranks(source, test, seen=log, seen_score=0.0)
+    (array([2]), array([3]))
+    """
+    test = fitted_to(source, test, "test")
+    left_out = seen_of(source, seen, test)
+    ranks = np.empty(len(test), dtype=np.int64)
+    for block, scores in block_scores(source, np.flatnonzero(test.user_degree)):
+        if left_out is not None:
+            scores[places_of(left_out, block)] = seen_score
+        pairs = slice(test.row_starts[block[0]], test.row_starts[block[-1] + 1])
+        owners = np.repeat(np.arange(len(block)), test.user_degree[block])
+        ranks[pairs] = ranks_of(scores, owners, test.item_rows[pairs])
+    return ranks

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from sureness.data.interactions import Interactions
-from sureness.evaluation.held_out import held_out_ranks
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.rank_comparison import held_out_ranks
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.sources.base import MatrixSource
 
 

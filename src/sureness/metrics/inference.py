@@ -10,9 +10,9 @@ import polars as pl
 
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.ranking import top_blocks
 from sureness.sources.aligned import Seen, checked_seen, fitted_to
 from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import top_blocks
 
 
 def inference_table(

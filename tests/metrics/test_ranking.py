@@ -15,8 +15,8 @@ import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, IdError, SettingError, SurenessWarning
-from sureness.evaluation import ranking
-from sureness.evaluation.ranking import RankingQuality, best_items, evaluate_ranking, evaluate_within
+from sureness.metrics.ranking import RankingQuality, best_items, evaluate_ranking, evaluate_within
+from sureness.sources import blocks
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.metrics.test_ranking_metrics import by_hand
 
@@ -85,7 +85,7 @@ def test_every_metric_is_what_a_dense_sort_gives(seed, hide):
 def test_the_size_of_a_block_changes_nothing(seed, block):
     scores, seen, test = case(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "BLOCK_SCORES", block)
+        patch.setattr("sureness.sources.blocks.BLOCK_SCORES", block)
         quality = evaluate_ranking(MatrixSource(scores), test, seen=seen, metrics=METRICS)
     assert_same(quality, judged_by_sorting(scores, seen, test, METRICS))
 
@@ -219,13 +219,13 @@ def test_blocks_bound_the_memory_of_a_large_catalogue():
     tracemalloc.stop()
     assert quality["hit@1"] == 1.0
     assert quality.n_users == sum(source.asked) == 2_000
-    assert max(source.asked) * n_items <= ranking.BLOCK_SCORES
-    assert peak < 3 * 4 * ranking.BLOCK_SCORES + 50_000_000  # three blocks of float32, and the log
+    assert max(source.asked) * n_items <= blocks.BLOCK_SCORES
+    assert peak < 3 * 4 * blocks.BLOCK_SCORES + 50_000_000  # three blocks of float32, and the log
 
 
 def test_progress_counts_the_judged_users(monkeypatch):
     scores, seen, test = case(5)
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 18)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 18)
     told = []
     quality = evaluate_ranking(
         MatrixSource(scores), test, seen=seen, progress=lambda text, done, total: told.append((text, done, total))
@@ -266,7 +266,7 @@ def test_the_mean_is_over_users():
 def test_the_best_items_are_those_of_a_sort(seed, n, block):
     scores, seen, _ = case(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "BLOCK_SCORES", block)
+        patch.setattr("sureness.sources.blocks.BLOCK_SCORES", block)
         table = best_items(MatrixSource(scores), [4, 0, 6], n, seen=seen)
     expected = []
     for user in (4, 0, 6):

@@ -16,9 +16,9 @@ import sureness as sn
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, IdError, SettingError
-from sureness.evaluation import common_ids, rank_comparison
-from sureness.evaluation.inference import inference_table, n_parameters
-from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
+from sureness.metrics import rank_comparison
+from sureness.metrics.inference import inference_table, n_parameters
+from sureness.metrics.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
 from sureness.sources.base import FactorSource, MatrixSource
 
 SEEDS = st.integers(0, 10_000)
@@ -51,7 +51,7 @@ def test_ranks_equal_those_of_a_sort_with_mean_ranks_for_ties(seed, hide, block)
     teacher, student, seen, test = case(seed)
     seen = seen if hide else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(common_ids, "BLOCK_SCORES", block)
+        patch.setattr("sureness.sources.blocks.BLOCK_SCORES", block)
         patch.setattr(rank_comparison, "_BLOCK_PAIRS", block)
         found = compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=seen)
     assert_array_equal(found.teacher, ranks_by_hand(teacher, seen, test))
@@ -204,7 +204,7 @@ def test_the_curve_rises_and_ends_where_the_differences_end():
 
 def test_progress_counts_users(monkeypatch):
     teacher, student, seen, test = case(5)
-    monkeypatch.setattr(common_ids, "BLOCK_SCORES", 18)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 18)
     reported = []
     compare_ranks(
         MatrixSource(teacher), MatrixSource(student), test, seen=seen, progress=lambda *step: reported.append(step)
