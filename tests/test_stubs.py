@@ -13,7 +13,7 @@ def test_every_stub_is_current():
 def test_a_stub_lists_every_name_with_its_module():
     text = stub("sureness.data", {"ids": ["IdMap"], "columns": ["Columns"]}, {"__version__": "str"})
     assert (
-        "from sureness.tables.columns import Columns as Columns\nfrom sureness.data.ids import IdMap as IdMap\n" in text
+        "from sureness.data.columns import Columns as Columns\nfrom sureness.data.ids import IdMap as IdMap\n" in text
     )
     assert "__version__: str" in text
     assert '__all__ = [\n    "Columns",\n    "IdMap",\n    "__version__",\n]' in text
