@@ -1,6 +1,6 @@
 """The best settings found for the supported data sets, so that a first run is a good one.
 
-Each was chosen on the validation set by a search with `tune` (docs/recommenders.md says how many settings were tried).
+Each was chosen on the validation set by a search with `tune`; docs/measured/recommenders.md says how many were tried.
 Where a data set or a model is missing, the defaults were the best of the search, or no search has been run yet.
 """
 
