@@ -71,13 +71,13 @@ from sureness.metrics import top_n_calibration_error as top_n_calibration_error
 from sureness.metrics.utility import Utility as Utility
 from sureness.models.base import Recommender as Recommender
 from sureness.models.bpr import BPR as BPR
+from sureness.models.bpr import UBPR as UBPR
 from sureness.models.catalogue import make_recommender as make_recommender
 from sureness.models.cdae import CDAE as CDAE
 from sureness.models.cml import CML as CML
 from sureness.models.lightgcn import LightGCN as LightGCN
 from sureness.models.neumf import NeuMF as NeuMF
 from sureness.models.tuning import tune as tune
-from sureness.models.ubpr import UBPR as UBPR
 from sureness.numerics.histogram import ScoreHistogram as ScoreHistogram
 from sureness.propensity import PopularityPropensity as PopularityPropensity
 from sureness.recommender.choosing import choose_list_sizes as choose_list_sizes

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from sureness.models.base import Recommender
 from sureness.models.catalogue import model_names, model_type
-from sureness.models.factors import FactorRecommender
+from sureness.models.base import FactorRecommender
 from sureness.saving.objects import load
 from tests.models.worlds import everyone, fitted, simulated
 
