@@ -138,7 +138,7 @@ bench: $(BENCH)/.installed $(RECBOLE)/.installed  ## Measure speed against other
 bench-spark: $(SQL)/.installed  ## Measure sureness.spark beside plain jobs; writes benchmarks/RESULTS-spark.md
 	$(SQL)/bin/python -m benchmarks.spark
 
-attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, races, hostile data; writes docs/reliability.md
+attack: $(INSTALLED)  ## Attack it for half an hour: kills, full disks, damage, races, hostile data; writes docs/maintainers/reliability.md
 	$(BIN)/python -m tests.attacks
 
 clean:  ## Remove environments and caches

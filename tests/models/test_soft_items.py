@@ -63,7 +63,9 @@ def batches_of(one, n_steps):
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("bpr", {}), ("ubpr", {}), ("ubpr", {"seen_negatives": True}),
+        ("bpr", {}),
+        ("ubpr", {}),
+        ("ubpr", {"seen_negatives": True}),
     ],
     ids=str,
 )

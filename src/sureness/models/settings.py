@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import wraps
-from numbers import Integral, Real
 from typing import Any, Literal, Self, cast, get_args
 
 from sureness._settings import Configurable
 from sureness.errors import SettingError
 from sureness.metrics.ranking import parse_measure
+from sureness.numerics.checks import check_choice, check_flag, check_number, check_whole
 
 Setting = bool | int | float | str | Sequence[int]
 """The value of a setting."""
@@ -75,31 +75,21 @@ class Settings:
     def require_whole(self, least: int, *names: str, most: int = _LARGEST) -> None:
         """Refuse settings that are not whole numbers from `least` to `most`; numpy numbers become Python numbers."""
         for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
-            if int(value) > most:
-                raise SettingError(f"{name} must be at most {most:,}, got {value:,}")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, check_whole(getattr(self, name), name, least, most))
 
     def require_number(self, how: Literal["above 0", "0 or more"], *names: str, most: float = _GREATEST) -> None:
         """Refuse settings that are not numbers of this sign up to `most`; numpy numbers become Python numbers."""
         least = _SMALLEST if how == "above 0" else 0.0
         for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not least <= float(value) <= most:
-                raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, check_number(getattr(self, name), name, least, most))
 
     def require_one_of(self, known: tuple[str, ...], name: str) -> None:
         """Refuse a setting that is none of the known values."""
-        if getattr(self, name) not in known:
-            raise SettingError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        check_choice(getattr(self, name), name, known)
 
     def require_flag(self, name: str) -> None:
         """Refuse a setting that is neither True nor False."""
-        if not isinstance(getattr(self, name), bool):
-            raise SettingError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        check_flag(getattr(self, name), name)
 
     def rate_of(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1.

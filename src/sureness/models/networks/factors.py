@@ -22,7 +22,7 @@ from sureness.models.networks.network import Network, items_against, new_table, 
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.numerics.checks import check_propensity
-from sureness.propensity.models import PopularityPropensity
+from sureness.propensity import PopularityPropensity
 from sureness.sources.base import FactorSource
 
 _NO_NUMBERS: FloatArray = np.empty((0, 0), dtype=np.float32)
