@@ -10,7 +10,7 @@ from sureness.models.settings import Setting
 
 _ALIASES = {"ncf": "neumf"}  # as Kweon (2024) calls it
 
-# Each was chosen on the validation set by a search with `tune`; docs/measured/recommenders.md has the number of settings tried.
+# Each was chosen on the validation set by a search with `tune` (docs/measured/recommenders.md).
 # Where a data set or a model is missing, the defaults were the best of the search, or no search has been run yet.
 _COAT: dict[str, Setting] = {"validate_every": 1, "patience": 30}
 
