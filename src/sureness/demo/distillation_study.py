@@ -220,7 +220,7 @@ def _distilled(
     name: str, teacher: Recommender, student: Recommender, split: Split, seed: int, progress: Progress
 ) -> BidirectionalDistillation[Recommender, Recommender]:
     from sureness.distillation.bidirectional import BidirectionalDistillation
-    from sureness.distillation.methods import distillation_method
+    from sureness.distillation.settings import distillation_method
 
     method, changes = _METHODS[name]
     settings = distillation_method(method, seed=seed, epochs=30, patience=2, **changes)
