@@ -170,8 +170,8 @@ def _overview() -> str:
     parts = [
         "# Reference",
         "Every public name, made from the docstrings. Names in **bold** are at the top of the package (`sn.name` after "
-        "`import sureness as sn`); the others are imported from their package, such as "
-        "`from sureness.calibration import KanoulasCalibrator`. Commands have [a page of their own](commands.md).",
+        "`import sureness as sn`); the others are in their package, such as "
+        "`sn.calibration.KanoulasCalibrator`. Commands have [a page of their own](commands.md).",
     ]
     for folder, names in groups().items():
         page = _page(folder).removeprefix("reference/")
