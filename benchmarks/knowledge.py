@@ -24,10 +24,10 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.simulator import SimulatorSettings, World, simulate
 from sureness.errors import NoMinimumError, SurenessWarning
 from sureness.metrics.calibration import brier_score, expected_calibration_error, negative_log_likelihood
-from sureness.propensity.models import PopularityPropensity
+from sureness.propensity import PopularityPropensity
 from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import scores_of
 from sureness.sources.svd import svd_source
-from sureness.sources.tables import scores_of
 
 ALL_METHODS = (
     "minmax", "sigmoid", "histogram", "isotonic", "bbq", "temperature", "platt", "beta", "gaussian", "gamma",

@@ -37,7 +37,7 @@ def before_and_after() -> None:
     )
     outside = ~world.in_training
     users, items = world.test_users[outside], world.test_items[outside]
-    test = sn.ScoredPairs.of(source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside])
+    test = sn.data.ScoredPairs.of(source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside])
     calibrated = sn.IsotonicCalibrator(strict=True).fit(log)
     stretched = MinMaxCalibrator().fit(test.scores, test.labels)
     with matplotlib.rc_context(SETTINGS):
@@ -47,7 +47,7 @@ def before_and_after() -> None:
         axes, ("scores stretched over 0 to 100%", "after calibration"), (stretched, calibrated), strict=True
     ):
         probabilities = calibrator.probability(test.scores)
-        draw_reliability(sn.reliability_curve(test.labels, probabilities), ax=ax, title=title)
+        draw_reliability(sn.metrics.reliability_curve(test.labels, probabilities), ax=ax, title=title)
     save_figure(figure, FOLDER / "before-after.png")
 
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import sureness as sn
-from sureness import calibration, data, jobs, plots, report, sources
+from sureness import calibration, data, jobs, plots, report, sources, tables
 from tests.attacks.doors import doors
 from tests.attacks.hostile_data import same
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
@@ -71,7 +71,7 @@ def _fitted(result: jobs.FitResult) -> Any:
 
 
 def _written(table: Any, path: Path) -> Any:
-    data.write_table(table, path.with_name("written.csv"))
+    tables.write_table(table, path.with_name("written.csv"))
     return pl.read_csv(path.with_name("written.csv")).height
 
 
@@ -103,7 +103,7 @@ def _reported(table: Any, run: Path, **options: Any) -> Any:
 
 
 def _background(**tables: Any) -> Any:
-    pairs = sn.ScoredPairs.of(PAIRS["score"], PAIRS["label"], users=PAIRS["user_id"], items=PAIRS["item_id"])
+    pairs = sn.data.ScoredPairs.of(PAIRS["score"], PAIRS["label"], users=PAIRS["user_id"], items=PAIRS["item_id"])
     found = report.gather_contents(pairs, {"platt": PLATT}, background=report.Background(**tables), n_resamples=2)
     return [item for case in found.cases for item in case.items], found.degree and found.degree.confidence.tolist()
 
@@ -139,11 +139,11 @@ DOORS: dict[str, Door] = {
         TITLES, lambda table, _: sn.Interactions.of([1], ["item 003"]).with_features(items=table).item_features.rows()
     ),
     "pairs_of_table(given)": Door(PAIRS, lambda table, _: data.pairs_of_table(table).weight.tolist()),
-    "read_table(table)": Door(LOG, lambda table, _: rows_of(data.read_table(table, None, ["item_id", "user_id"]))),
+    "read_table(table)": Door(LOG, lambda table, _: rows_of(tables.read_table(table, None, ["item_id", "user_id"]))),
     "scan_table(path)": Door(
-        LOG, lambda table, _: rows_of(data.scan_table(table, numbers=["rating"]).select("rating"))
+        LOG, lambda table, _: rows_of(tables.scan_table(table, numbers=["rating"]).select("rating"))
     ),
-    "column_names(path)": Door(LOG, lambda table, _: data.column_names(table)),
+    "column_names(path)": Door(LOG, lambda table, _: tables.column_names(table)),
     "write_table(table)": Door(LOG, _written),
     "score_pairs(table)": Door(part("test"), lambda table, _: sources.score_pairs(logs().source, table)),
     "Background(items)": Door(ITEM_TITLES, lambda table, _: _background(items=table)),
@@ -277,7 +277,7 @@ def test_every_public_argument_that_takes_a_table_is_tried_with_all_kinds():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     path, small = tmp_path_factory.mktemp("run") / "run.sureness", logs()
-    sn.Run(small.source, train=small.train, validation=small.validation, test=small.test).save(path)
+    sn.recommender.Run(small.source, train=small.train, validation=small.validation, test=small.test).save(path)
     return path
 
 
@@ -371,6 +371,6 @@ def test_a_lazy_frame_that_fails_is_refused_in_one_sentence(door, broken, tmp_pa
         "fit": jobs.fit,
         "apply": lambda given: jobs.apply(sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]), given),
     }
-    with pytest.raises(sn.SurenessError, match="cannot read") as refused:
+    with pytest.raises(sn.errors.SurenessError, match="cannot read") as refused:
         doors[door](lazy)
     assert "\n" not in str(refused.value)

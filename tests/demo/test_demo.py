@@ -93,7 +93,7 @@ def test_a_log_in_a_file_is_split_trained_on_and_judged(tmp_path):
 
 def test_without_torch_a_decomposition_is_used(monkeypatch):
     monkeypatch.setattr(running, "find_spec", lambda name: None)
-    with pytest.warns(sn.SurenessWarning, match="torch"):
+    with pytest.warns(sn.errors.SurenessWarning, match="torch"):
         source, name = running.trained(sn.Interactions.of([1, 1, 2, 2], [1, 2, 2, 3]), "bpr")
     assert source.n_users == 2
     assert name.startswith("an SVD")

@@ -27,7 +27,7 @@ from sureness.expressions.nodes import Node, Reference
 from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
-from sureness.propensity.base import check_effective_sample_size
+from sureness.propensity import check_effective_sample_size
 from sureness.saving.packed import Form, Packed, Parts, kind_of
 
 if TYPE_CHECKING:

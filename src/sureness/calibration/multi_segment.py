@@ -25,14 +25,15 @@ from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
 from sureness.calibration.per_segment import candidates_of, rows_of
 from sureness.calibration.shape import ShapeCalibrator
 from sureness.calibration.usable import Reach, usable
-from sureness.data.id_values import as_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Named, Node
+from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import id_maps
+from sureness.tables.id_values import as_series
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample
@@ -180,8 +181,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
         return Coding(fields), codes if kept is None else [code[kept] for code in codes]
 
     def _check_settings(self, columns: Columns) -> None:
-        if not isinstance(self.interactions, int) or self.interactions < 1:
-            raise SettingError(f"interactions must be a whole number of at least 1, got {self.interactions!r}")
+        check_whole(self.interactions, "interactions", 1)
         unknown = [name for name in self.numeric if name not in columns]
         if isinstance(self.numeric, str) or unknown:
             raise SettingError(

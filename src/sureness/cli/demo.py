@@ -12,9 +12,9 @@ from rich.text import Text
 from sureness.cli._console import out, print_json, shown_progress
 from sureness.cli._logs import OfLogs
 from sureness.cli._options import Json, spread
-from sureness.data.columns import Columns
 from sureness.errors import SettingError
 from sureness.jobs.inputs import not_usual
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from sureness.demo.running import DemoResult

@@ -16,7 +16,6 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._wording import counted
-from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.catalogue import RECIPES, recipe
@@ -24,7 +23,6 @@ from sureness.data.recipes.loading import whereabouts
 from sureness.data.recipes.preparing import prepare
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import Split, by_ratio, hold_out
-from sureness.data.tables import write_table
 from sureness.demo.findings import items_not_shown, personal_sizes, promise_kept, unsure_users
 from sureness.errors import EmptyError, FileError, SurenessWarning, missing_extra
 from sureness.jobs.comparing import compare_with_baselines
@@ -39,6 +37,8 @@ from sureness.saving.objects import save
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
 from sureness.sources.svd import svd_source
+from sureness.tables.columns import Columns
+from sureness.tables.writing import write_table
 
 RecommenderName = Literal["bpr", "svd"]
 

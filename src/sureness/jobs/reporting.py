@@ -14,15 +14,14 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table, place_of
-from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
+from sureness.data.scored_pairs import pairs_of_table
 from sureness.errors import ColumnError, SettingError
 from sureness.jobs.inputs import read_columns
 from sureness.jobs.listing import ListOptions, open_listing
 from sureness.jobs.options import Usually
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
+from sureness.numerics.checks import check_whole
 from sureness.report.fields import fields_of
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
@@ -30,6 +29,9 @@ from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.saving.files import shown_name
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table, place_of
+from sureness.tables.reading import count_rows, readable, require_columns, scan_table
 
 _NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
 
@@ -144,8 +146,7 @@ def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str
     frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
     n_rows = count_rows(frame, table)
     notes: list[str] = []
-    if most_rows < 1:
-        raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
+    check_whole(most_rows, "most_rows", 1)
     if n_rows > most_rows:
         if "user_id" not in names:
             raise ColumnError(

@@ -24,7 +24,6 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.data.tables import scan_table, write_table
 from sureness.errors import SurenessWarning, warn
 from sureness.jobs.allocating import AllocateOptions, allocate
 from sureness.jobs.applying import apply
@@ -33,8 +32,8 @@ from sureness.jobs.fitting import FitOptions, fit
 from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.jobs.logs import LogOptions, split_log
 from sureness.jobs.simulating import WorldOptions, write_world
-from sureness.lists.allocation import allocate_budget, allocate_domains
-from sureness.lists.pages import fill_with_trending
+from sureness.lists.budgets import allocate_budget
+from sureness.lists.pages import allocate_domains, fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
@@ -44,6 +43,8 @@ from sureness.recommender.runs import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
+from sureness.tables.reading import scan_table
+from sureness.tables.writing import write_table
 
 _KERNELS = "_kernels"  # how the modules of kernels end
 

@@ -10,16 +10,16 @@ import polars as pl
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.frames import Frame
 from sureness.data.scored_pairs import ScoredPairs
-from sureness.evaluation.ranking import best_items
 from sureness.lists.lists import Lists
+from sureness.metrics.ranking import best_items
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.report.fields import probability_with
 from sureness.report.figures.lists import ListCut, prepare_list_cut
 from sureness.report.methods import TOP_N
 from sureness.report.tables import given_table, with_ids_of
 from sureness.sources.base import id_maps
+from sureness.tables.frames import Frame
 
 CARD_ITEMS = 5
 N_UNSURE = 2

@@ -16,7 +16,7 @@ from sureness._types import FloatArray
 from sureness.calibration.maps import ProbabilityMap, check_map
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
-from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
+from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.report.cases import Case, choose_cases, top_candidates
 from sureness.report.fields import groups_of_fields, map_of_fields, probability_with, told_to

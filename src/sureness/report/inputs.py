@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._wording import counted
 from sureness.calibration.fields import FieldTable
-from sureness.data.frames import Frame, as_frame
 from sureness.errors import ColumnError, DataError
 from sureness.report.formatting import Headline
 from sureness.report.list_sizes import ListSizes
+from sureness.tables.frames import Frame, as_frame
 
 
 @dataclass(frozen=True)

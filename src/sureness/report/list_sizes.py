@@ -9,7 +9,6 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.data.frames import Frame, as_frame
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.lists.comparing import PolicyComparison, compare_policies
@@ -26,6 +25,7 @@ from sureness.report.figures.lists import (
     prepare_size_distributions,
 )
 from sureness.report.formatting import Headline, Tile, chance, count, error, verdict
+from sureness.tables.frames import Frame, as_frame
 
 MAIN, ORACLE = "PerK", "Oracle"
 GROUPS = ("few", "some", "many")

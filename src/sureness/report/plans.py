@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from sureness._progress import Progress
 from sureness._wording import counted
-from sureness.metrics.reliability import ReliabilityCurve
+from sureness.metrics.calibration import ReliabilityCurve
 from sureness.recommender.promises import KeptPromise
 from sureness.report.contents import Contents
 from sureness.report.distillation import Distillation

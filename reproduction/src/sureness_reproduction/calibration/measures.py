@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from scipy.stats import skew
 
 import sureness as sn
-from sureness import propensity as estimating
 from sureness.data import Interactions, ScoredPairs, rated_above
-from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
-from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness.metrics import METRICS, best_items, cell_sums, cluster_sums, evaluate_ranking, evaluate_within, judge
 from sureness.numerics import logit
-from sureness_reproduction.calibration import maps
+from sureness.propensity import GivenPropensity, PopularityPropensity
+from sureness_reproduction.calibration import maps, propensities
 from sureness_reproduction.calibration.maps import Opened, needs_maps, opened, recommender
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.own import is_own
@@ -80,7 +79,10 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
     for method, risk, probability in found:
         if probability is not None:
             columns[f"{method} {risk}".strip()] = probability
-            key, curve = {"method": method, "risk": risk}, sn.reliability_curve(test.labels, probability, n_bins=10)
+            key, curve = (
+                {"method": method, "risk": risk},
+                sn.metrics.reliability_curve(test.labels, probability, n_bins=10),
+            )
             rows.append(numbers(key | {"bin": "all"}, {"largest": probability.max()}))
             measured = {"promised": curve.confidence, "observed": curve.observed, "low": curve.low, "high": curve.high}
             for place in curve.weight.nonzero()[0]:
@@ -95,20 +97,21 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
 def _propensities(made: Opened, uniform_ratings: NDArray[Any], clip: float) -> dict[str, Any]:
     """Every estimate, none below `clip`; that of naive Bayes is for held-out positives, whose rating is known."""
     log, train, held_out, least = made.log, made.split.train, made.split.validation, max(clip, 0.01)
-    bayes = estimating.NaiveBayesPropensity(clip=least)
-    bayes.fit(np.asarray(log.ratings), uniform_ratings, n_pairs=log.n_users * log.n_items)
-    rated = np.ones(log.shape)
-    rated[held_out.user_rows, held_out.item_rows] = bayes.of_ratings(np.asarray(held_out.ratings))
+    rated, n_pairs = np.ones(log.shape), log.n_users * log.n_items
+    rated[held_out.user_rows, held_out.item_rows] = propensities.of_ratings(
+        np.asarray(held_out.ratings), np.asarray(log.ratings), uniform_ratings, n_pairs=n_pairs, clip=least
+    )
     users, items = (np.asarray(table)[:, 1:] for table in (log.user_features, log.item_features))  # after the id
-    logistic = estimating.LogisticPropensity(clip=least, seed=made.seed)
     published = load_dataset(made.data, made.bench.shelf.place(made.data)).extras["propensities"]
     return {
-        "random": estimating.RandomPropensity(seed=made.seed).fit(items=np.arange(log.n_items)),
-        "uniform": estimating.UniformPropensity().fit(),
-        "popularity": estimating.PopularityPropensity().fit(items=train.item_rows),
-        "naive Bayes": estimating.GivenPropensity(rated),
-        "logistic regression": logistic.fit(log.user_rows, log.item_rows, user_features=users, item_features=items),
-        "published": estimating.GivenPropensity(np.maximum(published, clip)),
+        "random": propensities.RandomPropensity(log.n_items, seed=made.seed),
+        "uniform": GivenPropensity(np.ones(log.n_items)),
+        "popularity": PopularityPropensity().fit(items=train.item_rows),
+        "naive Bayes": GivenPropensity(rated),
+        "logistic regression": propensities.of_features(
+            log.user_rows, log.item_rows, users, items, clip=least, seed=made.seed
+        ),
+        "published": GivenPropensity(np.maximum(published, clip)),
     }
 
 
@@ -149,14 +152,16 @@ def desiderata_met(bench: Workbench, *, methods: list[str], **parameters: Any) -
     return {"numbers": pl.concat(rows)}
 
 
-def _met(calibrator: sn.Calibrator | None, stretched: sn.Calibrator | None) -> dict[str, float | None]:
+def _met(
+    calibrator: sn.calibration.Calibrator | None, stretched: sn.calibration.Calibrator | None
+) -> dict[str, float | None]:
     if calibrator is None or stretched is None:
         return dict.fromkeys(("Input range", "Monotonicity", "Asymmetricity"))
     grid, far = np.linspace(*calibrator.score_range_, 1_000), np.array([-1e6, 0.0, 1e6])
     probability = calibrator.probability(grid)
     moved = np.quantile(np.abs(stretched.probability(grid * _STRETCH) - probability), 0.99)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sn.SurenessWarning)  # that they lie far outside is the point
+        warnings.simplefilter("ignore", sn.errors.SurenessWarning)  # that they lie far outside is the point
         outside = calibrator.probability(far)
     odds = logit(np.clip(probability, 1e-6, 1 - 1e-6))
     gap, rise = np.abs(odds - np.linspace(odds[0], odds[-1], len(odds))).max(), np.ptp(odds)  # no gap for a sigmoid

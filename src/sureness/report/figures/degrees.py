@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
-from sureness.data.frames import Frame
 from sureness.errors import DataError, IdError
 from sureness.report.figures.lists import whole_numbers
 from sureness.report.figures.style import BLUE, ORANGE, drawing, legend_above
 from sureness.report.tables import given_table, with_ids_of
+from sureness.tables.frames import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

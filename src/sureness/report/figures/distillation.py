@@ -11,9 +11,8 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
-from sureness.data.frames import Frame
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.rank_comparison import RankComparison, RankScatter
+from sureness.metrics.rank_comparison import RankComparison, RankScatter
 from sureness.report.figures.style import (
     BLUE,
     CYCLE,
@@ -28,6 +27,7 @@ from sureness.report.figures.style import (
     short_name,
 )
 from sureness.report.tables import given_table
+from sureness.tables.frames import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.metrics.calibration import ReliabilityCurve
 from sureness.metrics.cells import Judged, judge
-from sureness.metrics.reliability import ReliabilityCurve
 from sureness.numerics.grouping import group_codes
 from sureness.numerics.ratios import ratio_of_sums
 from sureness.report.figures.style import (
