@@ -27,17 +27,17 @@ SECONDS = 0.3
 LIMIT = 60
 """Seconds of computation after which a job is held to run for ever; compiling on first use is included."""
 
-TRAIN = ("train", "--data", "log2.csv", "--set", "epochs=1", "--set", "n_factors=2", "--set", "validate_every=1",
+TRAIN = ("train", "log2.csv", "--set", "epochs=1", "--set", "n_factors=2", "--set", "validate_every=1",
          "-o", "{out}.sureness")  # fmt: skip
-DISTILL = ("distill", "--data", "log2.csv", "--teacher", "bpr:3", "--student", "bpr:2", "--teacher-set", "epochs=1",
+DISTILL = ("distill", "log2.csv", "--teacher", "bpr:3", "--student", "bpr:2", "--teacher-set", "epochs=1",
            "--student-set", "epochs=1", "--set", "epochs=1", "-o", "{out}.sureness")  # fmt: skip
 CALLS = {
     "fit": [("fit", "t.parquet", "-o", "{out}.json"), ("fit", "run.sureness", "-o", "{out}.json")],
     "apply": [("apply", "map.json", "run.sureness", "-o", "{out}.parquet")],
     "report": [("report", "t.parquet", "map.json", "-o", "{out}.html")],
     "list-size": [("list-size", "t.parquet", "-o", "{out}.parquet"),
-                  ("list-size", "--model", "run.sureness", "-o", "{out}.parquet")],
-    "allocate": [("allocate", "t.parquet", "--domain-column", "kind", "--slots", "5", "-o", "{out}.parquet"),
+                  ("list-size", "run.sureness", "-o", "{out}.parquet")],
+    "allocate": [("allocate", "t.parquet", "--columns", "domain=kind", "--slots", "5", "-o", "{out}.parquet"),
                  ("allocate", "t.parquet", "--budget", "50", "-o", "{out}.parquet")],
     "train": [TRAIN],
     "distill": [DISTILL],
@@ -51,7 +51,7 @@ CALLS = {
 
 IN_TEXTS = [
     (("evaluate", "run.sureness"), "--metric", "ndcg@{}"),
-    (("fit", "t.parquet", "--method", "auto", "-o", "{out}.json"), "--by", "ece@{}"),
+    (("fit", "t.parquet", "--method", "auto", "-o", "{out}.json"), "--set", "by=ece@{}"),
     (DISTILL, "--teacher", "bpr:{}"),
     (TRAIN, "--set", "metric=ndcg@{}"),
 ]

@@ -44,11 +44,11 @@ CALLS = [
     Call("fit", {"data": "run.sureness", "options_held_out": "log.csv", "options_seen": "log2.csv"},
          {"output": "o.json"}),
     Call("apply", {"calibrator": "map.json", "data": "t.parquet"}, {"output": "o.parquet"},
-         ("--probability-column", "chance")),
+         ("--columns", "probability=chance")),
     Call("apply", {"calibrator": "map.json", "data": "run.sureness", "options_seen": "log.csv"},
          {"output": "o.parquet"}),
     Call("apply", {"calibrator": "segments.json", "data": "run.sureness", "options_segments": "segments.csv"},
-         {"output": "o.parquet"}, ("--segment-column", "kind")),
+         {"output": "o.parquet"}, ("--columns", "segment=kind")),
     Call("report", {"table": "t.parquet", "calibrators": "map.json", "options_items": "items.csv",
                     "options_seen": "log.csv", "options_candidates": "u.parquet", "options_lists": "run.sureness"},
          {"output": "o.html", "options_figures": "figures"}, quick=False),
@@ -161,5 +161,5 @@ def test_a_demo_does_not_replace_the_log_it_reads(folder):
         (folder / "o").mkdir(exist_ok=True)
         (folder / "o" / name).write_bytes((folder / kept).read_bytes())
         before = contents(folder)
-        refused(run("demo", "--data", f"o/{name}", "-o", "o", cwd=folder), OutputError)
+        refused(run("demo", f"o/{name}", "-o", "o", cwd=folder), OutputError)
         assert contents(folder) == before

@@ -14,7 +14,7 @@ from sureness.data.interactions import Interactions, check_log
 from sureness.data.parts import Part
 from sureness.errors import ColumnError, IdError, SettingError
 
-_IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"
+_IGNORED = "the split is at random and ignores the times of the log; by_time, or --split time, splits by them"
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,7 +263,7 @@ def cut_run(
     calibration = calibration or CalibrationOptions()
     check_outputs(
         [(target, "table"), (page.save, "file"), (page.report, "page"), (page.figures, "figures")],
-        [path, page.items, calibration.calibrator, *calibration.logs.values(), *calibration.seen],
+        [path, page.items, calibration.fitted, *calibration.logs.values(), *calibration.seen],
     )
     if page.report is not None:
         require_report()
