@@ -23,7 +23,7 @@ from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, processed, ratio, take_turns
 from benchmarks.training import Sides, with_recbole
 from sureness.data import Interactions, Split
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.models import Trainer, make_recommender
 
 _DATA = "citeulike-bd"

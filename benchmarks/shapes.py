@@ -30,8 +30,8 @@ from sureness.calibration import (
     sample_lists,
 )
 from sureness.data import Interactions, Split, load_dataset, parted, prepare
-from sureness.evaluation import evaluate_ranking
 from sureness.lists import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
+from sureness.metrics import evaluate_ranking
 from sureness.models import BPR, LightGCN
 from sureness.recommender import ConfidentRecommender, Run, open_run
 from sureness.sources import ScoreSource, from_implicit

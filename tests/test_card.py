@@ -10,8 +10,8 @@ import pytest
 import sureness as sn
 from sureness._card import card
 from sureness.calibration import Choice
-from sureness.evaluation import RankComparison, RankingQuality
 from sureness.lists import Lists
+from sureness.metrics import RankComparison, RankingQuality
 from tests.saving.kinds import made
 
 NASTY = "<script>alert('x')</script>"

@@ -15,8 +15,8 @@ import sureness as sn
 from sureness._printing import fields_repr, short
 from sureness._settings import written
 from sureness.data.recipes import Dataset
-from sureness.evaluation import RankingQuality, compare_ranks
 from sureness.lists import Lists
+from sureness.metrics import RankingQuality, compare_ranks
 from sureness.metrics.utility import named_utility
 from sureness.propensity import GivenPropensity
 from tests.saving.kinds import KINDS, made

@@ -32,7 +32,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "calibration.shape": ["ShapeCalibrator"],
         "calibration.top_n": ["TopNCalibrator"],
-        "data.columns": ["Columns"],
+        "tables.columns": ["Columns"],
         "data.filtering": ["k_core"],
         "data.ids": ["IdMap"],
         "data.interactions": ["Interactions"],
@@ -47,14 +47,13 @@ __getattr__, _, _lazy_names = lazy_names(
         "errors": [
             "DataError", "FileError", "MissingExtraError", "NotFittedError", "SurenessError", "SurenessWarning",
         ],
-        "evaluation.ranking": ["evaluate_ranking"],
         "lists.allocation": ["allocate_budget", "allocate_domains"],
-        "lists.base": ["ListSizePolicy"],
         "lists.comparing": ["compare_policies"],
         "lists.expectation": ["expected_utility"],
-        "lists.policies": ["BestFixedSize", "ExpectedUtility", "FixedSize", "Threshold", "ValidationBest"],
+        "lists.policies": [
+            "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Threshold", "ValidationBest"],
         "metrics": [
-            "brier_score", "expected_calibration_error", "interval", "maximum_calibration_error",
+            "brier_score", "evaluate_ranking", "expected_calibration_error", "interval", "maximum_calibration_error",
             "negative_log_likelihood", "reliability_curve", "top_n_calibration_error",
         ],
         "metrics.utility": ["Utility"],
@@ -76,9 +75,8 @@ __getattr__, _, _lazy_names = lazy_names(
         "sources.adapters": ["source_of"],
         "sources.base": ["FactorSource", "MatrixSource", "ScoreSource"],
         "sources.candidates": ["CandidateSource"],
-        "sources.function": ["FunctionSource"],
+        "sources.function": ["FunctionSource", "TorchSource"],
         "sources.svd": ["svd_source"],
-        "sources.torch_model": ["TorchSource"],
     },
 )  # fmt: skip
 

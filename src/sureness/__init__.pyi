@@ -26,7 +26,6 @@ from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
-from sureness.data.columns import Columns as Columns
 from sureness.data.filtering import k_core as k_core
 from sureness.data.ids import IdMap as IdMap
 from sureness.data.interactions import Interactions as Interactions
@@ -50,18 +49,18 @@ from sureness.errors import MissingExtraError as MissingExtraError
 from sureness.errors import NotFittedError as NotFittedError
 from sureness.errors import SurenessError as SurenessError
 from sureness.errors import SurenessWarning as SurenessWarning
-from sureness.evaluation.ranking import evaluate_ranking as evaluate_ranking
 from sureness.lists.allocation import allocate_budget as allocate_budget
 from sureness.lists.allocation import allocate_domains as allocate_domains
-from sureness.lists.base import ListSizePolicy as ListSizePolicy
 from sureness.lists.comparing import compare_policies as compare_policies
 from sureness.lists.expectation import expected_utility as expected_utility
 from sureness.lists.policies import BestFixedSize as BestFixedSize
 from sureness.lists.policies import ExpectedUtility as ExpectedUtility
 from sureness.lists.policies import FixedSize as FixedSize
+from sureness.lists.policies import ListSizePolicy as ListSizePolicy
 from sureness.lists.policies import Threshold as Threshold
 from sureness.lists.policies import ValidationBest as ValidationBest
 from sureness.metrics import brier_score as brier_score
+from sureness.metrics import evaluate_ranking as evaluate_ranking
 from sureness.metrics import expected_calibration_error as expected_calibration_error
 from sureness.metrics import interval as interval
 from sureness.metrics import maximum_calibration_error as maximum_calibration_error
@@ -94,8 +93,9 @@ from sureness.sources.base import MatrixSource as MatrixSource
 from sureness.sources.base import ScoreSource as ScoreSource
 from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
+from sureness.sources.function import TorchSource as TorchSource
 from sureness.sources.svd import svd_source as svd_source
-from sureness.sources.torch_model import TorchSource as TorchSource
+from sureness.tables.columns import Columns as Columns
 
 __version__: str
 

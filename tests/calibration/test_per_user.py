@@ -17,7 +17,6 @@ import sureness as sn
 from sureness._settings import clone
 from sureness.calibration import candidates, per_user
 from sureness.calibration.maps import Who
-from sureness.evaluation import ranking
 
 PER_USER = {"platt": sn.PerUserPlatt, "gaussian": sn.PerUserGaussian, "gamma": sn.PerUserGamma}
 KINDS = pytest.mark.parametrize("kind", PER_USER.values(), ids=PER_USER)
@@ -189,7 +188,7 @@ class TestCandidates:
         whole = fit(clone(calibrator), *small)
         monkeypatch.setattr(candidates, "_BLOCK_POINTS", 7 * (top or 50))
         by_sevens = fit(clone(calibrator), *small)
-        monkeypatch.setattr(ranking, "BLOCK_SCORES", 60)  # one user at a time
+        monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 60)  # one user at a time
         by_ones = fit(clone(calibrator), *small)
         for name in LEARNED:
             assert_allclose(getattr(by_sevens, name), getattr(whole, name), rtol=1e-9)

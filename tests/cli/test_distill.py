@@ -16,7 +16,7 @@ from sureness.distillation.methods import METHODS
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import CheckpointError, DataError, FileError, LeakError, OutputError, SettingError, SurenessError
 from sureness.recommender.runs import open_run
-from sureness.sources.subset import subset_of
+from sureness.sources.function import subset_of
 from tests.cli.runner import COMMAND, refused, run, succeed, told
 
 ALONE = (

@@ -18,7 +18,7 @@ from sureness.demo.log import log_demo
 from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
 from sureness.demo.simulated import simulated_demo
 from sureness.jobs.shared_pages import DomainPage
-from sureness.lists.judging import AllocationComparison
+from sureness.lists.comparing import AllocationComparison
 
 LIST_SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
 DISTILLATION_SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]

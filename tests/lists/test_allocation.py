@@ -18,9 +18,9 @@ from scipy.stats import ttest_rel
 from sureness.errors import DataError, SettingError
 from sureness.lists import allocation
 from sureness.lists.allocation import allocate_budget, allocate_domains
+from sureness.lists.comparing import evaluate_allocation
 from sureness.lists.equal_allocation import equal_budget, equal_shares
 from sureness.lists.expectation import expected_utility
-from sureness.lists.judging import evaluate_allocation
 from sureness.lists.pages import fill_with_trending
 from sureness.metrics.utility import utility_at_every_size
 from sureness.numerics.threads import at_most_threads
@@ -465,7 +465,7 @@ def test_lists_are_judged_in_parts(monkeypatch):
     rng = np.random.default_rng(8)
     hits, sizes = rng.random((9, 2, 4)) < 0.5, rng.integers(0, 5, (9, 2))
     whole = evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2))
-    monkeypatch.setattr("sureness.lists.judging._ROWS", 4)
+    monkeypatch.setattr("sureness.lists.comparing._ROWS", 4)
     assert evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2)) == whole
 
 

@@ -8,7 +8,7 @@ import pytest
 import sureness as sn
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.lists import Lists, scale_odds
-from sureness.lists.base import ListSizePolicy
+from sureness.lists.policies import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
 
 

@@ -14,7 +14,6 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone, written
 from sureness.calibration import SigmoidCalibrator
-from sureness.evaluation import ranking
 from sureness.lists import Oracle, RandomSize
 from sureness.lists.expectation import expected_utility
 from sureness.lists.policies import best_sizes
@@ -126,7 +125,7 @@ class TestLists:
 
     def test_the_size_of_a_block_does_not_matter(self, small, monkeypatch):
         whole = fitted(small)
-        monkeypatch.setattr(ranking, "BLOCK_SCORES", 7 * 40)
+        monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 7 * 40)
         blocks = fitted(small)
         length = 40
         for entries, steps in ((1, [*range(7, 57, 7), 60]), (20 * length, [21, 42, 60]), (10**6, [60])):

@@ -13,7 +13,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError
 from sureness.sources.base import id_maps
-from sureness.sources.tables import score_pairs
+from sureness.sources.blocks import score_pairs
 
 USERS, ITEMS = IdMap.of(["ann", "bob", "zoë"]), IdMap.of([3, 7, 9, 40])
 SCORES = np.arange(12.0).reshape(3, 4)

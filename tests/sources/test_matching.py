@@ -10,7 +10,7 @@ import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, IdError, SurenessWarning
-from sureness.evaluation import best_items, compare_ranks, evaluate_ranking
+from sureness.metrics import best_items, compare_ranks, evaluate_ranking
 from sureness.sources.aligned import Aligned, among, fitted_to, unseen
 
 N_USERS, N_ITEMS = 30, 20

@@ -16,16 +16,16 @@ from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio, hold_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
-from sureness.evaluation import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
 from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.judging import judge
 from sureness.lists import ranked_lists
 from sureness.lists.policies import ExpectedUtility
+from sureness.metrics import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
 from sureness.report.distillation import DistilledModels, Measuring, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import FactorSource
-from sureness.sources.subset import subset_of
+from sureness.sources.function import subset_of
 
 N_USERS, N_ITEMS = 60, 40
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 
 import sureness as sn
 from sureness.errors import DataError
-from sureness.evaluation.ranking import best_items
+from sureness.metrics.ranking import best_items
 from sureness.sources.base import FactorSource, MatrixSource
 from sureness.sources.candidates import CandidateSource
 from sureness.sources.function import FunctionSource, PartialFunctionSource

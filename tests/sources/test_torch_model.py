@@ -47,7 +47,7 @@ def test_every_kind_of_model_scores_all_items(model):
 
 
 def test_pairs_are_scored_in_blocks(monkeypatch):
-    monkeypatch.setattr("sureness.sources.torch_model.BLOCK_SCORES", 10)
+    monkeypatch.setattr("sureness.sources.function.BLOCK_SCORES", 10)
     assert_allclose(sn.TorchSource(Pairwise(), 7, 5).score_block(np.arange(7)), EXPECTED, rtol=1e-5)
 
 

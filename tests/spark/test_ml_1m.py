@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.evaluation.ranking import list_blocks
 from sureness.jobs import ListOptions, cut_table
 from sureness.lists.policies import ExpectedUtility
+from sureness.sources.blocks import list_blocks
 from sureness.spark import fit, lists
 from tests.spark.tables import frame_of, same_tables, table_of
 

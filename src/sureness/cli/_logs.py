@@ -7,9 +7,9 @@ from typing import Annotated, get_args
 import typer
 
 from sureness.cli._options import Gathered, Spread, columns
-from sureness.data.columns import Columns
 from sureness.data.recipes.base import Protocol
 from sureness.jobs.logs import LogOptions
+from sureness.tables.columns import Columns
 
 Data = Annotated[str, typer.Argument(help="Name of a data set, or a log: a file, a folder or a pattern.")]
 _CUTS = ("validation_from", "test_from", "validation_share", "test_share", "share_of")

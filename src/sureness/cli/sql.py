@@ -10,7 +10,7 @@ import typer
 
 from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, names, spread
-from sureness.data.columns import Columns
+from sureness.tables.columns import Columns
 from sureness.jobs.translating import SqlOptions, SqlResult, translate
 
 

@@ -11,8 +11,8 @@ from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError
-from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import KnownScores, ScoreSource, id_maps
+from sureness.sources.blocks import block_scores
 
 _BLOCK_SCORES = 4_000_000  # scores held at a time while pairs are looked up
 

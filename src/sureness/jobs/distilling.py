@@ -15,8 +15,6 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
 from sureness._settings import written
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import common_pairs
 from sureness.distillation.aligned import AlignedSource
@@ -24,8 +22,6 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import METHODS, distillation_method
 from sureness.distillation.settings import DistillationSettings
 from sureness.errors import EmptyError, LeakError, SettingError
-from sureness.evaluation.inference import n_parameters
-from sureness.evaluation.ranking import RankingQuality, evaluate_ranking
 from sureness.jobs._checkpoints import Checkpoints
 from sureness.jobs.inputs import is_saved
 from sureness.jobs.judging import judge
@@ -33,6 +29,8 @@ from sureness.jobs.logs import LogOptions, SplitLog, split_log
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.jobs.training import model_settings, run_of, typed_settings
+from sureness.metrics.inference import n_parameters
+from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender
 from sureness.models.catalogue import make_recommender
 from sureness.models.needs import need_torch
@@ -41,6 +39,8 @@ from sureness.report.page import require_report
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
 
 Role = Literal["teacher", "student"]
 ROLES: tuple[Role, Role] = ("teacher", "student")

@@ -9,7 +9,7 @@ from typing import Annotated
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
+from sureness.tables.columns import Columns
 from sureness.errors import SettingError
 from sureness.jobs.results import plain
 from sureness.saving.objects import load

@@ -6,18 +6,17 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "allocation": ["BudgetAllocation", "DomainAllocation", "allocate_budget", "allocate_domains"],
-        "base": ["ListSizePolicy"],
-        "comparing": ["PolicyComparison", "compare_policies"],
+        "comparing": [
+            "AllocationComparison", "PolicyComparison", "compare_policies", "evaluate_allocation",
+        ],
         "equal_allocation": ["equal_budget", "equal_shares"],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
-        "judging": ["AllocationComparison", "evaluate_allocation"],
-        "lists": ["Lists"],
+        "lists": ["Lists", "ranked_lists"],
         "pages": ["Pages", "fill_with_trending"],
-        "ranked": ["ranked_lists"],
         "policies": [
-            "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
+            "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",
         ],
-        "keeping": ["promise"],
+        "promises": ["promise"],
     },
 )  # fmt: skip

@@ -196,7 +196,7 @@ class Recommender(Configured, Savable):
 
     def recommend(self, users: ArrayLike, n: int = 10, *, seen: Seen = None) -> pl.DataFrame:
         """The best items of users, given by their ids: user_id, rank, item_id, score; items in `seen` are left out."""
-        from sureness.evaluation.ranking import best_items
+        from sureness.metrics.ranking import best_items
 
         return best_items(self._fitted(), users, n, seen=seen)
 

@@ -14,8 +14,7 @@ from scipy.stats import skew
 
 import sureness as sn
 from sureness.data import Interactions, ScoredPairs, rated_above
-from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
-from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness.metrics import METRICS, best_items, cell_sums, cluster_sums, evaluate_ranking, evaluate_within, judge
 from sureness.numerics import logit
 from sureness.propensity import GivenPropensity, PopularityPropensity
 from sureness_reproduction.calibration import maps, propensities

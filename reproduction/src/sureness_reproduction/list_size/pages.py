@@ -12,12 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.evaluation import n_parameters, top_blocks
 from sureness.jobs import DomainLists, domain_lists
 from sureness.lists import ExpectedUtility, allocate_budget, equal_budget, fill_with_trending
-from sureness.metrics import at_sizes, utility_at_every_size
+from sureness.metrics import at_sizes, n_parameters, utility_at_every_size
 from sureness.numerics import members
-from sureness.sources import fitted_to, id_maps
+from sureness.sources import fitted_to, id_maps, top_blocks
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 import sureness as sn
 from sureness.calibration import SigmoidCalibrator
 from sureness.data import Interactions
-from sureness.evaluation import block_scores
 from sureness.lists import ExpectedUtility, Lists, ListSizePolicy
 from sureness.metrics import METRICS, expected_calibration_error
 from sureness.numerics import calibration_sums, once_gone, sigmoid, top_k
 from sureness.recommender import ConfidentRecommender, Target
-from sureness.sources import fitted_to
+from sureness.sources import block_scores, fitted_to
 from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.own import is_own, kind_of, load_own
 

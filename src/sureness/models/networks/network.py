@@ -23,7 +23,7 @@ from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.numerics.memory import check_memory
 from sureness.sources.base import FactorSource, ScoreSource
-from sureness.sources.torch_model import TorchSource
+from sureness.sources.function import TorchSource
 
 
 class Network(nn.Module, ABC):

@@ -17,7 +17,7 @@ from sureness._progress import Progress, silent
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DivergedError, EmptyError
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.checkpoints import Checkpoint
 from sureness.models.networks.batches import Batch, GuidedItems, SoftItems
 from sureness.models.networks.dense_adam import DenseAdam

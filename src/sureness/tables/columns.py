@@ -1,0 +1,77 @@
+"""How tables are read: the agreed column names, the names in the file where they differ, and how text is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sureness.errors import SettingError
+from sureness.tables.text.format import TextFormat
+
+_OF_TEXT = {field.name: field.default for field in fields(TextFormat)}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Columns(TextFormat):
+    """The name in the file of each agreed column; for text files also how they are written.
+
+    Examples
+    --------
+    >>> columns = Columns(user_id="customer", score="logit")
+    >>> columns.renamed()
+    {'user_id': 'customer', 'score': 'logit'}
+    >>> columns.only("user_id", "item_id")
+    Columns(user_id='customer')
+    >>> Columns(score="punkte", separator="semicolon", decimal="comma")
+    Columns(score='punkte', separator='semicolon', decimal='comma')
+    """
+
+    user_id: str = "user_id"
+    item_id: str = "item_id"
+    score: str = "score"
+    label: str = "label"
+    probability: str = "probability"
+    weight: str = "weight"
+    propensity: str = "propensity"
+    rating: str = "rating"
+    time: str = "time"
+    domain: str = "domain"
+    segment: str | None = None
+    cost: str = "cost"
+
+    def __repr__(self) -> str:
+        said = {**self.renamed(), **self._written()}
+        return f"Columns({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+    @property
+    def text(self) -> TextFormat:
+        """How text files are written, without the names of columns."""
+        return TextFormat(**self._written())
+
+    def every(self) -> set[str]:
+        """The names in the file of all columns."""
+        return {getattr(self, field.name) for field in fields(self) if field.name not in _OF_TEXT} - {None}
+
+    def renamed(self) -> dict[str, str]:
+        """Agreed names to the names in the file, where they differ."""
+        every = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OF_TEXT}
+        return {ours: theirs for ours, theirs in every.items() if theirs not in (ours, None)}
+
+    def _written(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name, usual in _OF_TEXT.items() if getattr(self, name) != usual}
+
+    def refuse_shared(self, *names: str) -> None:
+        """Refuse to read two of these from one column."""
+        whose: dict[str, str] = {}
+        for ours in names:
+            theirs = getattr(self, ours)
+            if theirs in whose:
+                raise SettingError(
+                    f"column {theirs!r} cannot be both {whose[theirs]} and {ours}; name another column for one of them"
+                )
+            whose[theirs] = ours
+
+    def only(self, *names: str) -> Columns:
+        """The same names for some columns; the others keep the agreed name."""
+        kept: dict[str, Any] = {ours: theirs for ours, theirs in self.renamed().items() if ours in names}
+        return Columns(**kept, **self._written())
