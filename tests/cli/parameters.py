@@ -16,13 +16,26 @@ class Parameter(NamedTuple):
     hint: Any  # its type
     word: str | None  # the option as it is typed; None for an argument
     parsed: bool  # whether a function of the command reads its text
+    prefix: str = ""  # what stands before the value, such as test_share= in --split
 
 
 def parameters_of(command: str) -> dict[str, Parameter]:
-    """All parameters of a command by their names."""
+    """All parameters of a command by their names; fields that share an option are parameters of their own."""
     function = commands()[command]
     hints = get_type_hints(function, include_extras=True)
-    return {name: _parameter(name, hints[name]) for name in inspect.signature(function).parameters}
+    found = {name: _parameter(name, hints[name]) for name in inspect.signature(function).parameters}
+    for owner, offered in getattr(function, "offered", {}).items():
+        for name, option in offered.options.items():
+            if isinstance(option, str):
+                del found[name]
+                own = offered.how.gathered[option]
+                found |= {
+                    f"{owner}_{each}": Parameter(
+                        offered.hints[each], option, False, "" if each == own.first else f"{each}="
+                    )
+                    for each in own.fields
+                }
+    return found
 
 
 def _parameter(name: str, annotation: Any) -> Parameter:

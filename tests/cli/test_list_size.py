@@ -336,7 +336,6 @@ def test_bad_columns(tmp_path, changes, word, order):
         (("--calibrator", "platt"), "--calibrator"),
         (("--report", "page.html"), "--report"),
         (("--columns", "user_id=who"), "'who'"),
-        (("--model", "run"), "--model"),
     ],
 )
 def test_bad_options(tmp_path, words, word):
@@ -596,7 +595,6 @@ def test_the_page_has_every_section(runs, split, tmp_path):
     ("words", "word"),
     [
         (("--calibrator", "magic"), "calibrator"),
-        (("--calibrator", "platt", "--calibrator", "map.json"), "calibrator"),
         (("--calibrator", "missing.json"), "missing.json"),
         (("--expected-relevant", "0"), "0.0"),
         (("--policy", "min_size=5", "--max-size", "3"), "min_size=5"),

@@ -70,10 +70,10 @@ def is_number(hint: Any) -> bool:
     return hint in (int, float) or any(map(is_number, get_args(hint)))
 
 
-def numeric_options() -> list[tuple[str, str]]:
+def numeric_options() -> list[tuple[str, str, str]]:
     """Each command with each of its numeric options."""
     return [
-        (command, each.word)
+        (command, each.word, each.prefix)
         for command in commands()
         for each in parameters_of(command).values()
         if each.word is not None and (is_number(each.hint) or each.parsed)
@@ -139,15 +139,15 @@ def try_numbers(call: tuple[str, ...], option: str, text: str, folder: Path, inp
 
 
 CASES = [
-    pytest.param(call, option, id=f"{command} {option} {number}")
-    for command, option in numeric_options()
+    pytest.param(call, option, f"{prefix}{{}}", id=f"{command} {option} {prefix}{number}")
+    for command, option, prefix in numeric_options()
     for number, call in enumerate(CALLS[command])
 ]
 
 
-@pytest.mark.parametrize(("call", "option"), CASES)
-def test_options(inputs, tmp_path, call, option):
-    try_numbers(call, option, "{}", tmp_path, inputs)
+@pytest.mark.parametrize(("call", "option", "text"), CASES)
+def test_options(inputs, tmp_path, call, option, text):
+    try_numbers(call, option, text, tmp_path, inputs)
 
 
 @pytest.mark.parametrize(

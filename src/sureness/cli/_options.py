@@ -57,7 +57,7 @@ def names(*agreed: str) -> Spread:
 
 
 @dataclass(frozen=True)
-class _Offered:
+class Offered:
     """The options of one dataclass, and the fields that each of them sets."""
 
     kind: type
@@ -93,10 +93,10 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter ``options: Annotated[FitOptions, Spread()]`` becomes one option per field of `FitOptions`, and one for
     each group of fields that are gathered. Type and default are those of the field, the help is the string in its
-    annotation. ``typed`` of the result says how each field is typed.
+    annotation. ``typed`` of the result says how each field is typed, ``offered`` has the options of each dataclass.
     """
     hints = get_type_hints(command, include_extras=True)
-    owned: dict[str, _Offered] = {}
+    owned: dict[str, Offered] = {}
     signature: list[inspect.Parameter] = []
     typed: dict[str, str] = {}
     for name, parameter in inspect.signature(command).parameters.items():
@@ -106,7 +106,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
             signature.append(parameter.replace(annotation=hints[name]))
             continue
         made = _parameters(name, kind, how)
-        owned[name] = _Offered(kind, how, get_type_hints(kind), {each.name: what for each, what in made})
+        owned[name] = Offered(kind, how, get_type_hints(kind), {each.name: what for each, what in made})
         signature += [each for each, _ in made]
         typed |= owned[name].typed()
 
@@ -119,6 +119,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
     run.typed = typed  # type: ignore[attr-defined]
+    run.offered = owned  # type: ignore[attr-defined]
     return run
 
 

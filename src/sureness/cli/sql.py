@@ -10,8 +10,8 @@ import typer
 
 from sureness.cli._console import present
 from sureness.cli._options import Json, Spread, names, spread
-from sureness.tables.columns import Columns
 from sureness.jobs.translating import SqlOptions, SqlResult, translate
+from sureness.tables.columns import Columns
 
 
 @spread

@@ -13,7 +13,7 @@ from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions, Part, check_log
 from sureness.errors import ColumnError, IdError, SettingError
 
-_IGNORED = "the split is at random and ignores the times of the log; by_time, or --split time, splits by them"
+_IGNORED = 'the split is at random and ignores the times of the log; by_time splits by them, as does protocol="time"'
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from typing import Annotated
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.tables.columns import Columns
 from sureness.errors import SettingError
 from sureness.jobs.results import plain
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
 
 
 @dataclass(frozen=True, kw_only=True)
