@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo, OptionInfo
@@ -36,6 +37,20 @@ def parameters_of(command: str) -> dict[str, Parameter]:
                     for each in own.fields
                 }
     return found
+
+
+def options_of(command: str) -> dict[str, str]:
+    """The options of a command as they are typed, and what each takes: a number, a path, text or nothing."""
+    every = [each for each in parameters_of(command).values() if each.word is not None]
+    return {each.word.partition("/")[0]: "text" if each.prefix else kind_of(each.hint) for each in reversed(every)}
+
+
+def kind_of(hint: Any) -> str:
+    """What a value is, in one word."""
+    kinds = {bool: "nothing", int: "number", float: "number", Path: "path", str: "text"}
+    if hint in kinds:
+        return kinds[hint]
+    return next((kind for each in get_args(hint) if (kind := kind_of(each)) != "text"), "text")
 
 
 def _parameter(name: str, annotation: Any) -> Parameter:

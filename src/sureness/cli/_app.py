@@ -234,11 +234,10 @@ def as_typed(sentence: str, typed: Mapping[str, str], *, names: bool = False) ->
     'name it with --columns user_id=..., or give --format decimal=comma'
     """
     sentence = re.sub(
-        r"(?:columns=)?Columns\(([^()]*)\)",
-        lambda found: " ".join(_argument(each, typed) for each in found[1].split(", ")),
+        rf"(?:columns=)?Columns\(([^()]*)\)|(?<![\w./-]){_GIVEN}",
+        lambda found: " ".join(_argument(each, typed) for each in (found[1] or found[0]).split(", ")),
         sentence,
     )
-    sentence = re.sub(rf"(?<![\w./-]){_GIVEN}", lambda found: _argument(found[0], typed), sentence)
     if names:
         several = r"(?<![\w./-])[a-z]+(?:_[a-z]+)+\b(?![/.]\w)"
         sentence = re.sub(several, lambda found: typed.get(found[0], found[0]).rstrip(" ="), sentence)

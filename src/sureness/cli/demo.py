@@ -56,7 +56,7 @@ def demo(
     from sureness.demo.simulated import simulated_demo
 
     if data is None and (given := not_usual(used, Columns())):
-        raise SettingError(f"{given[0]} says how a log is read, got none; give one")
+        raise SettingError(f"{given[0]} describes a log, got none; give one as data=...")
     with demo_progress(quiet=json) as progress:
         if data is None:
             result = simulated_demo(

@@ -197,7 +197,7 @@ def open_listing(
     train = seen if isinstance(seen, Interactions) else None
     run = replace(run, **given, train=train, about={} if "test" in given else run.about)
     if run.validation is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs as held_out=...")
     if str(calibration.calibrator) == AUTO:
         return _chosen(run, seen, options, calibration, progress)
     calibrator, ready = _calibrator(calibration)
