@@ -4,7 +4,7 @@
 model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came is
 kept as sums over 20 groups of users in benchmarks/results/lists.csv, so that it can be compared with the default before
 (results/lists-before.csv, the learned map for each user) without that code. Then it writes the tables of
-docs/list-sizes.md.
+docs/measured/list-sizes.md.
 """
 
 from __future__ import annotations

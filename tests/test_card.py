@@ -36,7 +36,7 @@ class Elements(HTMLParser):
 
 def compared():
     lists = Lists.of(hits=[[True, False], [True, True]])
-    return sn.compare_policies({NASTY: sn.FixedSize(1), "two": sn.FixedSize(2)}, lists, "f1", reference="two")
+    return sn.lists.compare_policies({NASTY: sn.FixedSize(1), "two": sn.FixedSize(2)}, lists, "f1", reference="two")
 
 
 def chosen():

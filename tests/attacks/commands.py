@@ -97,9 +97,9 @@ def make_inputs(folder: Path) -> None:
     pairs.with_columns(label=labels).write_parquet(folder / "pairs.parquet")
     pairs.with_columns(probability=chance).write_parquet(folder / "lists.parquet")
     sn.PlattCalibrator().fit(scores, labels).save(folder / "map.json")
-    sn.BetaCalibrator().fit(scores, labels).save(folder / "other.json")
+    sn.calibration.BetaCalibrator().fit(scores, labels).save(folder / "other.json")
     split = by_ratio(log)
-    sn.Run(sn.svd_source(split.train, n_factors=2), split.train, split.validation, split.test).save(
+    sn.recommender.Run(sn.svd_source(split.train, n_factors=2), split.train, split.validation, split.test).save(
         folder / "run.sureness"
     )
     (folder / "files").mkdir()

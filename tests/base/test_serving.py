@@ -35,7 +35,7 @@ def test_training_names_the_extra(base):
     found = base.python(
         "import sureness as sn\n"
         "try:\n    sn.BPR().fit(sn.Interactions.of([1, 2], [1, 2]))\n"
-        "except sn.MissingExtraError as error:\n    print(error.code, error)"
+        "except sn.errors.MissingExtraError as error:\n    print(error.code, error)"
     )
     assert found.startswith("extra ")
     assert "sureness[models]" in found
@@ -45,7 +45,7 @@ def test_a_saved_neural_model_names_the_extra(base, saved):
     found = base.python(
         "import sureness as sn\n"
         f"try:\n    sn.load({str(saved / 'neumf.sureness')!r}).recommend([3])\n"
-        "except sn.MissingExtraError as error:\n    print(error.code, error)"
+        "except sn.errors.MissingExtraError as error:\n    print(error.code, error)"
     )
     assert found.startswith("extra ")
     assert "sureness[models]" in found

@@ -12,10 +12,10 @@ from polars.testing import assert_frame_equal
 
 from sureness.errors import DataError, OutputError
 from sureness.jobs import AllocateOptions, _user_blocks, allocate, sharing
-from sureness.lists.allocation import allocate_budget, allocate_domains
+from sureness.lists.budgets import allocate_budget
 from sureness.lists.comparing import evaluate_allocation
-from sureness.lists.equal_allocation import equal_shares
 from sureness.lists.expectation import expected_utility
+from sureness.lists.pages import allocate_domains, equal_shares
 from tests.cli.runner import refused, run, succeed
 
 N_USERS, N_ITEMS = 40, 15

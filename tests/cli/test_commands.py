@@ -42,7 +42,7 @@ def test_fit_and_apply_agree_with_the_library(folder, tmp_path, method):
     succeed("fit", folder / "pairs.csv", "--method", method, "-o", "map.json", cwd=tmp_path)
     succeed("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)
     table = pl.read_parquet(tmp_path / "out.parquet")
-    fitted = sn.make_calibrator(method).fit(table["score"].to_numpy(), table["label"].to_numpy())
+    fitted = sn.calibration.make_calibrator(method).fit(table["score"].to_numpy(), table["label"].to_numpy())
     assert_allclose(table["probability"], fitted.probability(table["score"].to_numpy()), atol=1e-9)
     assert table.columns == ["user_id", "item_id", "score", "label", "domain", "probability"]
 

@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
     world = sn.simulate(sn.SimulatorSettings(n_users=120, n_items=50, preference_rate=0.4, seed=3))
     log = sn.Interactions.from_matrix((world.train + world.held_out).tocsr())
     split = sn.by_ratio(log, (0.6, 0.1, 0.3), seed=0)
-    sn.Run(sn.svd_source(split.train, n_factors=4), **split.parts).save(folder / "run.sureness")
+    sn.recommender.Run(sn.svd_source(split.train, n_factors=4), **split.parts).save(folder / "run.sureness")
     return folder
 
 

@@ -474,13 +474,15 @@ def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
 
 
 def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
-    recommender = fitted(runs, split, calibrator=sn.PerUserPlatt(prior_width=0.0))
+    recommender = fitted(runs, split, calibrator=sn.calibration.PerUserPlatt(prior_width=0.0))
     recommender.map_.save(tmp_path / "maps.sureness")
     told(runs / "run.sureness", "--calibrator", "maps.sureness", "-o", "maps.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
     succeed("fit", runs / "run.sureness", "--method", "platt", "-o", "map.json", cwd=tmp_path)
     told(runs / "run.sureness", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
-    kept = ConfidentRecommender(open_run(runs / "run.sureness").source, sn.load(tmp_path / "map.json", sn.Calibrator))
+    kept = ConfidentRecommender(
+        open_run(runs / "run.sureness").source, sn.load(tmp_path / "map.json", sn.calibration.Calibrator)
+    )
     with pytest.warns(sn.errors.SurenessWarning, match="period of the labels"):
         kept.fit(split.train, split.validation, refit=False)
     found = pl.read_parquet(tmp_path / "file.parquet")

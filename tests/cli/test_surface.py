@@ -79,7 +79,7 @@ def test_an_ambiguous_file_is_settled_in_the_words_of_the_caller(tmp_path):
 def test_a_warning_is_in_the_words_of_the_caller(tmp_path):
     rows = "".join(f"{user},{user + item},0.4\n" for user in range(20) for item in range(5))
     (tmp_path / "t.csv").write_text("user_id,item_id,probability\n" + rows)
-    with pytest.warns(sn.SurenessWarning, match=r"expected_relevant=\.\.\."):
+    with pytest.warns(sn.errors.SurenessWarning, match=r"expected_relevant=\.\.\."):
         cut_table(tmp_path / "t.csv", tmp_path / "o.csv", ListOptions(utility="ndcg"))
     done = run("list-size", "t.csv", "--utility", "ndcg", "-o", "p.csv", cwd=tmp_path)
     assert "--expected-relevant ..." in done.stderr

@@ -123,7 +123,7 @@ def test_a_log_gets_the_same_judged_on_its_test_part(log, tmp_path):
 
 def test_without_torch_a_decomposition_is_used(monkeypatch):
     monkeypatch.setattr("sureness.demo.recommenders.find_spec", lambda name: None)
-    with pytest.warns(sn.SurenessWarning, match="torch"):
+    with pytest.warns(sn.errors.SurenessWarning, match="torch"):
         learner = choose_learner("bpr", IN_WORLDS)
     assert learner == SVDLearner()
     assert learner(sn.Interactions.of([1, 1, 2, 2], [1, 2, 2, 3])).n_users == 2

@@ -55,7 +55,7 @@ def test_somebody_elses_source_is_looked_at_when_it_is_ranked():
 
 def test_torch_models_in_double_precision_are_looked_at():
     torch = pytest.importorskip("torch")
-    source = sn.TorchSource(lambda users: torch.as_tensor(FAR)[None], 1, 10)
+    source = sn.sources.TorchSource(lambda users: torch.as_tensor(FAR)[None], 1, 10)
     with pytest.raises(DataError, match="float32"):
         source.score_block(EVERY)
 

@@ -24,7 +24,7 @@ def reliability(results: Results) -> Any:
 
     def diagram(name: str, ax: Any) -> Any:
         known = pairs.drop_nulls(name)
-        curve = sn.reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=10)
+        curve = sn.metrics.reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=10)
         return plots.draw_reliability(curve, ax=ax, title=name, compact=True)
 
     panels = [partial(diagram, name) for name in _DRAWN if name in pairs.columns]

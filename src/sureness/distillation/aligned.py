@@ -76,9 +76,6 @@ class AlignedSource:
         """The scores of known items only."""
         return KnownScores.of_dense(self.score_block(users))
 
-    def product_tables(self) -> None:
-        """None: what a source computes its scores from is its own affair."""
-
     def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
         """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n).
 

@@ -30,6 +30,7 @@ from sureness.jobs.inputs import (
 )
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
+from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks
 from sureness.recommender.mapped import MappedSource
@@ -240,8 +241,7 @@ def _list_run(
     asked: Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
 ) -> tuple[int, pl.DataFrame | None]:
     """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
-    if options.top < 1:
-        raise SettingError(f"top must be a whole number of at least 1, got {options.top}")
+    check_whole(options.top, "top", 1)
     if columns.probability in _LISTED:
         raise SettingError(
             f"the lists have a column {columns.probability!r} already; give columns=Columns(probability=...) another"

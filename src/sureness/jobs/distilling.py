@@ -31,9 +31,8 @@ from sureness.jobs.results import plain
 from sureness.jobs.training import model_settings, run_of, typed_settings
 from sureness.metrics.inference import n_parameters
 from sureness.metrics.ranking import RankingQuality, evaluate_ranking
-from sureness.models.base import as_recommender
+from sureness.models.base import as_recommender, need_torch
 from sureness.models.catalogue import make_recommender
-from sureness.models.needs import need_torch
 from sureness.recommender.runs import DistilledRuns, open_run
 from sureness.report.page import require_report
 from sureness.saving.objects import split_path

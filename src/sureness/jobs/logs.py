@@ -71,7 +71,7 @@ class SplitLog:
 
     def good_settings(self, model: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given settings over those known to be good for this data set."""
-        from sureness.models.known_settings import recommended
+        from sureness.models.catalogue import recommended
 
         return (recommended(self.recipe.name, model) if self.recipe else {}) | dict(given)
 

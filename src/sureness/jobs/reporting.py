@@ -21,6 +21,7 @@ from sureness.jobs.listing import ListOptions, open_listing
 from sureness.jobs.options import Usually
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
+from sureness.numerics.checks import check_whole
 from sureness.report.fields import fields_of
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
@@ -145,8 +146,7 @@ def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str
     frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
     n_rows = count_rows(frame, table)
     notes: list[str] = []
-    if most_rows < 1:
-        raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
+    check_whole(most_rows, "most_rows", 1)
     if n_rows > most_rows:
         if "user_id" not in names:
             raise ColumnError(

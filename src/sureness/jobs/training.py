@@ -21,9 +21,8 @@ from sureness.jobs.options import OneOf
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.metrics.ranking import RankingQuality
-from sureness.models.base import Recommender
+from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
-from sureness.models.needs import need_torch
 from sureness.recommender.runs import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource

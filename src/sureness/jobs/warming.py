@@ -32,8 +32,8 @@ from sureness.jobs.fitting import FitOptions, fit
 from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.jobs.logs import LogOptions, split_log
 from sureness.jobs.simulating import WorldOptions, write_world
-from sureness.lists.allocation import allocate_budget, allocate_domains
-from sureness.lists.pages import fill_with_trending
+from sureness.lists.budgets import allocate_budget
+from sureness.lists.pages import allocate_domains, fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf

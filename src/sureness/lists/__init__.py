@@ -5,14 +5,13 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "allocation": ["BudgetAllocation", "DomainAllocation", "allocate_budget", "allocate_domains"],
+        "budgets": ["BudgetAllocation", "allocate_budget", "equal_budget"],
         "comparing": [
             "AllocationComparison", "PolicyComparison", "compare_policies", "evaluate_allocation",
         ],
-        "equal_allocation": ["equal_budget", "equal_shares"],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
         "lists": ["Lists", "ranked_lists"],
-        "pages": ["Pages", "fill_with_trending"],
+        "pages": ["DomainAllocation", "Pages", "allocate_domains", "equal_shares", "fill_with_trending"],
         "policies": [
             "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",

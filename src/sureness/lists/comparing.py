@@ -14,11 +14,11 @@ from sureness._card import card
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, SettingError
-from sureness.lists._allocation_checks import check_shown
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
 from sureness.metrics.resampling import paired_difference
 from sureness.metrics.utility import Utility, at_sizes, named_utility, utility_at_every_size
+from sureness.numerics.checks import as_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def evaluate_allocation(
             f"hits must have shape (n_users, n_domains, max_size) or (n_users, max_size), got {found.shape}"
         )
     chosen, others = (
-        check_shown(values, found.shape, name) for name, values in (("sizes", sizes), ("reference", reference))
+        _check_shown(values, found.shape, name) for name, values in (("sizes", sizes), ("reference", reference))
     )
     if relevant.shape != found.shape[:-1]:
         raise DataError(f"n_relevant must have the shape {found.shape[:-1]} of the sizes, got {relevant.shape}")
@@ -175,3 +175,12 @@ def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
         n_users=len(own), value=float(own.mean()), reference=float(other.mean()), difference=found.value,
         standard_error=found.standard_error, p_value=found.p_value,
     )  # fmt: skip
+
+
+def _check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray:
+    shown = as_array(sizes, name)
+    if shown.shape != shape[:-1] or shown.dtype.kind not in "iu":
+        raise DataError(f"{name} must be whole numbers of shape {shape[:-1]}, got {shown.dtype} of shape {shown.shape}")
+    if shown.min() < 0 or shown.max() > shape[-1]:
+        raise DataError(f"{name} must lie in 0 to {shape[-1]}, the ranks of hits, got {shown.min()} to {shown.max()}")
+    return shown.astype(np.int64)

@@ -15,6 +15,7 @@ from sureness.errors import DataError, EmptyError, NotFittedError, SettingError
 from sureness.lists.expectation import LONGEST, expected_utility
 from sureness.lists.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size, utility_of
+from sureness.numerics.checks import check_whole
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
 
 
@@ -106,12 +107,8 @@ class ListSizePolicy(Configurable, Savable):
 
     def check(self) -> None:
         """Refuse contradictory bounds."""
-        for name in ("min_size", "max_size"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
-                raise SettingError(f"{name} must be a whole number, 0 or more, got {value!r}")
-        if self.max_size > LONGEST:
-            raise SettingError(f"max_size must be at most {LONGEST:,}, got {self.max_size:,}")
+        check_whole(self.min_size, "min_size")
+        check_whole(self.max_size, "max_size", 0, LONGEST)
         if self.max_size < max(self.min_size, 1):
             raise SettingError(
                 f"max_size must be at least 1 and at least min_size, got min_size={self.min_size} and "

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray
-from sureness.errors import SettingError
-from sureness.numerics.checks import check_choice, check_probability_rows
+from sureness.numerics.checks import check_choice, check_probability_rows, check_whole
 
 Method = Literal["exact", "recursion", "refined_normal"]
 
@@ -46,7 +45,7 @@ def poisson_binomial_pmf(
 
     check_choice(method, "method", ("exact", "recursion", "refined_normal"))
     rows, single = check_probability_rows(probabilities)
-    n_counts = rows.shape[1] + 1 if max_count is None else _whole(max_count) + 1
+    n_counts = rows.shape[1] + 1 if max_count is None else check_whole(max_count, "max_count") + 1
     result = np.empty((len(rows), n_counts))
     if method == "refined_normal":
         below = refined_normal_cdf(rows, np.arange(-1, n_counts))
@@ -71,7 +70,7 @@ def poisson_binomial_cdf(
     """
     if method == "refined_normal":
         rows, single = check_probability_rows(probabilities)
-        counts = np.arange(rows.shape[1] + 1 if max_count is None else _whole(max_count) + 1)
+        counts = np.arange(rows.shape[1] + 1 if max_count is None else check_whole(max_count, "max_count") + 1)
         result = refined_normal_cdf(rows, counts)
         return result[0] if single else result
     pmf = poisson_binomial_pmf(probabilities, method=method, max_count=max_count)
@@ -118,9 +117,3 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, mo
     result = np.empty((len(rows), n_powers))
     _odds_kernels.tail_sums(rows, skip, most, result)
     return result
-
-
-def _whole(max_count: int) -> int:
-    if not isinstance(max_count, int | np.integer) or max_count < 0:
-        raise SettingError(f"max_count must be a whole number, 0 or more, got {max_count!r}")
-    return int(max_count)

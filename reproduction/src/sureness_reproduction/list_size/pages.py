@@ -111,7 +111,7 @@ def pages_shared(
     return {"samples": pl.concat(parts), "cases": pl.DataFrame(_shared_cases(lists, sizes, worth))}
 
 
-def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+def _simulated(world: dict[str, int], seed: int) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     drawn = sn.simulate(sn.SimulatorSettings(**world, seed=seed))
     split = sn.by_ratio(sn.Interactions.from_matrix((drawn.train + drawn.held_out).tocsr()), seed=seed)
     return sn.svd_source(split.train, n_factors=7, seed=seed), split, np.array(drawn.domains)[drawn.item_domain]
@@ -119,13 +119,13 @@ def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Spl
 
 def _shops(
     bench: Workbench, data: str, pair: str, seed: int, source: str
-) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     split = bench.split(data, "ratio", seed=seed, pair=pair)
     scores = als_source(split, _ALS, seed) if source == "als" else sn.svd_source(split.train, n_factors=64, seed=seed)
     return scores, split, np.asarray(split.train.item_domain)
 
 
-def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+def _categories(bench: Workbench, seed: int) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     """BPR on the four largest categories of Ciao, for users who reviewed items of all four."""
     log = load_dataset(CIAO, bench.shelf.place(CIAO), domains=True).interactions
     of_pair = np.asarray(log.item_domain)[log.item_rows]
@@ -135,7 +135,7 @@ def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, 
     pairs = pl.DataFrame({"user": log.user_rows, "domain": of_pair})
     known = pairs.select(pl.col("domain").n_unique().over("user")).to_series().to_numpy()
     split = prepare(log.keep(known == _DOMAINS).compact(), "ratio", seed=seed, per_user=20, positive_above=None)
-    model = sn.make_recommender("bpr", popularity=0.5, seed=seed).fit(split.train, split.validation)
+    model = sn.models.make_recommender("bpr", popularity=0.5, seed=seed).fit(split.train, split.validation)
     return model, split, np.asarray(split.train.item_domain)
 
 

@@ -1,8 +1,4 @@
-"""Share slots between the domains of a page, or a budget between users.
-
-Both take the expected utility of every list size, as `expected_utility` returns it; a list of 0 items is worth 0. The
-values may fall, rise again or be negative.
-"""
+"""A budget shared between users: list sizes whose total expected utility is largest, or equal ones."""
 
 from __future__ import annotations
 
@@ -13,39 +9,22 @@ from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness.errors import DataError, SettingError
 from sureness.lists._allocation_checks import (
-    check_budget,
-    check_costs,
     check_finite,
     check_lengths,
     check_limits,
-    check_minimum,
-    check_room,
     check_utilities,
-    check_whole,
-    cost_rows,
     kernels,
-    paid,
     within,
 )
 from sureness.lists.ragged import Ragged
+from sureness.numerics.checks import LARGEST, as_array, brief
+from sureness.numerics.ranking import NOTHING
 
+_ROUNDING = 1e-12  # three items of 0.1 fit a budget of 0.3, although their sum is slightly more
+_SMALLEST_COST = 1e-100  # dividing a gain by less could overflow
 _EXACT_CELLS = 4_000_000  # cells of the dynamic programme that solves small budgets exactly
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DomainAllocation:
-    """How many items of each domain are on each user's page."""
-
-    sizes: IntArray  # (n_users, n_domains)
-    values: FloatArray  # (n_users, n_domains) expected utility of each part
-
-    __repr__ = fields_repr
-
-    @property
-    def value(self) -> FloatArray:
-        """Expected utility of each page; shape (n_users,)."""
-        return np.asarray(self.values.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,62 +43,6 @@ class BudgetAllocation:
     def total(self) -> float:
         """Expected utility of all lists together."""
         return float(self.value.sum())
-
-
-def allocate_domains(
-    utilities: ArrayLike,
-    slots: ArrayLike,
-    *,
-    min_size: ArrayLike = 0,
-    max_size: ArrayLike | None = None,
-    lengths: ArrayLike | None = None,
-) -> DomainAllocation:
-    """Share the slots of each user's page between domains so that the total expected utility is maximal.
-
-    The result is exact. Of equally good pages the one with the fewest items is taken, so slots that add nothing stay
-    free.
-
-    Parameters
-    ----------
-    utilities : array-like of shape (n_users, n_domains, max_size)
-        Entry [u, x, k - 1] is the expected utility of k items of domain x.
-    slots : int or array-like of shape (n_users,)
-        How many items a page holds.
-    min_size, max_size : int or array-like of shape (n_domains,)
-        Bounds for the items of a domain; by default all sizes that `utilities` has. A domain with fewer candidates
-        than `min_size` shows all of them.
-    lengths : array-like of shape (n_users, n_domains), optional
-        Number of candidates; utilities of longer lists are ignored.
-
-    Returns
-    -------
-    DomainAllocation
-
-    Notes
-    -----
-    Sizes that are not worth more than a smaller one are skipped. Slots of domains with concave utilities are assigned
-    one by one; the other domains are added by dynamic programming, whose last step needs only one cell.
-
-    Examples
-    --------
-    >>> books, films = [0.5, 0.7, 0.8], [0.4, 0.3, 0.9]
-    >>> page = allocate_domains([[books, films]], slots=4)
-    >>> page.sizes, page.value
-    (array([[1, 3]]), array([1.4]))
-    >>> allocate_domains([[books, films]], slots=4, max_size=[3, 2]).sizes
-    array([[3, 1]])
-    """
-    worth = check_utilities(utilities, "(n_users, n_domains, max_size)", 3)
-    n_users, n_domains, width = worth.shape
-    pages = check_whole(slots, "slots", n_users, "user")
-    lows, highs = check_limits(min_size, max_size, n_domains, width, "domain")
-    known = check_lengths(lengths, (n_users, n_domains), width)
-    check_room(within(lows, highs, known)[0], pages)
-    sizes, values = np.zeros((n_users, n_domains), dtype=np.int64), np.zeros((n_users, n_domains))
-    kernels().share_slots(worth, pages, lows, highs, known, sizes, values)
-    if np.isnan(values).any():
-        check_finite(Ragged.of_matrix(worth.reshape(-1, width)), known.ravel(), n_domains)
-    return DomainAllocation(sizes=sizes, values=values)
 
 
 def allocate_budget(
@@ -190,9 +113,9 @@ def spend_budget(worth: Ragged, budget: float, cost: Ragged, lows: IntArray, hig
 def _one_page(worth: Ragged, limit: int, lows: IntArray, highs: IntArray) -> IntArray:
     """The best sizes under a small budget that counts items: one page, with the users as its domains."""
     width = max(1, min(limit, int(highs.max(initial=0))))
-    sizes, values = np.zeros((1, len(lows)), dtype=np.int64), np.empty((1, len(lows)))
+    sizes = np.zeros((1, len(lows)), dtype=np.int64)
     known = np.minimum(highs, width)[None]
-    kernels().share_slots(worth.padded(width)[None], np.array([limit]), lows, highs, known, sizes, values)
+    kernels().share_slots(worth.padded(width)[None], np.array([limit]), lows, highs, known, sizes)
     return sizes.ravel()
 
 
@@ -213,11 +136,6 @@ def _spend(
         return sizes, 0.0, 0.0
     sizes, bound = spend_rest(worth, costs, lows, highs, price, limit - paid(costs, sizes), sizes, tied)
     return sizes, price, bound
-
-
-def spent_on(costs: Ragged, sizes: IntArray) -> float:
-    """What lists of these sizes cost."""
-    return paid(costs, sizes)
 
 
 def most_spent(budget: float, *, whole: bool) -> float:
@@ -283,3 +201,113 @@ def spend_rest(
     left = kernels().take_tied(*problem, price, max(left, 0.0), tied, sizes)
     gained = kernels().fill_up(*problem[:2], highs, left, sizes) if left > 0 else 0.0
     return sizes, max(price * left - gained, 0.0)
+
+
+def equal_budget(
+    budget: float,
+    lengths: ArrayLike,
+    *,
+    cost: ArrayLike | None = None,
+    min_size: ArrayLike = 0,
+    max_size: ArrayLike | None = None,
+) -> IntArray:
+    """Give all users the same number of items, as a baseline.
+
+    It is the largest number that the budget covers; the rest gives earlier users one more item.
+
+    Parameters
+    ----------
+    budget : float
+    lengths : array-like of shape (n_users,)
+        Number of candidates.
+    cost : float or array-like that broadcasts to (n_users, max_size), optional
+    min_size, max_size : int or array-like of shape (n_users,)
+
+    Returns
+    -------
+    array of shape (n_users,)
+
+    Examples
+    --------
+    >>> equal_budget(8, [50, 50, 1, 50])
+    array([3, 2, 1, 2])
+    """
+    known = check_lengths(lengths, ("n_users",))
+    lows, highs = within(*check_limits(min_size, max_size, len(known), None, "user"), known)
+    width = int(highs.max(initial=0))
+    n_ranks = max((width, *np.shape(1 if cost is None else cost)[-1:]))  # costs may cover longer lists
+    return spread_budget(budget, cost_rows(cost, (len(known), n_ranks)), lows, highs)
+
+
+def spread_budget(budget: float, cost: Ragged, lows: IntArray, highs: IntArray) -> IntArray:
+    """`equal_budget` for costs of lists that need not be equally long, with bounds that their candidates allow."""
+    costs, limit, unit = check_costs(cost, check_budget(budget))
+    check_minimum(paid(costs, lows), limit, unit, budget)
+    level, beyond = 0, int(highs.max(initial=0)) + 1
+    while beyond - level > 1:
+        middle = (level + beyond) // 2
+        if paid(costs, np.clip(middle, lows, highs)) <= limit:
+            level = middle
+        else:
+            beyond = middle
+    sizes = np.clip(level, lows, highs)
+    growing = (highs > level) & (lows <= level)
+    if growing.any():
+        more = np.where(growing, _costs_at(costs, level, len(lows)), 0)
+        sizes += growing & (np.cumsum(more) <= limit - paid(costs, sizes))
+    return np.asarray(sizes, dtype=np.int64)
+
+
+def _costs_at(costs: Ragged, rank: int, n_users: int) -> FloatArray:
+    """What each user's item at a rank costs, counted from 0; that of the last rank where there are fewer."""
+    starts = costs.starts if len(costs.starts) else np.array([0, len(costs.values)])
+    places = np.minimum(starts[:-1] + rank, starts[1:] - 1)
+    return np.broadcast_to(costs.values[np.maximum(places, 0)], (n_users,))
+
+
+def check_budget(budget: float) -> float:
+    if not isinstance(budget, int | float | np.integer | np.floating) or isinstance(budget, bool) or not budget >= 0:
+        raise SettingError(f"budget must be a number, 0 or more, got {brief(budget)}")
+    return float(budget)
+
+
+def cost_rows(cost: ArrayLike | None, shape: tuple[int, int]) -> Ragged:
+    """Costs that broadcast over users and ranks as one row for all users, or as a row for each."""
+    costs = as_array(1 if cost is None else cost, "cost")
+    sides = (1,) * (2 - costs.ndim) + costs.shape
+    if len(sides) > 2 or any(own not in (1, wanted) for own, wanted in zip(sides, shape, strict=True)):
+        raise SettingError(f"cost must be one number or broadcast to the shape {shape} of the lists, got {costs.shape}")
+    return Ragged(costs.ravel(), NOTHING) if sides[0] == 1 else Ragged.of_matrix(costs.reshape(sides))
+
+
+def check_costs(cost: Ragged, budget: float) -> tuple[Ragged, float, float]:
+    """Costs as numbers of double precision, the limit, and the unit of both."""
+    if cost.values.dtype.kind not in "iuf":
+        raise DataError(f"cost must be numbers, got values of type {cost.values.dtype}")
+    costs = np.ascontiguousarray(cost.values, dtype=np.float64)
+    usable = (costs == 0) | ((costs >= _SMALLEST_COST) & (costs <= LARGEST))
+    if not usable.all():
+        raise DataError(f"costs must be finite and not negative, got {costs[~usable][0]}; correct them")
+    limit = budget * (1 + _ROUNDING)
+    if costs.size == 1 and (unit := float(costs[0])) > 0:
+        return Ragged(np.ones(1), NOTHING), float(np.floor(limit / unit)), unit
+    whole = cost.values.dtype.kind in "iu"
+    return Ragged(costs, cost.starts), float(np.floor(limit)) if whole else limit, 1.0
+
+
+def check_minimum(needed: float, limit: float, unit: float, budget: float) -> None:
+    """Refuse minimum sizes that the budget does not cover; `needed` and `limit` are in units."""
+    if needed > limit:
+        raise SettingError(
+            f"the minimum sizes of all users must fit the budget, but they cost {needed * unit:g} of {budget:g}; "
+            "lower min_size or raise the budget"
+        )
+
+
+def paid(costs: Ragged, sizes: IntArray) -> float:
+    """The total cost of lists of these sizes."""
+    if costs.values.size == 1:
+        return float(costs.values[0]) * int(sizes.sum())
+    paid = np.empty(len(sizes))
+    kernels().pay(tuple(costs), sizes, paid)
+    return float(paid.sum())
