@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness._types import AnyArray, FloatArray
 from sureness._wording import counted
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, SurenessError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SurenessError, warn
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
 from sureness.tables.columns import Columns
@@ -93,11 +93,22 @@ def read_table(
     ['user_id', 'item_id']
     """
     place = place_of(table)
-    frame = scan_table(place, columns, numbers=numbers)
+    frame = scan_table(place, recognised(place, columns, *needed, *optional), numbers=numbers)
     require_columns(frame, needed, place)
     there = frame.collect_schema().names()
     with readable(place):
         return frame.select(name for name in (*needed, *optional) if name in there).collect()
+
+
+def recognised(path: Table, columns: Columns | None, *wanted: str) -> Columns:
+    """The columns of a table, where the wanted ones may have the names of other libraries; a warning lists those."""
+    columns, place = columns or Columns(), place_of(path)
+    found = columns.recognised(column_names(place, columns), *wanted)
+    if read := [
+        f"{theirs!r} as {ours}" for ours, theirs in found.renamed().items() if theirs != getattr(columns, ours)
+    ]:
+        warn(f"{place} is read with {' and '.join(read)}")
+    return found
 
 
 def column_names(path: Table, columns: Columns | None = None) -> list[str]:
