@@ -37,7 +37,9 @@ def before_and_after() -> None:
     )
     outside = ~world.in_training
     users, items = world.test_users[outside], world.test_items[outside]
-    test = sn.data.ScoredPairs.of(source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside])
+    test = sn.data.ScoredPairs.of(
+        source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside]
+    )
     calibrated = sn.IsotonicCalibrator(strict=True).fit(log)
     stretched = MinMaxCalibrator().fit(test.scores, test.labels)
     with matplotlib.rc_context(SETTINGS):

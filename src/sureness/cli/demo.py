@@ -27,7 +27,7 @@ def demo(
         Path, typer.Option("--output", "-o", help="Folder for report, figures, recommender and lists.")
     ] = Path("demo-output"),
     data: Annotated[
-        str | None, typer.Option(help="Name of a data set, or a log (.parquet, .csv, .tsv); else a simulated world.")
+        str | None, typer.Argument(help="Name of a data set, or a log (.parquet, .csv, .tsv); else a simulated world.")
     ] = None,
     users: Annotated[int, typer.Option(help="Number of simulated users.")] = 3_000,
     items: Annotated[int, typer.Option(help="Number of simulated items.")] = 600,
@@ -43,7 +43,7 @@ def demo(
     from sureness.demo.running import run_demo  # slow to import, and not needed for --help
 
     if data is None and (given := not_usual(used, Columns())):
-        raise SettingError(f"{given[0]} says how a log is read, got none; give one with --data")
+        raise SettingError(f"{given[0]} describes a log, got none; give one as data=...")
     with shown_progress(quiet=json) as progress:
         result = run_demo(
             output, data=data, columns=used, users=users, items=items, recommender=recommender, progress=progress
@@ -66,6 +66,3 @@ def print_result(result: DemoResult) -> None:
         table.add_row(Text(finding.value, style="bold cyan" if finding.holds else "dim"), text)
     out.print(table)
     out.print(f"\nFigures, intervals and single users: {result.page}", markup=False, soft_wrap=True)
-
-
-COMMAND = demo

@@ -15,7 +15,7 @@ from sureness.data.interactions import Interactions, Part, check_log
 from sureness.errors import ColumnError, IdError, SettingError
 from sureness.numerics.checks import brief
 
-_IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"
+_IGNORED = 'the split is at random and ignores the times of the log; by_time splits by them, as does protocol="time"'
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,7 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
     run = folder / "run.sureness"
     _save_run(log, run)
     for map_ in ("lists", "per-user-platt", "per-user-gaussian", "per-user-gamma", "platt"):
-        of_run = CalibrationOptions(calibrate=map_)
+        of_run = CalibrationOptions(calibrator=map_)
         cut_run(run, lists, ListOptions(max_size=10), of_run, PageOptions(save=folder / "saved.sureness"))
     cut_run(run, lists, ListOptions(max_size=10, expected_relevant=2.0))
     yield "recommend"

@@ -141,24 +141,21 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
     if missing:
         raise ColumnError(
             f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}"
-            f"{_how_to_name(missing, path)}{_how_to_head(there, path)}"
+            f"{_how_to_name(missing)}{_how_to_head(there, path)}"
         )
 
 
-def _how_to_name(missing: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
+def _how_to_name(missing: Sequence[str]) -> str:
     named = [column for column in missing if column in (*_IDS, *NUMBERS)]
     if not named:
         return ""
-    if isinstance(path, HeldTable):
-        return f"; rename columns, or name them with columns=Columns({'=..., '.join(named)}=...)"
-    options = [f"--{column.removesuffix('_id')}-column" for column in named]
-    return f"; say which it is with {' and '.join(options)}"
+    return f"; name {'it' if len(named) == 1 else 'them'} with columns=Columns({'=..., '.join(named)}=...)"
 
 
 def _how_to_head(names: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
     """What to do if the names look like a row."""
     is_row = not isinstance(path, HeldTable) and is_text(path) and any(map(is_number, names))
-    return ", or say --header if the first line is no header" if is_row else ""
+    return ", or give Columns(header=...) if the first line is not a header" if is_row else ""
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> int:
