@@ -10,24 +10,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sureness._printing import fields_repr
-from sureness._progress import Progress, silent
-from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.calibration.base import Calibrator, make_calibrator
-from sureness.calibration.calibration_set import CalibrationSet, SourceSettings
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.simulator import SimulatorSettings, World, simulate
+import sureness as sn
+from sureness.calibration import Calibrator, make_calibrator
+from sureness.data import ScoredPairs, World
 from sureness.errors import NoMinimumError, SurenessWarning
-from sureness.metrics.calibration import brier_score, expected_calibration_error, negative_log_likelihood
+from sureness.metrics import brier_score, expected_calibration_error, negative_log_likelihood
 from sureness.propensity import PopularityPropensity
-from sureness.sources.base import ScoreSource
-from sureness.sources.blocks import scores_of
-from sureness.sources.svd import svd_source
+from sureness.sources import ScoreSource, scores_of
 
 ALL_METHODS = (
     "minmax", "sigmoid", "histogram", "isotonic", "bbq", "temperature", "platt", "beta", "gaussian", "gamma",
@@ -42,7 +37,7 @@ class Fit(NamedTuple):
     problem: str | None
 
 
-def try_fit(method: str, data: CalibrationSet, *, risk: str | None = None) -> Fit:
+def try_fit(method: str, data: sn.CalibrationSet, *, risk: str | None = None) -> Fit:
     """Fit a method by name; warnings are dropped, since the table shows what came of the fit."""
     try:
         with warnings.catch_warnings():
@@ -89,23 +84,23 @@ class Study:
     test: ScoredPairs
     popularity: PopularityPropensity
 
-    __repr__ = fields_repr
-
-    def calibration_set(self, knowledge: str) -> CalibrationSet:
+    def calibration_set(self, knowledge: str) -> sn.CalibrationSet:
         """The calibration set of a fit with this knowledge."""
         world = self.world
         if knowledge == "uniform pairs":
-            return CalibrationSet.from_chunks([self.uniform], estimand="preference", held_out_share=1.0)
+            return sn.CalibrationSet.from_chunks([self.uniform], estimand="preference", held_out_share=1.0)
         if knowledge == "true preference":
-            return CalibrationSet.from_chunks([true_preference_pairs(self)], estimand="preference")
+            return sn.CalibrationSet.from_chunks([true_preference_pairs(self)], estimand="preference")
         popular = knowledge.startswith("popularity")
-        settings: SourceSettings = {"held_out_share": world.settings.held_out_share}
+        settings: dict[str, Any] = {"held_out_share": world.settings.held_out_share}
         if knowledge.endswith("base rate"):
             settings["base_rate"] = float(self.uniform.labels.mean())
         if knowledge.endswith("anchor"):
             settings["anchor"] = self.anchor
         model = self.popularity if popular else world
-        return CalibrationSet.from_source(self.source, world.held_out, seen=world.train, propensity=model, **settings)
+        return sn.CalibrationSet.from_source(
+            self.source, world.held_out, seen=world.train, propensity=model, **settings
+        )
 
 
 def prepare(
@@ -131,7 +126,7 @@ def prepare(
     seed : int
     """
     if source is None:
-        source = svd_source(world.train, n_factors=n_factors, seed=seed)
+        source = sn.svd_source(world.train, n_factors=n_factors, seed=seed)
     outside = np.flatnonzero(~world.in_training)
     order = np.random.default_rng(seed).permutation(outside)
     n_uniform = min(n_uniform, len(order) // 2)
@@ -147,7 +142,6 @@ def compare(
     study: Study,
     methods: Sequence[str] = ALL_METHODS,
     knowledge: Sequence[str] = KNOWLEDGE,
-    progress: Progress = silent,
 ) -> tuple[pl.DataFrame, dict[MethodAndKnowledge, Calibrator]]:
     """Fit every method with every kind of knowledge and judge it on the uniformly exposed test pairs.
 
@@ -160,11 +154,9 @@ def compare(
     """
     rows: list[dict[str, object]] = []
     fitted: dict[MethodAndKnowledge, Calibrator] = {}
-    total = len(methods) * len(knowledge)
     for known in knowledge:
         data = study.calibration_set(known)
         for method in methods:
-            progress(f"{method}, {known}", len(rows), total)
             fit = try_fit(method, data, risk=known if known in ("naive", "weighted") else None)
             if fit.calibrator is not None:
                 fitted[method, known] = fit.calibrator
@@ -190,10 +182,10 @@ def true_preference_pairs(study: Study, seed: int = 0) -> ScoredPairs:
     return ScoredPairs(scores=study.source.score_block(users)[candidate], labels=labels[candidate])
 
 
-def _pairs(world: World, source: ScoreSource, chosen: IntArray) -> ScoredPairs:
+def _pairs(world: World, source: ScoreSource, chosen: NDArray[np.int64]) -> ScoredPairs:
     users, items = world.test_users[chosen], world.test_items[chosen]
-    labels: BoolArray = world.test_labels[chosen]
-    scores: FloatArray = scores_of(source, users, items)
+    labels = world.test_labels[chosen]
+    scores = scores_of(source, users, items)
     return ScoredPairs(scores=scores, labels=labels, users=users, items=items)
 
 
@@ -209,7 +201,7 @@ def main() -> None:
     """Print the tables."""
     tables = []
     for seed in range(5):
-        study = prepare(simulate(SimulatorSettings(n_users=3_000, seed=seed)), seed=seed)
+        study = prepare(sn.simulate(sn.SimulatorSettings(n_users=3_000, seed=seed)), seed=seed)
         tables.append(compare(study)[0].with_columns(seed=pl.lit(seed)))
     with pl.Config(tbl_formatting="ASCII_MARKDOWN", tbl_hide_column_data_types=True, tbl_rows=-1, tbl_cols=-1):
         for value in ("ece", "nll"):
