@@ -37,7 +37,7 @@ from sureness.lists.allocation import allocate_budget, allocate_domains
 from sureness.lists.pages import fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
-from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
+from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 from sureness.numerics.ranking import Shares, draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
 from sureness.recommender.runs import Run
@@ -151,10 +151,7 @@ def _numbers() -> None:
     for truth in (labels, labels.astype(np.int64), labels.astype(np.float64)):
         for weight in (None, rng.random(2_000)):
             expected_calibration_error(truth, probabilities, sample_weight=weight)
-    methods: tuple[Method, ...] = ("exact", "recursion", "refined_normal")
-    for method in methods:
-        poisson_binomial_pmf(probabilities.reshape(20, 100), method=method)
-        poisson_binomial_cdf(probabilities.reshape(20, 100), method=method)
+    poisson_binomial_pmf(probabilities.reshape(20, 100))
     worth = np.sort(rng.random((60_000, 2, 10)), axis=2)  # enough that threads share the work
     allocate_domains(worth, slots=6)
     allocate_budget(worth.reshape(-1, 10), budget=90_000.0)
