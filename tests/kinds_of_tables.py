@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from sureness.data.frames import as_frame
+from sureness.tables.frames import as_frame
 
 Make = Callable[[pl.DataFrame, Path], Any]
 

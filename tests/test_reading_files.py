@@ -15,12 +15,13 @@ import pytest
 from sureness import jobs
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.files import DataFiles
-from sureness.data.tables import scan_table, write_table
 from sureness.errors import FileError
 from sureness.sources.candidates import CandidateSource
+from sureness.tables.reading import scan_table
+from sureness.tables.writing import write_table
 
 ROOT = Path(__file__).parents[1]
-READERS = {f"src/sureness/data/{name}.py" for name in ("scanning", "text_bytes", "text_files")}
+READERS = {f"src/sureness/tables/{name}.py" for name in ("files", "text/bytes", "text/files")}
 NAMES = ["top[1]", "star*", "a?b", "{a,b}", "**", "[!x]", "~", "a%20b", "#1", "a b", "-"]
 NEIGHBOURS = ["top1", "star", "starfish", "a1b", "a", "b", "x", "y", "a b 2", "1"]
 
@@ -48,7 +49,7 @@ def _from_memory(call: ast.Call) -> bool:
 def test_few_modules_read_tables():
     files = [file for folder in ("src", "reproduction/src") for file in (ROOT / folder).rglob("*.py")]
     found = {str(file.relative_to(ROOT)): reads(file.read_text(encoding="utf-8")) for file in files}
-    assert {file for file, calls in found.items() if calls} == READERS, "use sureness.data.scan_table"
+    assert {file for file, calls in found.items() if calls} == READERS, "use sureness.tables.scan_table"
     nodes = (node for file in READERS for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))))
     for node in nodes:
         if isinstance(node, ast.Call) and reads(ast.unparse(node.func) + "()"):

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import sureness as sn
-from sureness import calibration, data, jobs, plots, report, sources
+from sureness import calibration, data, jobs, plots, report, sources, tables
 from tests.attacks.doors import doors
 from tests.attacks.hostile_data import same
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
@@ -71,7 +71,7 @@ def _fitted(result: jobs.FitResult) -> Any:
 
 
 def _written(table: Any, path: Path) -> Any:
-    data.write_table(table, path.with_name("written.csv"))
+    tables.write_table(table, path.with_name("written.csv"))
     return pl.read_csv(path.with_name("written.csv")).height
 
 
@@ -139,11 +139,11 @@ DOORS: dict[str, Door] = {
         TITLES, lambda table, _: sn.Interactions.of([1], ["item 003"]).with_features(items=table).item_features.rows()
     ),
     "pairs_of_table(given)": Door(PAIRS, lambda table, _: data.pairs_of_table(table).weight.tolist()),
-    "read_table(table)": Door(LOG, lambda table, _: rows_of(data.read_table(table, None, ["item_id", "user_id"]))),
+    "read_table(table)": Door(LOG, lambda table, _: rows_of(tables.read_table(table, None, ["item_id", "user_id"]))),
     "scan_table(path)": Door(
-        LOG, lambda table, _: rows_of(data.scan_table(table, numbers=["rating"]).select("rating"))
+        LOG, lambda table, _: rows_of(tables.scan_table(table, numbers=["rating"]).select("rating"))
     ),
-    "column_names(path)": Door(LOG, lambda table, _: data.column_names(table)),
+    "column_names(path)": Door(LOG, lambda table, _: tables.column_names(table)),
     "write_table(table)": Door(LOG, _written),
     "score_pairs(table)": Door(part("test"), lambda table, _: sources.score_pairs(logs().source, table)),
     "Background(items)": Door(ITEM_TITLES, lambda table, _: _background(items=table)),

@@ -12,7 +12,7 @@ from sureness.distillation import distillation_method
 from sureness.errors import DataError
 from sureness.models import make_recommender
 from sureness_reproduction.cells import in_order
-from sureness_reproduction.declarations import PACKAGE, declared_studies, find_studies, read, studies
+from sureness_reproduction.declarations import DRAWINGS, PACKAGE, declared_studies, find_studies, read, studies
 from sureness_reproduction.distillation import settings
 from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.study import Asked
@@ -89,10 +89,34 @@ def test_names_and_numbers_lead_to_studies():
     assert [each.name for each in find_studies(["table-2.3"])] == ["ece"]
     assert sorted(each.number for each in find_studies(["table-2"])) == [f"table-2.{number}" for number in range(1, 6)]
     assert [each.name for each in find_studies(["all", "ece"])] == [each.name for each in studies()]
-    every = {each.number for each in studies()}
-    assert every >= {f"table-{chapter}.{number}" for chapter in (3, 4) for number in range(1, 7)}
     with pytest.raises(DataError, match="no study 'table-9'"):
         find_studies(["table-9"])
+
+
+TABLES = {2: 5, 3: 6, 4: 6}  # of the dissertation, by chapter
+FIGURES = {2: 6, 3: 9, 4: 6, 5: 1}
+
+
+def test_every_table_and_figure_of_the_dissertation_has_its_own_number():
+    wanted = {f"table-{chapter}.{n}" for chapter, last in TABLES.items() for n in range(1, last + 1)}
+    wanted |= {f"figure-{chapter}.{n}" for chapter, last in FIGURES.items() for n in range(1, last + 1)}
+    known = {number for each in studies() for number in each.tables_and_figures}
+    assert known | set(DRAWINGS) == wanted
+    assert not known & set(DRAWINGS)
+    for drawing in DRAWINGS:
+        with pytest.raises(DataError, match="nothing to compute"):
+            find_studies([drawing])
+
+
+@pytest.mark.parametrize(
+    ("number", "published"),
+    [("table-3.2", "distillation"), ("table-3.3", "distillation-size-time"), ("table-3.4", "rank-difference"),
+     ("table-3.5", "sampling-schemes"), ("table-3.6", "distillation-versus-cd"), ("table-4.2", "list-size-bpr"),
+     ("table-4.3", "list-size-neumf"), ("table-4.4", "list-size-lightgcn"), ("table-4.5", "list-size-calibration"),
+     ("table-4.6", "list-size-space-time")],
+)  # fmt: skip
+def test_numbers_follow_the_order_of_the_source(number, published):
+    assert published in [each.name for each in find_studies([number])]
 
 
 def test_single_cases_stay_single():

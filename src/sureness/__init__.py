@@ -32,7 +32,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "calibration.per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "calibration.shape": ["ShapeCalibrator"],
         "calibration.top_n": ["TopNCalibrator"],
-        "data.columns": ["Columns"],
+        "tables.columns": ["Columns"],
         "data.filtering": ["k_core"],
         "data.ids": ["IdMap"],
         "data.interactions": ["Interactions"],

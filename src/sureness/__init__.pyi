@@ -26,7 +26,6 @@ from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
-from sureness.data.columns import Columns as Columns
 from sureness.data.filtering import k_core as k_core
 from sureness.data.ids import IdMap as IdMap
 from sureness.data.interactions import Interactions as Interactions
@@ -96,6 +95,7 @@ from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.svd import svd_source as svd_source
 from sureness.sources.torch_model import TorchSource as TorchSource
+from sureness.tables.columns import Columns as Columns
 
 __version__: str
 

@@ -15,14 +15,14 @@ import polars as pl
 
 from sureness import __version__
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
-from sureness.data.frames import as_frame, in_kind_of
-from sureness.data.tables import require_columns
 from sureness.errors import SettingError, missing_extra
 from sureness.jobs.applying import apply, columns_read
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.saving.objects import load
 from sureness.sources.base import id_maps
+from sureness.tables.columns import Columns
+from sureness.tables.frames import as_frame, in_kind_of
+from sureness.tables.reading import require_columns
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
-from sureness.data.tables import count_rows, require_columns, scan_table, stream_pairs
+from sureness.data.scored_pairs import stream_pairs
 from sureness.errors import SurenessError, SurenessWarning
+from sureness.tables.columns import Columns
+from sureness.tables.reading import count_rows, require_columns, scan_table
 from tests.attacks.outcome import Outcome
 
 FAILURE = "read wrongly, refused without naming the line or the option, a traceback, or refused although all was said"

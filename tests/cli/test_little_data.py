@@ -10,8 +10,8 @@ import pytest
 
 import sureness as sn
 from sureness import jobs
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
+from sureness.tables.columns import Columns
 from tests.cli.runner import refused, run, told
 
 RNG = np.random.default_rng(0)

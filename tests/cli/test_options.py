@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.data.columns import Columns
 from sureness.jobs import OneOf, Usually
+from sureness.tables.columns import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_matrix
 
-from sureness.data.columns import Columns
 from sureness.data.ids import IdMap, id_series
 from sureness.data.interactions import Interactions, union
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, IdError
+from sureness.tables.columns import Columns
 
 IDS = st.one_of(st.integers(-5, 12), st.none())
 NAMES = st.one_of(st.sampled_from(["ann", "Ann", "zoë", "日本", "0", "00", "a b", "🙂", "e\u0301", "é"]), st.none())

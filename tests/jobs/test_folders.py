@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from sureness import jobs
-from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
-from sureness.data.tables import write_table
 from sureness.errors import DataError, FileError, OutputError, SurenessWarning
 from sureness.jobs import FitOptions
+from sureness.tables.columns import Columns
+from sureness.tables.writing import write_table
 from tests.cli.runner import run
 
 PLATT = FitOptions(method="platt")

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 
 from sureness import jobs
 from sureness.calibration.per_user import PerUserPlatt
-from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
@@ -22,6 +21,7 @@ from sureness.recommender.runs import Run
 from sureness.saving import load
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
+from sureness.tables.columns import Columns
 from tests.conftest import draw_pairs
 
 

@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness import jobs
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.jobs import _user_blocks, applying
 from sureness.jobs.applying import ApplyOptions, apply
 from sureness.jobs.fitting import FitOptions, fit
 from sureness.recommender.runs import Run
+from sureness.tables.columns import Columns
 
 LISTS = FitOptions(method="lists")
 KNOWN = FitOptions(method="lists", segments=("market",), numeric_segments=("price",))

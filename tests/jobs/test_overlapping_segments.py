@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 
 import sureness as sn
 from sureness import jobs
-from sureness.data import tables
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError, FileError, SettingError, SurenessWarning
 from sureness.jobs.fitting import FitOptions
+from sureness.tables.columns import Columns
+from sureness.tables.writing import write_table
 
 FIELDS = FitOptions(method="platt", segments=("shop", "device"), numeric_segments=("popularity",))
 
@@ -30,7 +30,7 @@ def pairs():
 
 
 def written(table, path):
-    tables.write_table(table, path)
+    write_table(table, path)
     return path
 
 
@@ -48,12 +48,11 @@ def test_fields_mean_the_same_in_every_file(fitted_on, asked, pairs, tmp_path):
     assert_allclose(probability, expected.probability(pairs["score"], segments=pairs), rtol=1e-9)
 
 
-def test_unknown_values_are_said_once_for_all_batches(pairs, tmp_path, monkeypatch):
+def test_unknown_values_are_said_once_for_all_batches(pairs, tmp_path):
     jobs.fit(written(pairs, tmp_path / "fit.parquet"), FIELDS, output=tmp_path / "map.json")
     strange = pairs.with_columns(
         device=pl.when(pl.int_range(pl.len()) % 15 == 0).then(pl.lit("tv")).otherwise("device")
     )
-    monkeypatch.setattr(tables, "BATCH_ROWS", 100)
     with pytest.warns(SurenessWarning, match="100 of 1,500 pairs have a 'device' .*'tv'") as said:
         jobs.apply(tmp_path / "map.json", written(strange, tmp_path / "strange.csv"), tmp_path / "o.csv")
     assert len(said) == 1

@@ -8,10 +8,10 @@ import pytest
 
 import sureness as sn
 from sureness import jobs
-from sureness.data.columns import Columns
-from sureness.data.tables import scan_table
 from sureness.errors import ColumnError, SettingError, SurenessWarning
 from sureness.recommender.runs import Run
+from sureness.tables.columns import Columns
+from sureness.tables.reading import scan_table
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError, KindError, OutputError, SettingError
 from sureness.jobs.reporting import ReportOptions, _judged_rows, report
+from sureness.tables.columns import Columns
 
 
 @pytest.fixture

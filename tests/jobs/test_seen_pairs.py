@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from sureness import jobs
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError, SurenessWarning
+from sureness.tables.columns import Columns
 
 TABLE = pl.DataFrame({"user_id": [1, 1, 2, 3], "item_id": [7, 8, 7, 9], "probability": [0.6, 0.3, 0.5, 0.4]})
 SEEN = pl.DataFrame({"user_id": [1, 3, 1], "item_id": [7, 9, 7]})

@@ -9,9 +9,9 @@ from numpy.testing import assert_array_equal
 
 import sureness as sn
 from sureness import jobs
-from sureness.data import tables
-from sureness.data.columns import Columns
 from sureness.errors import SurenessWarning
+from sureness.tables.columns import Columns
+from sureness.tables.writing import write_table
 
 BY_SHOP = Columns(segment="shop")
 
@@ -36,7 +36,7 @@ WRITTEN = {
 def written(table, how, folder):
     convert, ending = WRITTEN[how]
     path = folder / f"{how}.{ending}"
-    tables.write_table(convert(table), path)
+    write_table(convert(table), path)
     return path
 
 
@@ -53,10 +53,9 @@ def test_a_column_of_segments_means_the_same_in_every_file(fitted_on, asked, pai
 
 
 @pytest.mark.parametrize("asked", ["whole numbers", "text", "a text file"])
-def test_unknown_segments_are_said_once_for_all_batches(asked, pairs, tmp_path, monkeypatch):
+def test_unknown_segments_are_said_once_for_all_batches(asked, pairs, tmp_path):
     jobs.fit(written(pairs, "whole numbers", tmp_path), columns=BY_SHOP, output=tmp_path / "map.json")
     strange = pairs.with_columns(shop=pl.when(pl.int_range(pl.len()) % 9 == 0).then(77).otherwise("shop"))
-    monkeypatch.setattr(tables, "BATCH_ROWS", 100)
     with pytest.warns(SurenessWarning, match="100 of 900 pairs .*77") as said:
         jobs.apply(tmp_path / "map.json", written(strange, asked, tmp_path), tmp_path / "o.csv", columns=BY_SHOP)
     assert len(said) == 1

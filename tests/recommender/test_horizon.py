@@ -11,8 +11,7 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone
 from sureness.calibration.horizon import Horizon
-from sureness.data.interactions import Interactions
-from sureness.data.parts import Part
+from sureness.data.interactions import Interactions, Part
 from sureness.data.splitting import by_ratio
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError, SurenessWarning

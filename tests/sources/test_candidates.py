@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sureness as sn
-from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.sources import PartialFunctionSource
 from sureness.sources.base import KnownScores, PartialSource, user_blocks
 from sureness.sources.tables import score_pairs
+from sureness.tables.columns import Columns
 
 TABLE = pl.DataFrame(
     {

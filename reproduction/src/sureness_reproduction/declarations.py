@@ -18,6 +18,11 @@ from sureness_reproduction.study import Claim, Study
 
 PACKAGE = "sureness_reproduction"
 CHAPTERS = ("calibration", "distillation", "list_size")  # in the order of the dissertation
+DRAWINGS = {
+    "figure-3.3": "an illustration of bidirectional distillation",
+    "figure-4.1": "an illustration of personal list sizes",
+    "figure-5.1": "an overview of its chapters",
+}
 _FILE = ("methods", "values", "settings", "defaults", "study")
 _STUDY = [field.name for field in fields(Study) if field.name not in ("name", "takes")] + ["like", "tested"]
 _KINDS = (
@@ -44,8 +49,12 @@ def find_studies(names: Sequence[str]) -> list[Study]:
     """
     every, found = studies(), dict[str, Study]()
     for name in names:
-        within = [each for each in every if each.number and f"{each.number}.".startswith(f"{name}.")]
+        within = [
+            each for each in every if any(f"{number}.".startswith(f"{name}.") for number in each.tables_and_figures)
+        ]
         named = every if name == "all" else [each for each in every if each.name == name] or within
+        if name in DRAWINGS:
+            raise DataError(f"{name} of the dissertation is {DRAWINGS[name]}, so there is nothing to compute")
         if not named:
             known = ", ".join(each.name for each in every)
             raise DataError(f"there is no study {name!r}; there are {known}, numbers such as table-2.3, and all")

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sureness.data import scan_table
 from sureness.metrics import Difference, basic_interval, paired_difference, resampled_difference
 from sureness.numerics import holm
+from sureness.tables import scan_table
 from sureness_reproduction.cells import Cell, CellStore
 from sureness_reproduction.study import Asked, Claim, Study
 

@@ -61,7 +61,7 @@ class Study:
     settings: Callable[[Scale, Mapping[str, Any]], Mapping[str, Any] | None] = lambda scale, point: {}
     # from a scale and a point of the grid to further parameters; None leaves the point out
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones that are the same at every point
-    number: str = ""  # in the dissertation, such as "table-2.3"
+    number: str = ""  # in the dissertation, such as "table-2.3"; several after commas
     published: str = ""  # the published table whose rows have the same keys
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # where published numbers stand
     claims: Sequence[Claim] = ()
@@ -76,6 +76,11 @@ class Study:
     note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
     takes: Sequence[str] = METHOD_KINDS  # what `--method` may add
+
+    @property
+    def tables_and_figures(self) -> list[str]:
+        """What the dissertation calls it: "table-3.4" and "figure-3.6"."""
+        return self.number.split(", ") if self.number else []
 
     def axes(self, asked: Asked) -> dict[str, Sequence[Any]]:
         """The values of every axis, as declared and as asked for."""

@@ -16,10 +16,11 @@ import polars as pl
 
 from sureness import data as library
 from sureness import recommender, saving
-from sureness.data import RECIPES, Dataset, Interactions, Split, scan_table, whereabouts
+from sureness.data import RECIPES, Dataset, Interactions, Split, whereabouts
 from sureness.errors import DataError, SurenessError
 from sureness.models import Recommender
 from sureness.sources import ScoreSource
+from sureness.tables import scan_table
 from sureness_reproduction.own import is_own
 
 if TYPE_CHECKING:

@@ -14,11 +14,8 @@ from sureness._types import Estimand, FloatArray, Risk, Seed
 from sureness._wording import counted
 from sureness.calibration.horizon import Horizon, Population, period_of, share_of_log
 from sureness.calibration.maps import Observed
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
-from sureness.data.scored_pairs import ScoredPairs, concatenate
-from sureness.data.tables import OF_PAIRS, pairs_of_table, read_table
+from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, concatenate, pairs_of_table
 from sureness.errors import DataError, EmptyError, SettingError, warn
 from sureness.numerics.checks import check_choice, check_probabilities, check_rate, check_scores, check_share
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
@@ -27,6 +24,9 @@ from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity import PropensityModel
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import ScoreSource, user_blocks
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
+from sureness.tables.reading import read_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -15,12 +15,12 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
-from sureness.data.frames import Frame, as_frame
-from sureness.data.id_values import as_series, first_of, segment_series
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, DataError, IdError, SettingError
 from sureness.numerics.checks import same_length
 from sureness.numerics.conversion import is_missing
+from sureness.tables.frames import Frame, as_frame
+from sureness.tables.id_values import as_series, first_of, segment_series
 
 FINE, COARSE = 60, 10
 """Groups of a numeric field with equally many pairs: for its own effect, and for what it does together with others."""

@@ -33,7 +33,6 @@ from sureness.calibration.list_terms import (
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import Fields
 from sureness.calibration.usable import Reach, usable, usable_pairs
-from sureness.data.id_values import as_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
@@ -42,6 +41,7 @@ from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
 from sureness.saving.packed import Form, Packed, Parts, kind_of
+from sureness.tables.id_values import as_series
 
 FEW_POSITIVES = 300
 """With fewer positives than this, a map for lists uses fewer terms."""

@@ -27,7 +27,6 @@ from sureness.calibration.horizon import Horizon
 from sureness.calibration.list_terms import Groups
 from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.usable import Reach
-from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError, NotFittedError, SettingError, warn
@@ -36,6 +35,7 @@ from sureness.numerics.logistic import logit
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource
+from sureness.tables.id_values import segment_series
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample

@@ -25,7 +25,6 @@ from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
 from sureness.calibration.per_segment import candidates_of, rows_of
 from sureness.calibration.shape import ShapeCalibrator
 from sureness.calibration.usable import Reach, usable
-from sureness.data.id_values import as_series
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
@@ -33,6 +32,7 @@ from sureness.expressions.nodes import Case, Compare, Named, Node
 from sureness.numerics.logistic import sigmoid
 from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import id_maps
+from sureness.tables.id_values import as_series
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample

@@ -12,8 +12,6 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, IntArray
 from sureness.calibration.fields import FieldTable, columns_of
-from sureness.data.frames import Frame, as_frame
-from sureness.data.id_values import as_series, segment_series
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, IdError, SettingError
@@ -21,6 +19,8 @@ from sureness.numerics.checks import same_length
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import fitted_to
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.tables.frames import Frame, as_frame
+from sureness.tables.id_values import as_series, segment_series
 
 Side = Literal["users", "items"]
 SIDES: tuple[Side, ...] = ("users", "items")

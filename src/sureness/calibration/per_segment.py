@@ -18,7 +18,6 @@ from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, w
 from sureness.calibration.pair_fields import Fields, PairNumbers
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.usable import Reach, usable
-from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, IdError, SettingError
@@ -30,6 +29,7 @@ from sureness.numerics.grouping import fold_of_groups
 from sureness.numerics.hashing import folds_of_ids
 from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.tables.id_values import segment_series
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample

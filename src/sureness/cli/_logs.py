@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from sureness.cli._options import Spread, columns
-from sureness.data.columns import Columns
 from sureness.jobs.logs import LogOptions
+from sureness.tables.columns import Columns
 
 Data = Annotated[str, typer.Option(help="Name of a data set, or a log: a file, a folder or a pattern.")]
 CUTS = ("validation_from", "test_from", "validation_share", "test_share", "share_of")  # of --protocol time

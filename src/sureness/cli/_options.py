@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import typer
 
-from sureness.data.text_format import TextFormat
 from sureness.jobs.options import OneOf, Usually
+from sureness.tables.text.format import TextFormat
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ import typer
 
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.data.columns import Columns
-from sureness.data.frames import place_of
 from sureness.jobs.allocating import AllocateOptions, AllocateResult, allocate
+from sureness.tables.columns import Columns
+from sureness.tables.frames import place_of
 
 
 @spread

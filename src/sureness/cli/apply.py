@@ -10,9 +10,9 @@ import typer
 from sureness._wording import counted
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.data.columns import Columns
-from sureness.data.frames import place_of
 from sureness.jobs.applying import ApplyOptions, ApplyResult, apply
+from sureness.tables.columns import Columns
+from sureness.tables.frames import place_of
 
 
 @spread

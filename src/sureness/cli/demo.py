@@ -19,9 +19,9 @@ from sureness._progress import Progress
 from sureness.cli._console import compiling_announced, err, out, print_json
 from sureness.cli._logs import OfLogs
 from sureness.cli._options import Json, spread
-from sureness.data.columns import Columns
 from sureness.errors import SettingError
 from sureness.jobs.inputs import not_usual
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from sureness.demo.result import DemoResult

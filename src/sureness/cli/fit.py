@@ -10,9 +10,9 @@ import typer
 from sureness._settings import written
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.data.columns import Columns
-from sureness.data.frames import place_of
 from sureness.jobs.fitting import PER_USER, FitOptions, FitResult, fit
+from sureness.tables.columns import Columns
+from sureness.tables.frames import place_of
 
 _COLUMNS = columns("score", "label", "user_id", "item_id", "domain", "weight", "propensity", "segment")
 

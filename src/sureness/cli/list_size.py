@@ -12,8 +12,6 @@ from sureness._wording import counted
 from sureness.cli._console import present, print_table, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
 from sureness.cli._promises import show_promise
-from sureness.data.columns import Columns
-from sureness.data.frames import place_of
 from sureness.errors import SettingError
 from sureness.jobs.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.jobs.inputs import is_nothing, is_saved, not_usual
@@ -21,6 +19,8 @@ from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.lists.comparing import PolicyComparison
 from sureness.recommender.expecting import Target
 from sureness.report.formatting import chance, percent
+from sureness.tables.columns import Columns
+from sureness.tables.frames import place_of
 
 
 def _relevant(text: str) -> float | Target:

@@ -9,9 +9,9 @@ import typer
 
 from sureness.cli._console import present, say, shown_progress
 from sureness.cli._options import Json, Spread, columns, spread
-from sureness.data.columns import Columns
 from sureness.jobs.reporting import ReportOptions, ReportResult, report
 from sureness.report.formatting import error
+from sureness.tables.columns import Columns
 
 
 @spread

@@ -1,15 +1,12 @@
-"""What was observed: interaction logs, scored pairs, splits, tables on disk, and a simulator with known truth."""
+"""What was observed: interaction logs, scored pairs, splits, data sets, and a simulator with known truth."""
 
 from sureness._lazy import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "columns": ["Columns"],
         "fetching": ["cache_folder", "fetch", "pins"],
         "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
-        "frames": ["Frame", "Table", "as_frame", "in_kind_of"],
-        "id_values": ["id_series"],
         "ids": ["IdMap"],
         "interactions": ["Interactions", "union"],
         "recipes": [
@@ -17,13 +14,9 @@ __getattr__, __dir__, __all__ = lazy_names(
             "pinned_checksums", "prepare", "recipe", "whereabouts",
         ],
         "sampling": ["NegativeSampler"],
-        "scored_pairs": ["ScoredPairs", "concatenate"],
+        "scored_pairs": ["ScoredPairs", "concatenate", "pairs_of_table", "stream_pairs"],
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],
         "splitting": ["Split", "by_ratio", "hold_out", "leave_one_out", "parted"],
         "time_splitting": ["TimeCuts", "by_time"],
-        "tables": [
-            "BATCH_ROWS", "add_column", "column_names", "count_rows", "names_aside", "pairs_of_table", "read_table",
-            "readable", "require_columns", "scan_table", "stream_pairs", "write_table",
-        ],
     },
 )  # fmt: skip

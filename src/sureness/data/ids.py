@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import counted
-from sureness.data.id_values import first_of, id_series, kind_of_ids, of_other_kind
 from sureness.errors import IdError
 from sureness.numerics.checks import as_array
 from sureness.numerics.sorted_texts import SortedTexts
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
+from sureness.tables.id_values import first_of, id_series, kind_of_ids, of_other_kind
 
 
 class IdMap(Savable):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 import numpy as np
 import polars as pl
@@ -15,19 +15,25 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
 from sureness._wording import counted
-from sureness.data._cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
-from sureness.data.columns import Columns
-from sureness.data.frames import Frame, HeldTable, Table, as_frame, place_of
-from sureness.data.id_values import as_series, id_series
+from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
 from sureness.data.ids import IdMap
-from sureness.data.parts import Part
-from sureness.data.tables import read_table
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Frame, HeldTable, Table, as_frame, place_of
+from sureness.tables.id_values import as_series, id_series
+from sureness.tables.reading import read_table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+
+class Part(NamedTuple):
+    """What held-out pairs remember of their split."""
+
+    share: float  # of all pairs of the split
+    n_training: int  # pairs of its training part
 
 
 @dataclass(frozen=True, eq=False)

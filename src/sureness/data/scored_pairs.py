@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
-from sureness.errors import DataError, EmptyError, IdError
-from sureness.numerics.checks import check_ids, check_labels, check_propensity, check_scores, check_weight, same_length
+from sureness._wording import counted
+from sureness.errors import ColumnError, DataError, EmptyError, IdError
+from sureness.numerics.checks import (
+    as_array,
+    check_ids,
+    check_labels,
+    check_propensity,
+    check_scores,
+    check_weight,
+    same_length,
+)
+from sureness.tables.files import bad_line
+from sureness.tables.frames import Frame, HeldTable, as_frame
+from sureness.tables.reading import BATCH_ROWS, readable
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,3 +124,50 @@ def _joined_ids(parts: list[AnyArray]) -> AnyArray:
     if len(kinds) > 1 and joined.dtype.kind == "U":
         raise IdError("ids must be of one kind in all chunks, got text in some and numbers in others; convert one")
     return check_ids(joined, len(joined), "ids")
+
+
+# --- tables of pairs ------------------------------------------------------------------------------------------------
+
+OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
+"""Columns of a table of scored, labelled pairs; the first two are needed."""
+
+
+def stream_pairs(
+    frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable, on_rows: Callable[[int], None] | None = None
+) -> Iterator[ScoredPairs]:
+    """The checked pairs of a table, in batches and in the order of the file."""
+    names = frame.collect_schema().names()
+    wanted = [name for name in ("score", "label", "user_id", "weight", "propensity") if name in names]
+    if not {"score", "label"} <= set(names):
+        pairs_of_table(pl.DataFrame(schema=frame.collect_schema()))  # raises, naming the missing columns
+    start = 0
+    with readable(path):
+        for batch in frame.select(wanted).collect_batches(chunk_size=BATCH_ROWS):
+            try:
+                yield pairs_of_table(batch, part=True)
+            except DataError as error:
+                named = next((name for name in wanted if name in str(error)), "")
+                where = bad_line(path, named) or f"rows {start + 1:,} to {start + batch.height:,}"
+                raise type(error)(f"{path}, {where}: {error}") from error
+            start += batch.height
+            if on_rows is not None:
+                on_rows(batch.height)
+
+
+def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
+    """The checked pairs of a table with the agreed column names: score and label, and optional others."""
+    table = as_frame(given)
+    missing = [name for name in ("score", "label") if name not in table.columns]
+    if missing:
+        raise ColumnError(
+            f"a table must have the columns score and label, missing {' and '.join(missing)}; "
+            f"it has {', '.join(table.columns)}"
+        )
+    for name in OF_PAIRS:
+        if name in table.columns and (n_empty := table[name].null_count()):
+            raise ColumnError(f"column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
+    column = {name: as_array(table[name], f"column {name}") for name in OF_PAIRS if name in table.columns}
+    return ScoredPairs.of(
+        column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
+        sample_weight=column.get("weight"), propensity=column.get("propensity"), part=part,
+    )  # fmt: skip

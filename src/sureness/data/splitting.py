@@ -10,8 +10,7 @@ import polars as pl
 
 from sureness._types import BoolArray, IntArray, Seed
 from sureness._wording import agreeing, counted
-from sureness.data.interactions import Interactions, check_log
-from sureness.data.parts import Part
+from sureness.data.interactions import Interactions, Part, check_log
 from sureness.errors import ColumnError, IdError, SettingError
 
 _IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sureness._types import AnyArray, Seed
-from sureness.data._cleaning import time_numbers
+from sureness.data.cleaning import time_numbers
 from sureness.data.interactions import Interactions, check_log
 from sureness.data.splitting import Split, last_shares, parted, places_from_end, untrained
 from sureness.errors import ColumnError, DataError, SettingError

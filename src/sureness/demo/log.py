@@ -11,13 +11,11 @@ import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._wording import counted
-from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import Dataset
 from sureness.data.recipes.catalogue import RECIPES, recipe
 from sureness.data.recipes.loading import whereabouts
 from sureness.data.splitting import Split
-from sureness.data.tables import write_table
 from sureness.demo import findings
 from sureness.demo.distillation_study import LOG_NOTE, SKIPPED, distilled_log
 from sureness.demo.list_study import ListStudy, lists_of
@@ -35,6 +33,8 @@ from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.base import ScoreSource
+from sureness.tables.columns import Columns
+from sureness.tables.writing import write_table
 
 READ, TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (
     "reading", "training", "calibrating", "list sizes", "shared page", "distillation", "report",

@@ -14,7 +14,6 @@ from sureness._wording import counted
 from sureness.calibration.base import Calibrator
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.tables import write_table
 from sureness.demo import findings
 from sureness.demo.distillation_study import SKIPPED, WORLD_NOTE, distilled_world
 from sureness.demo.knowledge import MethodAndKnowledge, Study, compare, prepare, wide
@@ -30,6 +29,7 @@ from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.sources.tables import candidate_table
+from sureness.tables.writing import write_table
 
 TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (
     "training", "calibrating", "list sizes", "shared page", "distillation", "report",

@@ -15,14 +15,14 @@ from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
 from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.usable import Reach
-from sureness.data.columns import Columns
-from sureness.data.frames import Place
-from sureness.data.id_values import segment_series
 from sureness.data.ids import IdMap
-from sureness.data.table_files import is_text
 from sureness.errors import DataError, warn
 from sureness.jobs.inputs import is_saved
 from sureness.numerics.checks import check_scores
+from sureness.tables.columns import Columns
+from sureness.tables.files import is_text
+from sureness.tables.frames import Place
+from sureness.tables.id_values import segment_series
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sureness._wording import agreeing, counted
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table
 from sureness.data.interactions import Interactions
-from sureness.data.tables import column_names
 from sureness.errors import EmptyError, SettingError, warn
 from sureness.jobs.inputs import given_seen, is_saved, warn_notes, warned_log
 from sureness.recommender.runs import Run, open_run
@@ -17,6 +14,9 @@ from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, is_partial, user_blocks
 from sureness.sources.candidates import CandidateSource
 from sureness.sources.tables import known_pairs
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table
+from sureness.tables.reading import column_names
 
 
 def labelled_run(

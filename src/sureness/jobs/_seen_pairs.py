@@ -8,10 +8,10 @@ from typing import Self
 
 import polars as pl
 
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.errors import warn
 from sureness.jobs.inputs import read_columns
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
 
 _PAIR = ("user_id", "item_id")
 

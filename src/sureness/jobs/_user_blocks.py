@@ -10,10 +10,11 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from sureness._wording import counted
-from sureness.data.frames import HeldTable, Place
-from sureness.data.table_files import is_text
-from sureness.data.tables import BATCH_ROWS, readable, write_table
 from sureness.errors import ColumnError, EmptyError
+from sureness.tables.files import is_text
+from sureness.tables.frames import HeldTable, Place
+from sureness.tables.reading import BATCH_ROWS, readable
+from sureness.tables.writing import write_table
 
 _MOSTLY = 0.9  # share of users with equally many rows from which a table looks cut
 

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table, place_of
 from sureness.errors import SettingError
 from sureness.jobs._user_blocks import write_blocks
 from sureness.jobs.inputs import as_given
@@ -21,6 +19,8 @@ from sureness.jobs.results import plain
 from sureness.jobs.sharing import Sharing, Totals, share_budget, share_pages
 from sureness.metrics.utility import named_utility
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table, place_of
 
 _LONGEST = 50  # list under a budget, unless said otherwise
 

@@ -17,13 +17,7 @@ from sureness._types import Estimand
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
-from sureness.data.frames import HeldTable, Place, Table, place_of
-from sureness.data.id_values import segment_series
 from sureness.data.interactions import Interactions
-from sureness.data.scanning import bad_line
-from sureness.data.table_files import is_text
-from sureness.data.tables import add_column, count_rows, filled, readable, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
 from sureness.evaluation.ranking import list_blocks
 from sureness.jobs._asked import Asked
@@ -45,6 +39,12 @@ from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.tables.columns import Columns
+from sureness.tables.files import bad_line, is_text
+from sureness.tables.frames import HeldTable, Place, Table, place_of
+from sureness.tables.id_values import segment_series
+from sureness.tables.reading import add_column, count_rows, filled, readable, require_columns, scan_table
+from sureness.tables.writing import write_table
 
 _LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
 _ROW = "\0row"  # of a table, while its rows are in another order

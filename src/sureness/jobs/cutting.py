@@ -15,9 +15,6 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import written
 from sureness._wording import counted
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table, place_of
-from sureness.data.tables import column_names, names_aside, require_columns, scan_table, write_table
 from sureness.errors import ColumnError, DataError, SettingError, warn
 from sureness.jobs._seen_pairs import SeenPairs
 from sureness.jobs._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
@@ -34,6 +31,10 @@ from sureness.metrics.utility import named_utility
 from sureness.recommender.promises import KeptPromise
 from sureness.report.page import require_report
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table, place_of
+from sureness.tables.reading import column_names, names_aside, require_columns, scan_table
+from sureness.tables.writing import write_table
 
 _NEEDED = ("user_id", "item_id", "probability")
 _OF_LISTS = ("rank", "list_size", "expected_utility", "expected_hits")  # added to the rows of a table

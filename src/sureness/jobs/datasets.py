@@ -12,8 +12,6 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.data.columns import Columns
-from sureness.data.frames import Table, name_of
 from sureness.data.recipes.base import Dataset, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
 from sureness.data.recipes.loading import copy_dataset, fetch_dataset, pinned_checksums, whereabouts
@@ -24,6 +22,8 @@ from sureness.jobs.logs import LogOptions, read_log
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table, name_of
 
 
 @dataclass(frozen=True)

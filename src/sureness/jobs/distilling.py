@@ -15,8 +15,6 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
 from sureness._settings import written
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import common_pairs
 from sureness.distillation.aligned import AlignedSource
@@ -41,6 +39,8 @@ from sureness.report.page import require_report
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource, id_maps
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
 
 Role = Literal["teacher", "student"]
 ROLES: tuple[Role, Role] = ("teacher", "student")

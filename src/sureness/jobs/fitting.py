@@ -24,21 +24,8 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.calibration.per_segment import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table, place_of
 from sureness.data.interactions import Interactions
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.tables import (
-    NUMBERS,
-    OF_PAIRS,
-    count_rows,
-    pairs_of_table,
-    read_table,
-    readable,
-    require_columns,
-    scan_table,
-    stream_pairs,
-)
+from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, pairs_of_table, stream_pairs
 from sureness.errors import DataError, EmptyError, SettingError, warn
 from sureness.jobs._labelling import labelled_run, n_candidates
 from sureness.jobs.inputs import counter, is_saved, not_usual, refuse_given
@@ -48,6 +35,9 @@ from sureness.jobs.results import plain
 from sureness.metrics.intervals import Interval
 from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table, place_of
+from sureness.tables.reading import NUMBERS, count_rows, read_table, readable, require_columns, scan_table
 
 LISTS = "lists"
 PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))

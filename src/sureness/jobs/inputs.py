@@ -9,16 +9,16 @@ from typing import Any
 import polars as pl
 
 from sureness._progress import Progress
-from sureness.data.columns import Columns
-from sureness.data.frames import HeldTable, Place, Table, in_kind_of, name_of, place_of
 from sureness.data.interactions import Interactions, union
-from sureness.data.table_files import is_text
-from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import SettingError, warn
 from sureness.recommender.runs import Run
 from sureness.saving.objects import ENDINGS
 from sureness.sources.aligned import Seen
 from sureness.sources.base import id_maps
+from sureness.tables.columns import Columns
+from sureness.tables.files import is_text
+from sureness.tables.frames import HeldTable, Place, Table, in_kind_of, name_of, place_of
+from sureness.tables.reading import readable, require_columns, scan_table
 
 OF_PAIRS = ("user_id", "item_id", "domain")
 

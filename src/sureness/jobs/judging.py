@@ -10,11 +10,8 @@ from typing import Annotated
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.data.columns import Columns
 from sureness.data.filtering import rated_above
-from sureness.data.frames import Table, name_of
 from sureness.data.interactions import union
-from sureness.data.tables import write_table
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.jobs.inputs import is_nothing, known_log
@@ -27,6 +24,9 @@ from sureness.saving.inspecting import inspect
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import Seen
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table, name_of
+from sureness.tables.writing import write_table
 
 WITHIN = ("ndcg@1", "ndcg@3", "ndcg@5", "recall@1", "recall@3", "recall@5")
 LEAVE_ONE_OUT = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")

@@ -13,8 +13,6 @@ from sureness._progress import Progress, silent
 from sureness._registry import find, names
 from sureness.calibration.base import make_calibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError, warn
 from sureness.jobs.comparing import compare_with_baselines
@@ -33,6 +31,8 @@ from sureness.recommender.runs import Run, open_run
 from sureness.saving.inspecting import inspect
 from sureness.saving.objects import load
 from sureness.sources.aligned import Seen
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
 
 AUTO, USUAL = "auto", "lists"
 _MAPS = (USUAL, *(name for name in names("map") if name.startswith("per-user")))

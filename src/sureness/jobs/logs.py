@@ -10,8 +10,6 @@ from typing import Annotated, Any, cast
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.data.columns import Columns
-from sureness.data.frames import Table, name_of
 from sureness.data.interactions import Interactions
 from sureness.data.recipes.base import Dataset, Protocol, Recipe
 from sureness.data.recipes.catalogue import RECIPES, recipe
@@ -20,6 +18,8 @@ from sureness.data.recipes.preparing import prepare
 from sureness.data.splitting import Split, untrained
 from sureness.data.time_splitting import ShareOf, TimeCuts
 from sureness.errors import SettingError
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table, name_of
 
 _FILES = (".csv", ".tsv", ".txt", ".parquet", ".gz", ".zst")
 _OF_LOGS = ("user_id", "item_id", "rating", "time", "domain")

@@ -9,11 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from sureness.data.frames import Files, Table, place_of
-from sureness.data.table_files import would_hold
 from sureness.errors import OutputError
 from sureness.saving.files import why_unnameable, writable_file
 from sureness.saving.objects import ENDINGS, split_path
+from sureness.tables.files import would_hold
+from sureness.tables.frames import Files, Table, place_of
 
 AnyPath = str | PathLike[str]
 Kind = Literal["table", "page", "file", "json", "arrays", "figures", "folder"]

@@ -10,13 +10,13 @@ import polars as pl
 
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.data.columns import Columns
-from sureness.data.frames import HeldTable, Place
-from sureness.data.tables import readable, require_columns, scan_table
 from sureness.errors import ColumnError
 from sureness.jobs._user_blocks import Survey, blocks_of_users, survey
 from sureness.lists.ragged import Ragged, row_starts
 from sureness.numerics.checks import check_labels, check_probabilities
+from sureness.tables.columns import Columns
+from sureness.tables.frames import HeldTable, Place
+from sureness.tables.reading import readable, require_columns, scan_table
 
 _NAMES = ("user_id", "item_id", "domain", "probability", "cost", "label")
 

@@ -14,9 +14,7 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._wording import counted
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.columns import Columns
-from sureness.data.frames import Place, Table, place_of
-from sureness.data.tables import count_rows, pairs_of_table, readable, require_columns, scan_table
+from sureness.data.scored_pairs import pairs_of_table
 from sureness.errors import ColumnError, SettingError
 from sureness.jobs.inputs import read_columns
 from sureness.jobs.listing import ListOptions, open_listing
@@ -30,6 +28,9 @@ from sureness.report.page import ReportSummary, require_report, write_report
 from sureness.saving.files import shown_name
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Place, Table, place_of
+from sureness.tables.reading import count_rows, readable, require_columns, scan_table
 
 _NAMES = ("score", "label", "user_id", "item_id", "weight", "segment")
 

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from sureness._settings import written
-from sureness.data.frames import HeldTable
 from sureness.saving.packed import JSON
+from sureness.tables.frames import HeldTable
 
 
 class Result(Protocol):

@@ -13,8 +13,6 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import written
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
 from sureness.errors import SettingError
 from sureness.evaluation.ranking import RankingQuality
 from sureness.jobs._checkpoints import Checkpoints
@@ -29,6 +27,8 @@ from sureness.models.needs import need_torch
 from sureness.recommender.runs import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
 
 _MODEL, _TRIALS = "model", "trials.json"
 

@@ -24,7 +24,6 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.data.tables import scan_table, write_table
 from sureness.errors import SurenessWarning, warn
 from sureness.jobs.allocating import AllocateOptions, allocate
 from sureness.jobs.applying import apply
@@ -44,6 +43,8 @@ from sureness.recommender.runs import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
+from sureness.tables.reading import scan_table
+from sureness.tables.writing import write_table
 
 _KERNELS = "_kernels"  # how the modules of kernels end
 

@@ -11,12 +11,12 @@ import polars as pl
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.calibration.maps import Segments
 from sureness.calibration.pair_fields import SIDES, Fields
-from sureness.data.id_values import as_series
 from sureness.errors import SettingError
 from sureness.lists.lists import Lists
 from sureness.metrics.intervals import interval
 from sureness.numerics.multiple_tests import holm, promise_p_value
 from sureness.numerics.ratios import ratio_of_sums
+from sureness.tables.id_values import as_series
 
 MOST_VALUES = 12
 """A field of numbers with more values than this is cut into groups; so is one with fractions."""

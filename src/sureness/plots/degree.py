@@ -10,11 +10,11 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
-from sureness.data.frames import Frame
 from sureness.errors import IdError
 from sureness.plots.degrees import correlation, is_skewed, log_axis, sample_of_users, written_correlation
 from sureness.plots.style import BLUE, ORANGE, drawing
 from sureness.plots.tables import given_table, with_ids_of
+from sureness.tables.frames import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

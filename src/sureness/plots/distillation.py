@@ -11,7 +11,6 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
-from sureness.data.frames import Frame
 from sureness.errors import EmptyError, SettingError
 from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics.intervals import Interval
@@ -34,6 +33,7 @@ from sureness.plots.style import (
     short_name,
 )
 from sureness.plots.tables import given_table
+from sureness.tables.frames import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

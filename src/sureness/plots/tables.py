@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from sureness.data.frames import Frame, as_frame
-from sureness.data.id_values import id_series
 from sureness.errors import ColumnError, IdError
+from sureness.tables.frames import Frame, as_frame
+from sureness.tables.id_values import id_series
 
 
 def given_table(table: Frame, needed: Sequence[str], name: str) -> pl.DataFrame:

@@ -9,11 +9,11 @@ import polars as pl
 
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.data.frames import Frame
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.plots.tables import given_table, with_ids_of
 from sureness.report.fields import probability_with
 from sureness.report.methods import TOP_N
+from sureness.tables.frames import Frame
 
 CARD_ITEMS = 5
 N_TO_ASK = 2

@@ -14,8 +14,8 @@ from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
-from sureness.data.id_values import as_series
 from sureness.errors import SettingError
+from sureness.tables.id_values import as_series
 
 
 def map_of_fields(calibrator: ProbabilityMap) -> MultiSegmentCalibrator | None:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._wording import counted
 from sureness.calibration.fields import FieldTable
-from sureness.data.frames import Frame, as_frame
 from sureness.errors import ColumnError, DataError
 from sureness.report.distillation import Distillation
 from sureness.report.findings import Finding
 from sureness.report.list_sizes import ListSizes
+from sureness.tables.frames import Frame, as_frame
 
 MOST_ROWS = 200
 

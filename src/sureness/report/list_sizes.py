@@ -8,7 +8,6 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.data.frames import Frame, as_frame
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.lists.comparing import PolicyComparison, compare_policies
@@ -25,6 +24,7 @@ from sureness.plots.list_sizes import (
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.report.list_cases import ListCase, list_cases
+from sureness.tables.frames import Frame, as_frame
 
 MAIN, ORACLE = "PerK", "Oracle"
 GROUPS = ("few", "some", "many")

@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.data.columns import Columns
-from sureness.data.frames import Table
-from sureness.data.id_values import id_series
+from sureness.data.cleaning import drop, name_items_by_domain
 from sureness.data.ids import IdMap
-from sureness.data.rows import drop, name_items_by_domain
-from sureness.data.tables import read_table
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
 from sureness.sources.precision import check_sparse_precision
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
+from sureness.tables.id_values import id_series
+from sureness.tables.reading import read_table
 
 _COLUMNS = ("user_id", "item_id", "score")
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.data.frames import Frame, as_frame, in_kind_of
 from sureness.data.ids import IdMap
 from sureness.numerics.checks import check_rows, same_length
 from sureness.propensity import PropensityModel
 from sureness.sources.base import BLOCK_SCORES, PartialSource, ScoreSource, id_maps, is_partial, named
+from sureness.tables.frames import Frame, as_frame, in_kind_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix  # takes long to load

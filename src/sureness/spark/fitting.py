@@ -10,11 +10,11 @@ from sureness._types import Estimand, Risk
 from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import SetSettings
 from sureness.calibration.lists import ListCalibrator
-from sureness.data.columns import Columns
 from sureness.errors import SettingError
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.spark.list_fitting import fit_lists
 from sureness.spark.pairs import SparkPairs
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

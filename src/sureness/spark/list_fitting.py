@@ -12,10 +12,10 @@ from sureness._types import Estimand
 from sureness.calibration.calibration_set import CalibrationSet, SetSettings
 from sureness.calibration.list_sample import ENOUGH, MOST_TIMES
 from sureness.calibration.lists import ListCalibrator
-from sureness.data.columns import Columns
 from sureness.errors import ColumnError
 from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
 from sureness.spark.pairs import KINDS, MOST_COLLECTED, boolean_label, pair_columns
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -11,9 +11,7 @@ import numpy as np
 from sureness._types import Estimand, Risk
 from sureness._wording import counted
 from sureness.calibration.calibration_set import CERTAIN, CalibrationSet, SetSettings, factor_for, log_odds_of
-from sureness.data.columns import Columns
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.tables import pairs_of_table
+from sureness.data.scored_pairs import ScoredPairs, pairs_of_table
 from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.numerics.checks import LARGEST
 from sureness.numerics.conversion import LABEL_WORDS
@@ -21,6 +19,7 @@ from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of
 from sureness.spark.cells import BAD, Cells, Summed, Survey, count_cells, survey
 from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -14,12 +14,12 @@ from sureness.calibration.calibration_set import SetSettings
 from sureness.calibration.maps import Who
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.per_segment import STRENGTHS, SegmentCalibrator, own_share, refuse_one_fold
-from sureness.data.columns import Columns
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, DataError, SettingError
 from sureness.numerics.hashing import salted
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.spark.pairs import CountedPairs, SparkPairs
+from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from sureness.data.tables import readable
 from sureness.errors import EmptyError, FileError
+from sureness.tables.reading import readable
 
 _ANY_SIZE, _MOST_SHRUNK = 100_000_000, 200  # bytes that any packed file may have, and the factor beyond
 

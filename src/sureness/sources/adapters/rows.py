@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, IntArray
 from sureness._wording import counted
-from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
 from sureness.errors import IdError, NotFittedError, SettingError
+from sureness.tables.id_values import id_series
 
 Ids: TypeAlias = IdMap | Mapping[Any, int] | ArrayLike | pl.Series | None
 

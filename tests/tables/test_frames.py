@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import sureness as sn
-from sureness.data.frames import as_frame, in_kind_of, place_of
 from sureness.errors import DataError, IdError
+from sureness.tables.frames import as_frame, in_kind_of, place_of
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
 
 TABLE = pl.DataFrame({"user_id": ["b", "a", "c", "a"], "item_id": [4, 1, 2, 9], "score": [0.5, -1.0, 2.25, 3.0]})
@@ -127,7 +127,7 @@ class WithoutArrow(PathFinder):
 sys.meta_path = [WithoutArrow if each is PathFinder else each for each in sys.meta_path]
 import pandas as pd
 import sureness as sn
-from sureness.data.frames import in_kind_of
+from sureness.tables.frames import in_kind_of
 table = pd.DataFrame({
     "user_id": pd.Series(["a", "b", None], dtype="string"), "item_id": pd.Series([1, 2, pd.NA], dtype="Int64"),
     "time": pd.to_datetime(["2024-05-01", "2024-05-02", "2024-05-03"]).tz_localize("UTC"),

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sureness._wording import counted
-from sureness.data.text_bytes import encoding_of, first_lines, is_compressed
-from sureness.data.text_format import QUOTES, SEPARATORS, TextFormat
-from sureness.data.text_numbers import is_number
-from sureness.data.text_structure import BrokenLineError, Layout, check_bytes
 from sureness.errors import FileError
+from sureness.tables.text.bytes import encoding_of, first_lines, is_compressed
+from sureness.tables.text.format import QUOTES, SEPARATORS, TextFormat
+from sureness.tables.text.structure import BrokenLineError, Layout, check_bytes
+from sureness.tables.text.values import is_number
 
 USUAL = {".csv": ",", ".tsv": "\t", ".txt": None}
 """The endings of text tables, and the separator that they promise."""

@@ -1,10 +1,10 @@
-"""Tables in Parquet and text files, read in batches and written atomically."""
+"""Read tables of any kind, with the agreed names of columns."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
@@ -12,24 +12,17 @@ import polars as pl
 
 from sureness._types import AnyArray, FloatArray
 from sureness._wording import counted
-from sureness.data.columns import Columns
-from sureness.data.dates import in_iso_order
-from sureness.data.frames import Frame, HeldTable, Table, as_frame, as_lazy, place_of
-from sureness.data.scanning import bad_line, scan_files, text_rows, why_unreadable
-from sureness.data.scored_pairs import ScoredPairs
-from sureness.data.table_files import is_text
-from sureness.data.text_numbers import is_number
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError, SurenessError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SurenessError
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
-from sureness.saving.files import replacing, writable_file
+from sureness.tables.columns import Columns
+from sureness.tables.files import is_text, scan_files, text_rows, why_unreadable
+from sureness.tables.frames import HeldTable, Table, place_of
+from sureness.tables.text.values import in_iso_order, is_number
 
 BATCH_ROWS = 500_000
 """Rows read at a time."""
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
-OF_PAIRS = ("score", "label", "user_id", "item_id", "weight", "propensity")
-"""Columns of a table of scored, labelled pairs; the first two are needed."""
 _IDS = ("user_id", "item_id")
 NUMBERS = ("score", "label", "weight", "propensity", "probability")
 """Columns that hold numbers, also in text files."""
@@ -166,90 +159,6 @@ def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> in
     if n_rows == 0:
         raise EmptyError(f"{path} has no rows; expected at least one pair")
     return n_rows
-
-
-def stream_pairs(
-    frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable, on_rows: Callable[[int], None] | None = None
-) -> Iterator[ScoredPairs]:
-    """The checked pairs of a table, in batches and in the order of the file."""
-    names = frame.collect_schema().names()
-    wanted = [name for name in ("score", "label", "user_id", "weight", "propensity") if name in names]
-    if not {"score", "label"} <= set(names):
-        pairs_of_table(pl.DataFrame(schema=frame.collect_schema()))  # raises, naming the missing columns
-    start = 0
-    with readable(path):
-        for batch in frame.select(wanted).collect_batches(chunk_size=BATCH_ROWS):
-            try:
-                yield pairs_of_table(batch, part=True)
-            except DataError as error:
-                named = next((name for name in wanted if name in str(error)), "")
-                where = bad_line(path, named) or f"rows {start + 1:,} to {start + batch.height:,}"
-                raise type(error)(f"{path}, {where}: {error}") from error
-            start += batch.height
-            if on_rows is not None:
-                on_rows(batch.height)
-
-
-def pairs_of_table(given: Frame, *, part: bool = False) -> ScoredPairs:
-    """The checked pairs of a table with the agreed column names: score and label, and optional others."""
-    table = as_frame(given)
-    missing = [name for name in ("score", "label") if name not in table.columns]
-    if missing:
-        raise ColumnError(
-            f"a table must have the columns score and label, missing {' and '.join(missing)}; "
-            f"it has {', '.join(table.columns)}"
-        )
-    for name in OF_PAIRS:
-        if name in table.columns and (n_empty := table[name].null_count()):
-            raise ColumnError(f"column {name} has {counted(n_empty, 'empty value')}; fill or drop those rows")
-    column = {name: as_array(table[name], f"column {name}") for name in OF_PAIRS if name in table.columns}
-    return ScoredPairs.of(
-        column["score"], column["label"], users=column.get("user_id"), items=column.get("item_id"),
-        sample_weight=column.get("weight"), propensity=column.get("propensity"), part=part,
-    )  # fmt: skip
-
-
-def write_table(
-    table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | HeldTable | None = None
-) -> None:
-    """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
-
-    A lazy table is read while it is written; `source` names its file for error messages.
-    """
-    check_not_forked()
-    place = Path(path)
-    named = place if source is None else f"{place} from {source}"
-    with replacing(_named_table(place)) as temporary, readable(named, doing="write", source=source):
-        _sink(as_lazy(table), temporary, place.suffix.lower())
-
-
-def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
-    """Write tables that belong together; a reader never meets some of an older set beside some of the new one.
-
-    All of them are complete before the first gets its name. In the moment in which they get their names some may be
-    missing, as after a kill then.
-    """
-    with ExitStack() as written:
-        for place, table in tables.items():
-            temporary = written.enter_context(replacing(_named_table(place)))
-            with readable(place, doing="write"):
-                _sink(table.lazy(), temporary, place.suffix.lower())
-        for place in tables:
-            writable_file(place).unlink(missing_ok=True)  # where a link leads to, not the link
-
-
-def _named_table(place: Path) -> Path:
-    if place.suffix.lower() not in (".parquet", *_SEPARATORS) and not place.is_dir():
-        raise OutputError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
-    return place
-
-
-def _sink(frame: pl.LazyFrame, place: Path, ending: str) -> None:
-    with place.open("wb") as opened:  # a name would be made again by threads of polars that outlive an error
-        if ending == ".parquet":
-            frame.sink_parquet(opened, compression="snappy")  # fast, and read everywhere
-        else:
-            frame.sink_csv(opened, separator=_SEPARATORS[ending])
 
 
 def add_column(

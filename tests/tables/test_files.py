@@ -7,9 +7,10 @@ import datetime as dt
 import polars as pl
 import pytest
 
-from sureness.data.table_files import is_text, table_files
-from sureness.data.tables import readable, scan_table, write_table
 from sureness.errors import FileError
+from sureness.tables.files import is_text, table_files
+from sureness.tables.reading import readable, scan_table
+from sureness.tables.writing import write_table
 
 
 @pytest.fixture

@@ -16,18 +16,12 @@ from numpy.testing import assert_array_equal
 from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
-from sureness.data import tables
-from sureness.data.columns import Columns
-from sureness.data.tables import (
-    add_column,
-    count_rows,
-    pairs_of_table,
-    require_columns,
-    scan_table,
-    stream_pairs,
-    write_table,
-)
+from sureness.data import scored_pairs
+from sureness.data.scored_pairs import pairs_of_table, stream_pairs
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, OutputError
+from sureness.tables.columns import Columns
+from sureness.tables.reading import add_column, count_rows, require_columns, scan_table
+from sureness.tables.writing import write_table
 
 ENDINGS = [".parquet", ".csv", ".tsv"]
 every_ending = pytest.mark.parametrize("ending", ENDINGS)
@@ -278,7 +272,7 @@ def test_text_that_is_not_unicode_is_refused(tmp_path):
 
 @every_ending
 def test_batches_keep_the_order_of_the_file(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(tables, "BATCH_ROWS", 700)
+    monkeypatch.setattr(scored_pairs, "BATCH_ROWS", 700)
     scores = np.random.default_rng(0).normal(size=10_000)
     path = tmp_path / f"table{ending}"
     write_table(pl.DataFrame({"score": scores, "label": np.zeros(10_000, dtype=int)}), path)
@@ -290,7 +284,7 @@ def test_batches_keep_the_order_of_the_file(tmp_path, monkeypatch, ending):
 
 
 def test_the_rows_of_a_bad_value_are_named(monkeypatch):
-    monkeypatch.setattr(tables, "BATCH_ROWS", 10)
+    monkeypatch.setattr(scored_pairs, "BATCH_ROWS", 10)
     scores = np.zeros(35)
     scores[27] = np.nan
     frame = pl.LazyFrame({"score": scores, "label": np.zeros(35, dtype=int)})
@@ -299,7 +293,7 @@ def test_the_rows_of_a_bad_value_are_named(monkeypatch):
 
 
 def test_a_batch_may_weigh_nothing_when_others_do(monkeypatch):
-    monkeypatch.setattr(tables, "BATCH_ROWS", 2)
+    monkeypatch.setattr(scored_pairs, "BATCH_ROWS", 2)
     frame = pl.LazyFrame({"score": [1.0, 2.0, 3.0, 4.0], "label": [0, 1, 0, 1], "weight": [0.0, 0.0, 1.0, 1.0]})
     assert sum(map(len, stream_pairs(frame, "table.csv"))) == 4
 

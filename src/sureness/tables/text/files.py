@@ -13,12 +13,12 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from sureness.data.text_bytes import is_utf8, line_chunks, polars_name
-from sureness.data.text_dialect import Dialect, dialect_of, parsed
-from sureness.data.text_format import TextFormat
-from sureness.data.text_numbers import Form, are_words, as_number, form_of, is_number, is_usable, why_no_number
-from sureness.data.text_structure import Structure, check_structure, whole_rows, without_blank_lines
 from sureness.errors import FileError
+from sureness.tables.text.bytes import is_utf8, line_chunks, polars_name
+from sureness.tables.text.dialect import Dialect, dialect_of, parsed
+from sureness.tables.text.format import TextFormat
+from sureness.tables.text.structure import Structure, check_structure, whole_rows, without_blank_lines
+from sureness.tables.text.values import Form, are_words, as_number, form_of, is_number, is_usable, why_no_number
 
 _MOST_OPENED = 256  # files that are remembered
 _WHOLE = r"^\s*(0|-?[1-9][0-9]{0,17})\s*$"  # would be written the same way again: 007 is not 7

@@ -68,7 +68,7 @@ def check_structure(
     2
     >>> check_structure([b"1,2\n3\n"], Layout(n_fields=2, separator=","), first_line=2)
     Traceback (most recent call last):
-    sureness.data.text_structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or say ...
+    sureness.tables.text.structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or say ...
     """
     found = Structure(n_lines=first_line - 1, whole=set(maybe_whole))
     for chunk in whole_rows(lines, layout):

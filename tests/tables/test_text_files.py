@@ -9,13 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.data import text_files
-from sureness.data.columns import Columns
 from sureness.data.interactions import Interactions
-from sureness.data.tables import count_rows, require_columns, scan_table, stream_pairs, write_table
-from sureness.data.text_bytes import HEAD_BYTES, first_lines, line_chunks
-from sureness.data.text_format import TextFormat
+from sureness.data.scored_pairs import stream_pairs
 from sureness.errors import ColumnError, FileError, SettingError, SurenessWarning
+from sureness.tables.columns import Columns
+from sureness.tables.reading import count_rows, require_columns, scan_table
+from sureness.tables.text import files as text_files
+from sureness.tables.text.bytes import HEAD_BYTES, first_lines, line_chunks
+from sureness.tables.text.format import TextFormat
+from sureness.tables.writing import write_table
 
 
 def text_file(folder, text, name="table.csv", encoding="utf-8"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sureness.data.text_format import TextFormat
 from sureness.errors import SettingError
+from sureness.tables.text.format import TextFormat
 
 _OF_TEXT = {field.name: field.default for field in fields(TextFormat)}
 

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.data.id_values import id_series, segment_series
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import ScoredPairs, concatenate
 from sureness.errors import IdError
 from sureness.metrics.calibration import top_n_calibration_error
 from sureness.numerics.checks import check_ids
+from sureness.tables.id_values import id_series, segment_series
 
 WIDE = 2**70
 

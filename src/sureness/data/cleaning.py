@@ -7,12 +7,11 @@ from typing import Any
 import polars as pl
 
 from sureness._wording import counted
-from sureness.data.dates import in_iso_order, order_of
-from sureness.data.id_values import id_series
 from sureness.data.ids import IdMap
-from sureness.data.rows import drop, name_items_by_domain
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import brief
+from sureness.tables.id_values import id_series
+from sureness.tables.text.values import in_iso_order, order_of
 
 ID_COLUMNS = ("user_id", "item_id")
 LOG_COLUMNS = (*ID_COLUMNS, "rating", "time", "domain")
@@ -78,6 +77,28 @@ def time_numbers(times: pl.Series, notes: list[str]) -> pl.Series:
     else:
         numbers = times if times.dtype in _WHOLE else _as_float(times, "times")
     return _count_missing(numbers, "time", "are taken as the oldest", notes)
+
+
+def drop(before: pl.DataFrame, after: pl.DataFrame, notes: list[str], what: str) -> pl.DataFrame:
+    """`after`, with a note on how many rows of `before` are gone."""
+    if n_lost := before.height - after.height:
+        notes.append(f"{n_lost:,} of {counted(before.height, 'row')} {what}")
+    return after
+
+
+def name_items_by_domain(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Name items domain/item, because catalogues may use the same numbers; ids of that form are kept."""
+    try:
+        rows = rows.with_columns(pl.col("domain").cast(pl.String))
+    except pl.exceptions.PolarsError as error:
+        kind = rows["domain"].dtype
+        raise ColumnError(f"domains must be text or numbers, got {kind}; convert them first") from error
+    rows = drop(rows, rows.drop_nulls("domain"), notes, "had no domain and were dropped")
+    named = pl.col("item_id").cast(pl.String)
+    done = named.str.starts_with(pl.col("domain") + "/")
+    if rows.height and rows.select(done.all()).item():
+        return rows.with_columns(named)
+    return rows.with_columns(item_id=pl.format("{}/{}", "domain", "item_id"))
 
 
 def _least(codes: dict[str, Any]) -> int:

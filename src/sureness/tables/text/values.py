@@ -1,4 +1,4 @@
-"""Numbers as people write them in text tables: decimal commas, thousands, spaces; and labels in words."""
+"""Numbers, labels and dates as people write them in text tables: decimal commas, thousands, 31/05/2024."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 
 import polars as pl
 
-from sureness.data.text_format import Decimal
-from sureness.errors import FileError
+from sureness.errors import ColumnError, FileError
 from sureness.numerics.conversion import LABEL_WORDS
+from sureness.tables.text.format import Dates, Decimal
 
 Form = Literal["plain", "comma", "grouped", "words", "id"]
 """Plain numbers; a decimal comma (points may group thousands); commas that group thousands; labels in words; ids."""
@@ -123,3 +123,51 @@ def _open_question(value: str) -> FileError:
     comma = value.replace(".", "") if "." in value else value.replace(",", ".")
     point = value if "." in value else value.replace(",", "")
     return FileError(f"{value} may be {comma} or {point}; say --decimal comma or --decimal point")
+
+
+# --- dates ----------------------------------------------------------------------------------------------------------
+
+_DATE = r"^\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})"
+_ISO: dict[Dates, str] = {"day-first": "${3}-${2}-${1}", "month-first": "${3}-${1}-${2}"}
+_MONTHS = 12
+
+
+def in_iso_order(frame: pl.LazyFrame, name: str, order: Dates | None) -> pl.LazyFrame:
+    """Dates of a column in this order as ISO text; other text stays as it is.
+
+    Examples
+    --------
+    >>> rows = pl.LazyFrame({"time": ["31.05.2024 18:00", "soon"]})
+    >>> in_iso_order(rows, "time", "day-first").collect()["time"].to_list()
+    ['2024-05-31 18:00', 'soon']
+    """
+    if order is None or frame.collect_schema().get(name) != pl.String:
+        return frame
+    return frame.with_columns(pl.col(name).str.replace(_DATE, _ISO[order]))
+
+
+def order_of(times: pl.Series) -> Dates | None:
+    """Whether days or months come first, from all dates of a column; None if it has no such dates.
+
+    A column in which no number is above 12 is refused, since it could be either.
+
+    Examples
+    --------
+    >>> order_of(pl.Series(["01/02/2024", "31/02/2024"])), order_of(pl.Series(["2024-02-01"]))
+    ('day-first', None)
+    """
+    first, second = (times.str.extract(_DATE, place).cast(pl.Int64).max() for place in (1, 2))
+    if first is None or second is None:
+        return None
+    example = times.filter(times.str.contains(_DATE))[0]
+    if first > _MONTHS and second > _MONTHS:  # type: ignore[operator]
+        raise ColumnError(
+            f"times such as {example!r} have the day first in some rows and the month in others; write all of them as "
+            "2024-05-31, or say --dates day-first to see which are otherwise"
+        )
+    if first <= _MONTHS and second <= _MONTHS:  # type: ignore[operator]
+        raise ColumnError(
+            f"times such as {example!r} may have the day or the month first; say --dates day-first or "
+            "--dates month-first, or write them as 2024-05-31"
+        )
+    return "day-first" if first > _MONTHS else "month-first"  # type: ignore[operator]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sureness.data import Columns
+from sureness.tables import Columns
 
 
 def test_agreed_names_need_no_renaming():

@@ -1,0 +1,1 @@
+"""Text tables: looked at before they are read; what could mean two things is refused."""

@@ -1,0 +1,61 @@
+"""Write tables as Parquet, CSV or TSV: whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from sureness.errors import OutputError
+from sureness.numerics.forks import check_not_forked
+from sureness.saving.files import replacing, writable_file
+from sureness.tables.frames import Frame, HeldTable, as_lazy
+from sureness.tables.reading import readable
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def write_table(
+    table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | HeldTable | None = None
+) -> None:
+    """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
+
+    A lazy table is read while it is written; `source` names its file for error messages.
+    """
+    check_not_forked()
+    place = Path(path)
+    named = place if source is None else f"{place} from {source}"
+    with replacing(_named_table(place)) as temporary, readable(named, doing="write", source=source):
+        _sink(as_lazy(table), temporary, place.suffix.lower())
+
+
+def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
+    """Write tables that belong together; a reader never meets some of an older set beside some of the new one.
+
+    All of them are complete before the first gets its name. In the moment in which they get their names some may be
+    missing, as after a kill then.
+    """
+    with ExitStack() as written:
+        for place, table in tables.items():
+            temporary = written.enter_context(replacing(_named_table(place)))
+            with readable(place, doing="write"):
+                _sink(table.lazy(), temporary, place.suffix.lower())
+        for place in tables:
+            writable_file(place).unlink(missing_ok=True)  # where a link leads to, not the link
+
+
+def _named_table(place: Path) -> Path:
+    if place.suffix.lower() not in (".parquet", *_SEPARATORS) and not place.is_dir():
+        raise OutputError(f"cannot write {place}: the name must end in .parquet, .csv or .tsv")
+    return place
+
+
+def _sink(frame: pl.LazyFrame, place: Path, ending: str) -> None:
+    with place.open("wb") as opened:  # a name would be made again by threads of polars that outlive an error
+        if ending == ".parquet":
+            frame.sink_parquet(opened, compression="snappy")  # fast, and read everywhere
+        else:
+            frame.sink_csv(opened, separator=_SEPARATORS[ending])
