@@ -183,33 +183,36 @@ def _without_each(probabilities, first, pmf):
 
 
 @kernel(**_FAST)
+def _dot(values, weights):
+    """A loop that writes nothing, so that rounding does not depend on where in memory the arrays lie."""
+    total = 0.0
+    for place in range(values.shape[0]):
+        total += values[place] * weights[place]
+    return total
+
+
+@kernel(**_FAST)
 def _add_by_mean(without, shares, lowest, values):
     """Sum over m of the gain with m relevant items in all, times 2 / (k + m)."""
     n_items, n_counts = without.shape
     weights, gained = 2.0 / (lowest + 1.0 + np.arange(n_counts + n_items)), np.zeros(n_counts)
     for r in range(n_items):
-        total = 0.0
         for count in range(n_counts):
             gained[count] += shares[r] * without[r, count]
-            total += gained[count] * weights[r + count]
-        values[r] = total
+        values[r] = _dot(gained, weights[r : r + n_counts])
 
 
 @kernel(**_FAST)
 def _add_by_smaller(without, shares, lowest, inverse, values):
     """Sum over m of the gain with m relevant items in all, times a function of min(k, m)."""
     n_items, n_counts = without.shape
-    gained = np.zeros(n_counts)
+    weights, gained = np.empty(n_counts), np.zeros(n_counts)
     for r in range(n_items):
         fewer = max(0, min(n_counts, r + 1 - lowest))  # counts m < k
-        total = others = 0.0
-        for count in range(fewer):
+        for count in range(n_counts):
             gained[count] += shares[r] * without[r, count]
-            total += gained[count] * inverse[lowest + count]
-        for count in range(fewer, n_counts):
-            gained[count] += shares[r] * without[r, count]
-            others += gained[count]
-        values[r] = total + inverse[r + 1] * others
+            weights[count] = inverse[lowest + count if count < fewer else r + 1]
+        values[r] = _dot(gained, weights)
 
 
 @row_loop()
@@ -301,9 +304,8 @@ def gains_by_integral(start, stop, probabilities, lengths, tails, nodes, max_siz
         for which in range(discount.shape[0]):
             left, gained, values = mass.copy(), np.zeros(mass.shape[0]), result[which, row]
             for r in range(top.shape[0]):
-                share, total = discount[which, r] * gain[which] * top[r], 0.0
+                share = discount[which, r] * gain[which] * top[r]
                 for node in range(away.shape[0]):
                     gained[node] += share / (1.0 - top[r] * away[node])
                     left[node] *= 1.0 - away[node]
-                    total += gained[node] * left[node]
-                values[r] = total
+                values[r] = _dot(gained, left)

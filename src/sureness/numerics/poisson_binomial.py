@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
-from sureness._types import FloatArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_probability_rows
 
@@ -121,7 +121,7 @@ def expected_gains(probabilities: FloatArray, lengths: IntArray, tails: FloatArr
 
 
 def _normalised(
-    probabilities: FloatArray, lengths: IntArray, tails: FloatArray, gains: Gains, chosen: FloatArray
+    probabilities: FloatArray, lengths: IntArray, tails: FloatArray, gains: Gains, chosen: BoolArray
 ) -> FloatArray:
     """Those of utilities with a normaliser: by an integral where all are means, else from the pmf of the number."""
     from sureness.numerics import _counting_kernels as kernels  # loads the compiler
@@ -132,9 +132,7 @@ def _normalised(
     left = np.ones(len(probabilities), dtype=bool)
     if by_mean.all():
         done = np.zeros(len(probabilities), dtype=bool)
-        kernels.gains_by_integral(
-            probabilities, lengths, tails, kernels.NODES, max_size, discount, gain, values, done
-        )
+        kernels.gains_by_integral(probabilities, lengths, tails, kernels.NODES, max_size, discount, gain, values, done)
         left = ~done
     if left.any():
         some = np.zeros((len(gain), int(left.sum()), max_size))
