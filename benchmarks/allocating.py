@@ -19,7 +19,7 @@ _BLOCK = 2_000  # users that the second numpy programme looks at, so that its ta
 
 _BUDGET = """
 import sys, numpy as np
-from sureness.lists.allocation import allocate_budget
+from sureness.lists import allocate_budget
 n_users, width, budget, allocate = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "yes"
 worth = np.empty((n_users, width))
 np.random.default_rng(0).random(out=worth)

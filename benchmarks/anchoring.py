@@ -4,7 +4,7 @@
 
 Each part is judged by its mean negative log-likelihood on uniformly exposed pairs that nothing was fitted on (in
 simulated worlds by the true preference). Finished worlds are kept in benchmarks/results/anchoring.csv; a second run
-goes on from there, and then prints the table of docs/mathematics/calibration.md.
+goes on from there, and then prints the table of docs/measured/calibration.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DRAWS = 3
 WORLDS = 20
 COAT_MODELS = ("bpr", "ubpr", "neumf", "cml", "lightgcn")
 
-Loss = Callable[[sn.Calibrator], float]
+Loss = Callable[[sn.calibration.Calibrator], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Case:
 
     name: str
     log: sn.CalibrationSet
-    uniform: sn.ScoredPairs
+    uniform: sn.data.ScoredPairs
     loss: Loss
 
 
@@ -70,9 +70,9 @@ def coat(folder: Path) -> Iterator[Case]:
     labels = data.uniform["label"].to_numpy()
     train = sn.Interactions.from_matrix(data.train)
     for name in COAT_MODELS:
-        model = sn.make_recommender(name, seed=0).fit(train)
+        model = sn.models.make_recommender(name, seed=0).fit(train)
         scores = model.score_block(np.arange(model.n_users))[users, items]
-        pairs = sn.ScoredPairs.of(scores, labels, users=users, items=items)
+        pairs = sn.data.ScoredPairs.of(scores, labels, users=users, items=items)
         order = np.random.default_rng(0).permutation(len(pairs))
         half = len(pairs) * 3 // 4
         anchors, test = pairs.take(order[:half]), pairs.take(order[half:])
@@ -81,8 +81,8 @@ def coat(folder: Path) -> Iterator[Case]:
             yield Case(f"coat {name}, {knowledge}", log, anchors, _loss(test, test.labels))
 
 
-def _loss(test: sn.ScoredPairs, liked: np.ndarray) -> Loss:
-    def loss(calibrator: sn.Calibrator) -> float:
+def _loss(test: sn.data.ScoredPairs, liked: np.ndarray) -> Loss:
+    def loss(calibrator: sn.calibration.Calibrator) -> float:
         promised = np.clip(calibrator.probability(test.scores), 1e-12, 1 - 1e-12)
         return float(-np.mean(liked * np.log(promised) + (1 - liked) * np.log1p(-promised)))
 
@@ -94,7 +94,7 @@ def judged(case: Case) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     risk = "naive" if case.name.endswith("naive") else None
     for method in METHODS:
-        alone = _tried(lambda: case.loss(sn.make_calibrator(method, risk=risk).fit(case.log)))  # noqa: B023
+        alone = _tried(lambda: case.loss(sn.calibration.make_calibrator(method, risk=risk).fit(case.log)))  # noqa: B023
         for size in SIZES:
             for draw in range(DRAWS):
                 chosen = np.random.default_rng(draw).permutation(len(case.uniform))[:size]
@@ -104,8 +104,8 @@ def judged(case: Case) -> list[dict[str, object]]:
                 both, anchor_of = replace(case.log, anchor=anchor), (anchor.scores, anchor.labels)
                 rows.append({
                     "case": case.name, "method": method, "anchor": size, "draw": draw, "log_alone": alone,
-                    "anchor_alone": _tried(lambda: case.loss(sn.make_calibrator(method).fit(*anchor_of))),  # noqa: B023
-                    "both": _tried(lambda: case.loss(sn.make_calibrator(method, risk=risk).fit(both))),  # noqa: B023
+                    "anchor_alone": _tried(lambda: case.loss(sn.calibration.make_calibrator(method).fit(*anchor_of))),  # noqa: B023
+                    "both": _tried(lambda: case.loss(sn.calibration.make_calibrator(method, risk=risk).fit(both))),  # noqa: B023
                 })  # fmt: skip
     return rows
 

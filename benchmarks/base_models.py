@@ -19,7 +19,7 @@ import typer
 
 from benchmarks.logs import absent, split_of
 from sureness.data import Split, union
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.models import make_recommender
 
 SEEDS = (0, 1, 2, 3, 4)

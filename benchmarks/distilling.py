@@ -16,9 +16,9 @@ from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, per_epoch, processed, python, ratio, take_turns
 from sureness.data import Interactions, SimulatorSettings, simulate
 from sureness.distillation import SCHEMES, BidirectionalDistillation, DistillationSettings, weight_table
-from sureness.evaluation import blocks_of
 from sureness.models import BPR
 from sureness.numerics import draw_by_ranks, product_rank_parts
+from sureness.sources import blocks_of
 
 _FACTORS = 50, 5  # of teacher and student
 _BATCH = 128  # of the public code

@@ -9,8 +9,8 @@ from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import growth, one_thread, ratio, take_turns, timed
 from sureness.data import Split, union
-from sureness.evaluation import BLOCK_SCORES, evaluate_ranking
-from sureness.sources import FactorSource
+from sureness.metrics import evaluate_ranking
+from sureness.sources import BLOCK_SCORES, FactorSource
 
 _K = 50
 _N_FACTORS = 64

@@ -81,9 +81,14 @@ def gaussian(scale: Scale) -> Table:
 def families(scale: Scale) -> Table:
     """Every smooth family against a fit to every single pair."""
     kinds = (
-        sn.TemperatureCalibrator, sn.PlattCalibrator, sn.BetaCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator,
-        ManmathaCalibrator, KanoulasCalibrator,
-    )  # fmt: skip
+        sn.calibration.TemperatureCalibrator,
+        sn.PlattCalibrator,
+        sn.calibration.BetaCalibrator,
+        sn.GaussianCalibrator,
+        sn.GammaCalibrator,
+        ManmathaCalibrator,
+        KanoulasCalibrator,
+    )
     samples = {
         "Gaussian": gaussian_pairs, "heavy tails": heavy_tailed_pairs, "one outlier at 10,000": pairs_with_outlier,
     }  # fmt: skip
@@ -118,7 +123,7 @@ def others(scale: Scale) -> list[Table]:
         from netcal.binning import BBQ, HistogramBinning
     return [
         _against(
-            "Beta against betacal", scale, ours=lambda: sn.BetaCalibrator(),
+            "Beta against betacal", scale, ours=lambda: sn.calibration.BetaCalibrator(),
             theirs=lambda s, y: _betacal(s, y).predict(expit(s)[:, None]),
             fit=_betacal, note="betacal: BetaCalibration('abm') on sigmoid(score), which is what BetaCalibrator does. "
             "It stops at scikit-learn's default tolerance, a little short of the optimum: that is the difference in p.",
@@ -137,7 +142,7 @@ def others(scale: Scale) -> list[Table]:
             note="Up to a million pairs ours keeps every pair, as scikit-learn does: the same map to the last digit.",
         ),
         _against(
-            "Histogram binning against netcal", scale, ours=lambda: sn.HistogramCalibrator(n_bins=50),
+            "Histogram binning against netcal", scale, ours=lambda: sn.calibration.HistogramCalibrator(n_bins=50),
             theirs=None, fit=lambda s, y: HistogramBinning(50).fit(expit(s), y),
             note="netcal bins probabilities, ours scores: the same work on other bins, so p is not compared.",
         ),

@@ -28,7 +28,7 @@ def calibration_errors(scale: Scale) -> Table:
         runs = take_turns(
             {
                 "ECE": timed(lambda: sn.expected_calibration_error(y, p, n_bins=_N_BINS)),  # noqa: B023
-                "reliability curve": timed(lambda: sn.reliability_curve(y, p, n_bins=_N_BINS)),  # noqa: B023
+                "reliability curve": timed(lambda: sn.metrics.reliability_curve(y, p, n_bins=_N_BINS)),  # noqa: B023
                 "netcal": timed(lambda: ECE(_N_BINS).measure(p, y)),  # noqa: B023
                 "numpy": timed(lambda: _numpy_pass(p, y)),  # noqa: B023
             },
@@ -73,7 +73,7 @@ def intervals(scale: Scale) -> Table:
         p, y = probabilities_and_labels(n_pairs)
         users = np.random.default_rng(1).integers(0, n_pairs // 50, n_pairs)
         runs = take_turns(
-            {"sureness": timed(lambda: sn.interval("ece", y, p, users=users, n_resamples=_N_RESAMPLES)),  # noqa: B023
+            {"sureness": timed(lambda: sn.metrics.interval("ece", y, p, users=users, n_resamples=_N_RESAMPLES)),  # noqa: B023
              "numpy": timed(lambda: _plain_bootstrap(p, y, users, _NAIVE_RESAMPLES))},  # noqa: B023
             scale.rounds,
         )  # fmt: skip

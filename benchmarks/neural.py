@@ -1,4 +1,4 @@
-"""Compiled epochs of NeuMF and CDAE against their torch form, NeuMF's scores of all items, and BPR against implicit."""
+"""Epochs of NeuMF and CDAE against RecBole and an older version, and BPR against implicit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from benchmarks.baselines import recbole_process as recbole
 from benchmarks.baselines.implicit_bpr import fit_bpr
@@ -23,7 +22,7 @@ from benchmarks.tables import Bar, Scale, Table, count_of, time_of
 from benchmarks.timing import Measured, growth, one_thread, processed, ratio, take_turns
 from benchmarks.training import Sides, with_recbole
 from sureness.data import Interactions, Split
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.models import Trainer, make_recommender
 
 _DATA = "citeulike-bd"
@@ -39,7 +38,6 @@ _OLDER = os.environ.get("SURENESS_OLDER")  # the folder of an older checkout, wh
 _OF_OLDER = "older: the checkout in SURENESS_OLDER, with equal widths of NeuMF; its CDAE may have other layers."
 _WIDTHS = {"neumf": {"layer_widths": [_N_FACTORS, _N_FACTORS // 2]}, "cdae": {}}  # ours by default; older ones differ
 _JUDGED_EVERY = 2  # epochs
-_CACHED_VALUES = 262_144  # hidden values of one user at a time in the torch form of scoring
 # The best settings that `python -m benchmarks.quality` found for each.
 _IMPLICIT = {
     "ml-1m": {"factors": 64, "learning_rate": 0.03, "regularization": 0.03, "iterations": 200},
@@ -53,12 +51,12 @@ _OURS: dict[str, dict[str, Any]] = {
 
 
 def epochs(scale: Scale) -> list[Table]:
-    """An epoch of each model: compiled, by autograd, and RecBole's."""
+    """An epoch of each model, and RecBole's."""
     return [_epochs(name, scale) for name in _RECBOLE]
 
 
 def _epochs(name: str, scale: Scale) -> Table:
-    title = f"An epoch of {name} on CiteULike, {_N_FACTORS} factors: compiled against autograd and RecBole"
+    title = f"An epoch of {name} on CiteULike, {_N_FACTORS} factors, against RecBole"
     if reason := absent(_DATA):
         return Table.skipped(title, reason)
     model, settings = _RECBOLE[name]
@@ -66,36 +64,28 @@ def _epochs(name: str, scale: Scale) -> Table:
     for share in scale.shares:
         split = fewer_users(split_of(_DATA), share)
         train = split.train
-        sides: Sides = {
-            "compiled": processed(_epoch(name, train)), "autograd": processed(_epoch(name, train, fused=False)),
-        }  # fmt: skip
+        sides: Sides = {"sureness": processed(_epoch(name, train))}
         with one_thread(), _with_older(sides, name, train), with_recbole(sides, model, split, **settings):
             runs = take_turns(sides, scale.training_rounds)
         sizes.append(len(train))
         every.append(runs)
-        faster = {side: ratio(runs[side], runs["compiled"]) for side in runs if side != "compiled"}
+        faster = {side: ratio(runs[side], runs["sureness"]) for side in runs if side != "sureness"}
         rows.append(
             (count_of(len(train)), *(time_of(side.median) for side in runs.values()), *map(str, faster.values()))
         )
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
-    bars = {"autograd": 3, "older": 3, "RecBole": 1}
     return Table(
         title,
         ("pairs", *every[0], *(f"times faster than {side}" for side in faster)),
         [*rows, ("growth exponent", *exponents, *[""] * len(faster))],
         notes=(
-            "Processor time, one thread; ours with default settings, both forms take the same steps, and only touched "
-            f"rows move in either. RecBole: {_written(settings)}.",
+            f"Processor time, one thread; ours with default settings. RecBole: {_written(settings)}.",
             *(
                 ["older: the checkout in SURENESS_OLDER, with equal widths of NeuMF; its CDAE may have other layers."]
                 if _OLDER
                 else []
             ),
             *([] if "RecBole" in faster else [f"{recbole.ABSENT}."]),
-        ),
-        bars=tuple(
-            Bar.at_least(f"{name}, epoch of {sizes[-1]:,} pairs, times faster than {side}", bars[side], each.value)
-            for side, each in faster.items()
         ),
     )
 
@@ -120,47 +110,10 @@ def _written(settings: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
-def _epoch(name: str, train: Interactions, *, fused: bool = True) -> Callable[[], object]:
+def _epoch(name: str, train: Interactions) -> Callable[[], object]:
     trainer = Trainer(make_recommender(name, n_factors=_N_FACTORS).build(train), train)
-    trainer.fused, numbers = fused, count(1)
+    numbers = count(1)
     return lambda: trainer.epoch(next(numbers))
-
-
-def scoring(scale: Scale) -> Table:
-    """NeuMF's scores of all items, compiled and as operations of torch on pieces that fit into the cache."""
-    title = "NeuMF's scores of all items of CiteULike: compiled against torch"
-    if reason := absent(_DATA):
-        return Table.skipped(title, reason)
-    train, rows, bars = split_of(_DATA).train, [], []
-    for size in (5, _N_FACTORS):
-        network = make_recommender("neumf", n_factors=size).build(train).eval()
-        for n_users in (round(share * 256) for share in scale.shares):
-            users = torch.arange(n_users)
-            sides = {
-                "compiled": processed(lambda network=network, users=users: network.score_block(users)),
-                "torch": processed(lambda network=network, users=users: _scores(network, users)),
-            }
-            with one_thread():
-                runs = take_turns(sides, scale.rounds)
-            faster = ratio(runs["torch"], runs["compiled"])
-            times = (time_of(side.median) for side in runs.values())
-            rows.append((str(size), str(n_users), *times, str(faster)))
-        bars.append(
-            Bar.at_least(f"NeuMF with {size} factors, scores of all items, times faster than torch", 3, faster.value)
-        )
-    return Table(title, ("factors", "users", "compiled", "torch", "times faster"), rows, bars=tuple(bars))
-
-
-@torch.no_grad()
-def _scores(network: Any, users: torch.Tensor) -> torch.Tensor:
-    size, weight = network.settings.n_factors, network.output.weight[0]
-    scores = (network.user_factors[users] * weight[:size]) @ network.item_factors.T + network.output.bias
-    of_user, of_item = network.of_user(network.user_inputs[users]), network.of_item(network.item_inputs)
-    step = max(1, _CACHED_VALUES // max(network.settings.widths))
-    for items, columns in zip(torch.split(of_item, step), torch.split(scores, step, dim=1), strict=True):
-        for user, column in zip(of_user, columns, strict=True):
-            column += network.layers((user + items).relu_()) @ weight[size:]
-    return scores
 
 
 def bpr_to_quality(scale: Scale) -> list[Table]:

@@ -24,7 +24,7 @@ from benchmarks.baselines.implicit_bpr import fit_bpr
 from benchmarks.logs import absent, split_of
 from benchmarks.tables import Table
 from sureness.data import Split, union
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.models import tune
 from sureness.sources import ScoreSource
 

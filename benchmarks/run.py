@@ -44,7 +44,6 @@ SUBJECTS: dict[str, Callable[[Scale], Table | list[Table]]] = {
     "lightgcn": training.lightgcn_epochs,
     "time-to-quality": training.time_to_quality,
     "neural": neural.epochs,
-    "neumf-scores": neural.scoring,
     "bpr-to-quality": neural.bpr_to_quality,
     "memory": training.memory,
     "ranking": evaluating.ranking,

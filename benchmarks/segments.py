@@ -5,7 +5,7 @@
 Both start from the same learned shape for all pairs, are fitted on the same pairs and judged on the same others. MCGrad
 runs with its default settings in an environment of its own (`make mcgrad`). Times are those of the processor, of one
 thread. Finished cells are kept in benchmarks/results/segments.csv; a second run goes on from there, and then prints the
-table of docs/how-to/overlapping-segments.md.
+table of docs/measured/calibration.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _ours(task: Task, interactions: int) -> dict[str, object]:
     judged = task.test["score"].to_numpy()
     started = time.process_time()
     if not interactions:
-        overall = sn.ShapeCalibrator().fit(scores, labels)
+        overall = sn.calibration.ShapeCalibrator().fit(scores, labels)
         return {"p": overall.probability(judged), "fit_seconds": time.process_time() - started, "overall": overall}
     fitted = sn.MultiSegmentCalibrator(numeric=task.numbers, interactions=interactions)
     fitted.fit(scores, labels, segments=fields)
@@ -74,7 +74,7 @@ def _mcgrad(
 ) -> tuple[dict[str, object], dict[str, dict[str, float]]]:
     """The same of MCGrad, and everybody's multicalibration error by its own metric."""
     overall = ours["one map"]["overall"]
-    assert isinstance(overall, sn.ShapeCalibrator)
+    assert isinstance(overall, sn.calibration.ShapeCalibrator)
     columns = [pl.Series(method, each["p"]) for method, each in ours.items()]
     task.fit.with_columns(pl.Series("one map", overall.probability(task.fit["score"]))).write_parquet(
         folder / "fit.parquet"

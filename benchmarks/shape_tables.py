@@ -1,4 +1,4 @@
-"""The tables of docs/list-sizes.md about the map for lists, out of benchmarks/results."""
+"""The tables of docs/measured/list-sizes.md about the map for lists, out of benchmarks/results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from scipy import stats
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "list-sizes.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "list-sizes.md"
 UTILITIES = ("f1", "ndcg")
 FIXED = "best fixed size"
 BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
@@ -106,37 +106,46 @@ def _kept(cell: dict[str, float]) -> str:
     return f"{cell['all']:.2f} ({max(cell['all low'], 0.0):.2f}-{cell['all high']:.2f})"
 
 
-def summary(found: pl.DataFrame, method: str) -> list[str]:
-    """How many cells keep which promise, and mean gains."""
-    every = found.filter(method=method)
-    cells = every.filter(pl.col("all promised") >= FEWEST_HITS)
-    inside = cells.filter(pl.col("all").is_between(0.9, 1.1)).height
-    history = [f"history {number}" for number in (1, 2, 3, 4)]
-    by_history = sum(_all_meet(cell, history, 0.85, 1.15) for cell in cells.iter_rows(named=True))
-    ranks = [f"ranks {a}-{b}" for a, b in BANDS]
-    by_rank = sum(_all_meet(cell, ranks, 0.85, 1.15) for cell in cells.iter_rows(named=True))
-    groups = [
-        cell[name]
-        for cell in cells.iter_rows(named=True)
-        for name in history
-        if cell[f"{name} promised"] >= FEWEST_HITS
-    ]
-    within = sum(0.85 <= ratio <= 1.15 for ratio in groups)
+def summary_table(found: pl.DataFrame) -> list[str]:
+    """Mean gains and how many cells keep which promise; the default before on the same cells as the one now."""
+    now = found.filter(method="lists")
+    before = found.filter(method=BEFORE).join(now, on=["split", "data", "model"], how="semi")
+    columns = {
+        "a map for each user, before": before,
+        "map for lists": now,
+        "users never seen": found.filter(method="lists, users never seen"),
+    }
+    rows = [f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
+    judged = [summary(cells) for cells in columns.values()]
+    return rows + [f"| {what} | {' | '.join(each[what] for each in judged)} |" for what in judged[0]]
+
+
+def summary(found: pl.DataFrame) -> dict[str, str]:
+    """What the cells of one method show, in words and numbers."""
+    cells = found.filter(pl.col("all promised") >= FEWEST_HITS)
+    history, ranks = [f"history {number}" for number in (1, 2, 3, 4)], [f"ranks {a}-{b}" for a, b in BANDS]
+    rows = cells.to_dicts()
+    quarters = [cell[name] for cell in rows for name in history if cell[f"{name} promised"] >= FEWEST_HITS]
     worse = sum(
-        int(cell[f"{u} gain"] < 0 and cell[f"holm {u}"] < SURE)
-        for cell in every.iter_rows(named=True)
-        for u in UTILITIES
+        found.filter((pl.col(f"{name} gain") < 0) & (pl.col(f"holm {name}") < SURE)).height for name in UTILITIES
     )
-    gains = ", ".join(f"{u.upper()} {100 * every[u + ' gain'].mean():+.1f}%" for u in UTILITIES)
-    return [
-        f"- {method}: {gains} on average over {every.height} cells; surely worse than the best fixed size in {worse}",
-        f"    - of {cells.height} cells with {FEWEST_HITS} promised hits or more, {inside} within 0.9 to 1.1 in total, "
-        f"{by_history} with every quarter of histories meeting 0.85 to 1.15, {by_rank} with every band of ranks",
-        f"    - of {len(groups)} quarters with at least {FEWEST_HITS} promised hits, {within} within 0.85 to 1.15",
-    ]
+    means = {f"{name.upper()}, mean": f"{100 * found[name + ' gain'].mean():+.1f}%" for name in UTILITIES}
+    return (
+        {"cells": str(found.height)}
+        | means
+        | {
+            "surely worse than the best fixed size": str(worse),
+            f"cells with {FEWEST_HITS} promised hits or more": str(cells.height),
+            "of these, 0.9 to 1.1 of the promise came": str(cells.filter(pl.col("all").is_between(0.9, 1.1)).height),
+            "every quarter of histories meets 0.85 to 1.15": str(sum(_all_meet(cell, history) for cell in rows)),
+            "every band of ranks meets 0.85 to 1.15": str(sum(_all_meet(cell, ranks) for cell in rows)),
+            f"quarters of histories with {FEWEST_HITS} promised hits or more": str(len(quarters)),
+            "of these, 0.85 to 1.15 of the promise came": str(sum(0.85 <= ratio <= 1.15 for ratio in quarters)),
+        }
+    )
 
 
-def _all_meet(cell: dict[str, float], names: Sequence[str], low: float, high: float) -> bool:
+def _all_meet(cell: dict[str, float], names: Sequence[str], low: float = 0.85, high: float = 1.15) -> bool:
     """Whether every interval meets a range; what promises nothing keeps its promise."""
     return all(
         cell[f"{name} promised"] == 0 or (cell[f"{name} low"] <= high and cell[f"{name} high"] >= low) for name in names
@@ -145,13 +154,14 @@ def _all_meet(cell: dict[str, float], names: Sequence[str], low: float, high: fl
 
 def write_tables() -> None:
     """Put the tables between their marks in the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The page with its tables as the results have them now."""
     found = every_cell()
-    methods = found["method"].unique(maintain_order=True).to_list()
-    text = PAGE.read_text()
-    for name, rows in {
-        "list cells": cells_table(found),
-        "list summary": [line for method in methods for line in summary(found, method)],
-    }.items():
+    text = PAGE.read_text(encoding="utf-8")
+    for name, rows in {"list cells": cells_table(found), "list summary": summary_table(found)}.items():
         block = "\n".join(["", *rows, ""])
         text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", rf"\g<1>{block}\g<2>", text, flags=re.DOTALL)
-    PAGE.write_text(text)
+    return text

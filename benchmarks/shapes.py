@@ -4,7 +4,7 @@
 model, split and seed at a time, and keeps models in --cache. All users are in, without a minimum. What came is
 kept as sums over 20 groups of users in benchmarks/results/lists.csv, so that it can be compared with the default before
 (results/lists-before.csv, the learned map for each user) without that code. Then it writes the tables of
-docs/list-sizes.md.
+docs/measured/list-sizes.md.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from sureness.calibration import (
     sample_lists,
 )
 from sureness.data import Interactions, Split, load_dataset, parted, prepare
-from sureness.evaluation import evaluate_ranking
 from sureness.lists import BestFixedSize, ExpectedUtility, FixedSize, Lists, compare_policies
+from sureness.metrics import evaluate_ranking
 from sureness.models import BPR, LightGCN
 from sureness.recommender import ConfidentRecommender, Run, open_run
 from sureness.sources import ScoreSource, from_implicit

@@ -12,10 +12,9 @@ from benchmarks.tables import Bar, Scale, Table, count_of, size_of, small, time_
 from benchmarks.timing import Measured, growth, one_thread, python, ratio, take_turns
 from sureness.calibration import PerUserPlatt
 from sureness.data import Interactions
-from sureness.evaluation import top_blocks
 from sureness.lists import ExpectedUtility, expected_utilities
 from sureness.recommender import ConfidentRecommender
-from sureness.sources import FactorSource
+from sureness.sources import FactorSource, top_blocks
 
 _UTILITIES = ("ndcg", "pdcg", "f1", "tp")
 _K = 50
@@ -98,7 +97,7 @@ def _maps_by_users(scale: Scale) -> Table:
 _CODE = """
 import time, resource
 from benchmarks.sizing import world
-from sureness.recommender.confident import ConfidentRecommender
+from sureness.recommender import ConfidentRecommender
 source, train, held_out = world({users}, {items}, random=True)
 start = time.perf_counter()
 ConfidentRecommender(source).fit(train, held_out)

@@ -15,7 +15,7 @@ from benchmarks.logs import absent, fewer_users, split_of
 from benchmarks.tables import Bar, Scale, Table, count_of, size_of, time_of
 from benchmarks.timing import Measured, Runs, growth, one_thread, per_epoch, processed, python, ratio, take_turns
 from sureness.data import Interactions, Split
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.models import Trainer, make_recommender
 
 _N_FACTORS = 64

@@ -42,7 +42,7 @@ def before_and_after() -> None:
         axes, ("scores stretched over 0 to 100%", "after calibration"), (stretched, calibrated), strict=True
     ):
         probabilities = calibrator.probability(test.scores)
-        draw_reliability(sn.reliability_curve(test.labels, probabilities), ax=ax, title=title)
+        draw_reliability(sn.metrics.reliability_curve(test.labels, probabilities), ax=ax, title=title)
     save_figure(figure, FOLDER / "before-after.png")
 
 

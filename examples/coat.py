@@ -86,7 +86,7 @@ def compare(
     source = sn.svd_source(coat.train, n_factors=n_factors, seed=seed)
     users, items = coat.uniform["user_id"].to_numpy(), coat.uniform["item_id"].to_numpy()
     scores = source.score_block(np.arange(source.n_users))[users, items]
-    pairs = sn.ScoredPairs.of(scores, coat.uniform["label"].to_numpy(), users=users, items=items)
+    pairs = sn.data.ScoredPairs.of(scores, coat.uniform["label"].to_numpy(), users=users, items=items)
     order = np.random.default_rng(seed).permutation(len(pairs))
     anchor, test = pairs.take(order[:n_anchor]), pairs.take(order[n_anchor:])
     rows = []
@@ -94,18 +94,22 @@ def compare(
         data = calibration_set(coat, source, known, anchor)
         risk = "naive" if known.startswith("naive") else None
         for method in methods:
-            found = judge(sn.make_calibrator(method, risk=risk), data, test)
+            found = judge(sn.calibration.make_calibrator(method, risk=risk), data, test)
             rows.append({"method": method, "knowledge": known, **found})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def calibration_set(coat: Coat, source: sn.ScoreSource, known: str, anchor: sn.ScoredPairs) -> sn.CalibrationSet:
+def calibration_set(
+    coat: Coat, source: sn.sources.ScoreSource, known: str, anchor: sn.data.ScoredPairs
+) -> sn.CalibrationSet:
     """The pairs that a fit with this knowledge may use."""
     if known == "anchor alone":
         return sn.CalibrationSet.from_chunks([anchor], estimand="preference")
     popular = "popularity" in known
     propensity = (
-        sn.PopularityPropensity().fit(items=coat.train.nonzero()[1]) if popular else GivenPropensity(coat.propensity)
+        sn.propensity.PopularityPropensity().fit(items=coat.train.nonzero()[1])
+        if popular
+        else GivenPropensity(coat.propensity)
     )
     data = sn.CalibrationSet.from_source(
         source, coat.held_out, seen=coat.train, propensity=propensity, held_out_share=HELD_OUT_SHARE
@@ -115,16 +119,18 @@ def calibration_set(coat: Coat, source: sn.ScoreSource, known: str, anchor: sn.S
     return replace(data, base_rate=float(anchor.labels.mean())) if known.endswith("base rate") else data
 
 
-def judge(calibrator: sn.Calibrator, data: sn.CalibrationSet, test: sn.ScoredPairs) -> dict[str, object]:
+def judge(
+    calibrator: sn.calibration.Calibrator, data: sn.CalibrationSet, test: sn.data.ScoredPairs
+) -> dict[str, object]:
     """ECE with its interval, and NLL; or why there is no fit."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", sn.SurenessWarning)  # naive fits warn, and this compares with them
+            warnings.simplefilter("ignore", sn.errors.SurenessWarning)  # naive fits warn, and this compares with them
             probabilities = calibrator.fit(data).probability(test.scores)
     except sn.errors.NoMinimumError as error:
         return {"ece": None, "low": None, "high": None, "nll": None, "problem": str(error)}
-    ece = sn.interval("ece", test.labels, probabilities, users=test.users)
-    nll = sn.negative_log_likelihood(test.labels, probabilities)
+    ece = sn.metrics.interval("ece", test.labels, probabilities, users=test.users)
+    nll = sn.metrics.negative_log_likelihood(test.labels, probabilities)
     return {"ece": ece.value, "low": ece.low, "high": ece.high, "nll": nll, "problem": None}
 
 

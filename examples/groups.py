@@ -20,7 +20,7 @@ from sureness.plots import draw_group_ratios, prepare_group_ratios, save_figure
 CLEAR = 0.05
 
 
-def known_fields(source: sn.ScoreSource, log: sn.Interactions) -> Fields:
+def known_fields(source: sn.sources.ScoreSource, log: sn.Interactions) -> Fields:
     """Activity and popularity, and what the data set says of users and items; the genre of a film is its first."""
     users, items = log.user_features, log.item_features
     if users is not None:
@@ -34,7 +34,7 @@ def known_fields(source: sn.ScoreSource, log: sn.Interactions) -> Fields:
 
 def compared(name: str, seed: int = 0) -> dict[str, pl.DataFrame]:
     """The table of all groups with each map."""
-    split = sn.by_ratio(sn.load_dataset(name).interactions, seed=seed)
+    split = sn.by_ratio(sn.data.load_dataset(name).interactions, seed=seed)
     model = sn.BPR(seed=seed).fit(split.train, split.validation)
     fields = known_fields(model, split.train)
     recommenders = {

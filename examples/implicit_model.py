@@ -42,7 +42,7 @@ def main() -> None:
     before = MinMaxCalibrator().fit(pairs).probability(test.scores)
     for name, promised in (("scores stretched over 0 to 1", before), ("calibrated", probabilities)):
         error = sn.expected_calibration_error(test.labels, promised)
-        at_the_top = sn.top_n_calibration_error(test.labels, promised, test.users, scores=test.scores)
+        at_the_top = sn.metrics.top_n_calibration_error(test.labels, promised, test.users, scores=test.scores)
         print(f"{name:>28}: ECE {error:.4f}, ECE of each user's top 10 {at_the_top:.4f}")
 
 

@@ -93,7 +93,7 @@ def embedded_scores(titles: list[str], histories: list[list[int]], candidates: n
 
 def ece(hits: np.ndarray, probabilities: np.ndarray, users: np.ndarray) -> str:
     rows = np.repeat(users, hits.shape[1])
-    return str(sn.interval("ece", hits.ravel(), probabilities.ravel(), users=rows))
+    return str(sn.metrics.interval("ece", hits.ravel(), probabilities.ravel(), users=rows))
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=20, help="of the causal model")
     asked = parser.parse_args()
-    split = sn.by_ratio(sn.load_dataset(asked.data).interactions, seed=asked.seed)
+    split = sn.by_ratio(sn.data.load_dataset(asked.data).interactions, seed=asked.seed)
     train, titles = split.train, split.train.item_features["title"].to_list()
     histories = np.split(train.item_rows, train.row_starts[1:-1])
     stage = sn.svd_source(train, n_factors=16).score_block(np.arange(train.n_users))

@@ -10,8 +10,8 @@ import pytest
 import sureness as sn
 from sureness._card import card
 from sureness.calibration import Choice
-from sureness.evaluation import RankComparison, RankingQuality
 from sureness.lists import Lists
+from sureness.metrics import RankComparison, RankingQuality
 from tests.saving.kinds import made
 
 NASTY = "<script>alert('x')</script>"
@@ -36,7 +36,7 @@ class Elements(HTMLParser):
 
 def compared():
     lists = Lists.of(hits=[[True, False], [True, True]])
-    return sn.compare_policies({NASTY: sn.FixedSize(1), "two": sn.FixedSize(2)}, lists, "f1", reference="two")
+    return sn.lists.compare_policies({NASTY: sn.FixedSize(1), "two": sn.FixedSize(2)}, lists, "f1", reference="two")
 
 
 def chosen():

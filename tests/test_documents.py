@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tools import results
 
+from benchmarks import shape_tables
 from sureness import _registry
 from sureness.cli import main
 
@@ -120,6 +122,29 @@ def test_links_to_files_lead_somewhere(path):
     for link in links:
         if not link.startswith(("http", "#")) and not any(part in link for part in generated):
             assert (path.parent / link.split("#")[0]).exists(), link
+
+
+FOR_MAINTAINERS = ("docs/maintainers/", "docs/measured/")
+MOST_WORDS = 25_000
+
+
+def words(text: str) -> int:
+    """Words that are read: without examples, comments and addresses of links."""
+    prose = re.sub(r"^```.*?^```|<!--.*?-->|(?<=\])\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
+    return len(re.findall(r"[A-Za-z0-9][\w'.,-]*", prose))
+
+
+def test_the_docs_for_users_can_be_read():
+    """Decisions, measurements and what only maintainers need are in folders of their own."""
+    pages = [path for path in DOCUMENTS if not name(path).startswith(FOR_MAINTAINERS)]
+    counts = {name(path): words(path.read_text(encoding="utf-8")) for path in pages}
+    assert sum(counts.values()) <= MOST_WORDS, counts
+
+
+def test_tables_of_measured_pages_are_current():
+    for page, text in results.pages().items():
+        assert page.read_text(encoding="utf-8") == text, "results changed: run `python tools/results.py`"
+    assert shape_tables.PAGE.read_text(encoding="utf-8") == shape_tables.page()
 
 
 def test_the_readme_names_both_set_up_commands():

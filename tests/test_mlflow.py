@@ -27,7 +27,7 @@ import sureness.mlflow  # noqa: E402  # which loads mlflow.pyfunc when it is use
 @pytest.fixture(scope="module")
 def split():
     world = sn.simulate(sn.SimulatorSettings(n_users=60, n_items=30, exposure_rate=0.7))
-    return sn.by_ratio(sn.k_core(sn.Interactions.from_matrix(world.train), 3), seed=0)
+    return sn.by_ratio(sn.data.k_core(sn.Interactions.from_matrix(world.train), 3), seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_calibrator_answers_with_its_probabilities(platt, tmp_path):
 
 
 def test_maps_of_users_read_the_users(source, split, tmp_path):
-    fitted = sn.PerUserPlatt().fit(source, split.validation, seen=split.train)
+    fitted = sn.calibration.PerUserPlatt().fit(source, split.validation, seen=split.train)
     users = split.train.users.at([3, 0])
     opened = mlflow.pyfunc.load_model(saved(fitted, tmp_path))
     found = opened.predict(pd.DataFrame({"score": [0.2, 0.4], "user_id": users.to_list()}))
@@ -138,7 +138,7 @@ def test_bad_questions_are_refused(platt, recommender, tmp_path):
     with pytest.raises(sn.errors.ColumnError, match="score"):  # as maps without a signature are asked
         sureness.mlflow.Answers(platt).predict(pd.DataFrame({"user_id": [1]}))
     opened = mlflow.pyfunc.load_model(saved(recommender, tmp_path / "lists"))
-    with pytest.raises(sn.DataError, match="999"):
+    with pytest.raises(sn.errors.DataError, match="999"):
         opened.predict(pd.DataFrame({"user_id": [999]}))
 
 

@@ -15,8 +15,8 @@ import sureness as sn
 from sureness._printing import fields_repr, short
 from sureness._settings import written
 from sureness.data.recipes import Dataset
-from sureness.evaluation import RankingQuality, compare_ranks
 from sureness.lists import Lists
+from sureness.metrics import RankingQuality, compare_ranks
 from sureness.metrics.utility import named_utility
 from sureness.propensity import GivenPropensity
 from tests.saving.kinds import KINDS, made
@@ -92,8 +92,8 @@ def examples():
     return [
         world, log, sn.by_ratio(log), sn.CalibrationSet.from_pairs([0.0, 1.0], [0, 1]), dataset, sn.Columns(),
         sn.BidirectionalDistillation(model, sn.BPR(n_factors=1)),
-        sn.compare_policies({f"fixed {size}": sn.FixedSize(size) for size in (1, 2)}, lists, "f1"),
-        GivenPropensity(np.full((30, 20), 0.5)), sn.PopularityPropensity(),
+        sn.lists.compare_policies({f"fixed {size}": sn.FixedSize(size) for size in (1, 2)}, lists, "f1"),
+        GivenPropensity(np.full((30, 20), 0.5)), sn.propensity.PopularityPropensity(),
         RankingQuality(pl.DataFrame({"user_id": [1], "hit@1": [1.0]})), log.users, named_utility("f1"),
         sn.CandidateSource.of(["a"] * 900, range(900), np.ones(900)),
         compare_ranks(source, source, log, seen="nothing"),
@@ -116,7 +116,7 @@ def test_a_fitted_calibrator_shows_what_it_learned(name):
         assert "300 pairs" in shown
         for parameter, value in getattr(fitted, "natural_parameters_", {}).items():
             assert re.search(rf"{parameter}\W.*{re.escape(f'{value:.6g}')}", shown)
-    assert repr(sn.make_calibrator(name)).endswith(")")
+    assert repr(sn.calibration.make_calibrator(name)).endswith(")")
 
 
 def test_the_written_form_is_the_same_before_and_after_fitting():

@@ -41,11 +41,11 @@ def test_an_unknown_name_is_refused_with_those_there_are():
 
 
 def test_a_class_of_ones_own_is_made_listed_saved_and_opened(table, tmp_path):
-    with pytest.raises(sn.DataError, match="register"):
+    with pytest.raises(sn.errors.DataError, match="register"):
         Mine().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(tmp_path / "mine.json")
     sn.register("calibrator", "mine", Mine)
     assert names("calibrator")[-1] == "mine"
-    assert isinstance(sn.make_calibrator("mine"), Mine)
+    assert isinstance(sn.calibration.make_calibrator("mine"), Mine)
     Mine().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(tmp_path / "mine.json")
     assert isinstance(sn.load(tmp_path / "mine.json"), Mine)
 

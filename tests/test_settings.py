@@ -13,10 +13,10 @@ from sureness.calibration import SigmoidCalibrator
     "configured",
     [
         sn.GammaCalibrator(shift=0.1, risk="naive"),
-        sn.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
+        sn.calibration.TopNCalibrator(sn.PlattCalibrator(monotone=False), n=3),
         sn.SegmentCalibrator(sn.IsotonicCalibrator(strict=True), strength=5.0),
         sn.MultiSegmentCalibrator(sn.PlattCalibrator(), numeric=["popularity"], interactions=1),
-        sn.PopularityPropensity(power=1.0),
+        sn.propensity.PopularityPropensity(power=1.0),
         SigmoidCalibrator(),
     ],
     ids=repr,
@@ -30,11 +30,13 @@ def test_a_clone_has_the_settings_and_nothing_learned(copy, configured):
 
 def test_only_changed_settings_are_shown():
     assert repr(sn.GammaCalibrator()) == "GammaCalibrator()"
-    assert repr(sn.TopNCalibrator(sn.PlattCalibrator(), n=3)) == "TopNCalibrator(base=PlattCalibrator(), n=3)"
+    assert (
+        repr(sn.calibration.TopNCalibrator(sn.PlattCalibrator(), n=3)) == "TopNCalibrator(base=PlattCalibrator(), n=3)"
+    )
 
 
 def test_nested_settings_can_be_read_and_set():
-    calibrator = sn.TopNCalibrator(sn.GammaCalibrator(), n=3)
+    calibrator = sn.calibration.TopNCalibrator(sn.GammaCalibrator(), n=3)
     assert calibrator.get_params()["base__shift"] == 0.01
     calibrator.set_params(n=5, base__shift=0.2)
     assert (calibrator.n, calibrator.base.shift) == (5, 0.2)
@@ -47,7 +49,7 @@ def test_unknown_settings_are_refused():
 
 
 def test_a_clone_shares_no_part_with_its_original():
-    original = sn.SegmentCalibrator(sn.TopNCalibrator(sn.PlattCalibrator()))
+    original = sn.SegmentCalibrator(sn.calibration.TopNCalibrator(sn.PlattCalibrator()))
     copied = clone(original)
     assert repr(copied) == repr(original)
     assert copied.base is not original.base

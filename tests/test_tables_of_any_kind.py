@@ -103,7 +103,7 @@ def _reported(table: Any, run: Path, **options: Any) -> Any:
 
 
 def _background(**tables: Any) -> Any:
-    pairs = sn.ScoredPairs.of(PAIRS["score"], PAIRS["label"], users=PAIRS["user_id"], items=PAIRS["item_id"])
+    pairs = sn.data.ScoredPairs.of(PAIRS["score"], PAIRS["label"], users=PAIRS["user_id"], items=PAIRS["item_id"])
     found = report.gather_contents(pairs, {"platt": PLATT}, background=report.Background(**tables), n_resamples=2)
     return [item for case in found.cases for item in case.items], found.degree and found.degree.confidence.tolist()
 
@@ -277,7 +277,7 @@ def test_every_public_argument_that_takes_a_table_is_tried_with_all_kinds():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     path, small = tmp_path_factory.mktemp("run") / "run.sureness", logs()
-    sn.Run(small.source, train=small.train, validation=small.validation, test=small.test).save(path)
+    sn.recommender.Run(small.source, train=small.train, validation=small.validation, test=small.test).save(path)
     return path
 
 
@@ -371,6 +371,6 @@ def test_a_lazy_frame_that_fails_is_refused_in_one_sentence(door, broken, tmp_pa
         "fit": jobs.fit,
         "apply": lambda given: jobs.apply(sn.PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]), given),
     }
-    with pytest.raises(sn.SurenessError, match="cannot read") as refused:
+    with pytest.raises(sn.errors.SurenessError, match="cannot read") as refused:
         doors[door](lazy)
     assert "\n" not in str(refused.value)

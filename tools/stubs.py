@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 SOURCE = Path(__file__).parents[1] / "src"
 _HEAD = "# Written by `make stubs` from the table in __init__.py.\n"
@@ -20,11 +21,17 @@ def stubs() -> dict[Path, str]:
         package = ".".join(file.parent.relative_to(SOURCE).parts)
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if table := _table(tree):
-            found[file.with_suffix(".pyi")] = stub(package, table, _constants(tree), _modules(tree))
+            found[file.with_suffix(".pyi")] = stub(package, table, _constants(tree), _modules(tree), _packages(tree))
     return found
 
 
-def stub(package: str, table: dict[str, list[str]], constants: dict[str, str], modules: tuple[str, ...] = ()) -> str:
+def stub(
+    package: str,
+    table: dict[str, list[str]],
+    constants: dict[str, str],
+    modules: tuple[str, ...] = (),
+    packages: tuple[str, ...] = (),
+) -> str:
     """The stub of a package whose names live in these modules.
 
     Examples
@@ -38,7 +45,7 @@ def stub(package: str, table: dict[str, list[str]], constants: dict[str, str], m
     ]
     <BLANKLINE>
     """
-    imports = [f"from {package} import {name} as {name}\n" for name in modules]
+    imports = [f"from {package} import {name} as {name}\n" for name in (*modules, *packages)]
     imports += [
         f"from {package}.{module} import {name} as {name}\n" for module in sorted(table) for name in table[module]
     ]
@@ -50,10 +57,22 @@ def stub(package: str, table: dict[str, list[str]], constants: dict[str, str], m
 
 def _table(tree: ast.Module) -> dict[str, list[str]] | None:
     """The second argument of `lazy_names`, if the package calls it."""
+    found = _arguments(tree)
+    return {module: list(names) for module, names in found[0].items()} if found else None
+
+
+def _packages(tree: ast.Module) -> tuple[str, ...]:
+    """The third argument of `lazy_names`: packages that are attributes of the package."""
+    arguments = _arguments(tree)
+    return tuple(arguments[1]) if len(arguments) > 1 else ()
+
+
+def _arguments(tree: ast.Module) -> list[Any]:
+    """The arguments of `lazy_names` after the name of the package; none where it is not called."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lazy_names":
-            return {module: list(names) for module, names in ast.literal_eval(node.args[1]).items()}
-    return None
+            return [ast.literal_eval(argument) for argument in node.args[1:]]
+    return []
 
 
 def _constants(tree: ast.Module) -> dict[str, str]:

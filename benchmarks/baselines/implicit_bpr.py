@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.baselines.fitted import Fitted
 from sureness.data import Split
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.sources import FactorSource, from_implicit
 
 _VALIDATIONS = 25  # at most

@@ -26,9 +26,9 @@ LINK = re.compile(r"(?<!!)\[([^\]\[]+)\]\(([^()\s]+)\)|^\[([^\]]+)\]: (\S+)$", f
 
 
 def on_config(config: MkDocsConfig) -> None:
-    results = next(entry["Results"] for entry in config.nav if "Results" in entry)
-    results += [{_title(name): name} for name in BENCHMARKS]
-    config.nav += [{"Project": [{"Changelog": "changelog.md"}, {"Contributing": "contributing.md"}]}]
+    tabs = {title: pages for entry in config.nav for title, pages in entry.items()}
+    tabs["Measured"] += [{_title(name): name} for name in BENCHMARKS]
+    tabs["Maintainers"] += [{"Changelog": "changelog.md"}, {"Contributing": "contributing.md"}]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -13,9 +13,9 @@ from reproduction.tests.small import KNOWN, SmallShelf
 from sureness.cli import main
 from sureness_reproduction import claims, command, declarations
 from sureness_reproduction.cells import CellStore
-from sureness_reproduction.claims import DECLARED, claims_table, computed
+from sureness_reproduction.claims import DECLARED, ELSEWHERE, IN_SETTING, claims_table, computed
 from sureness_reproduction.declarations import find_studies, studies
-from sureness_reproduction.pages import PUBLISHED, published, run_studies
+from sureness_reproduction.pages import NONE, PUBLISHED, published, run_studies
 from sureness_reproduction.study import Asked
 
 
@@ -147,30 +147,38 @@ _MISSING = "not run; `sureness reproduce known --full`"
 @pytest.mark.parametrize(
     ("rows", "where", "holds", "found"),
     [
-        ([contrast("yes"), contrast("yes", 0.2, 0.03)], {}, "yes", "+10.0% to +20.0%; 2 yes; p 0.01 to 0.03"),
-        ([contrast("yes"), contrast("no", -0.1)], {}, "no", "-10.0% to +10.0%; 1 yes, 1 no; p 0.01"),
-        ([contrast("yes"), contrast("open", 0.0, None)], {}, "open", "+0.0% to +10.0%; 1 yes, 1 open; p 0.01"),
-        ([contrast("yes", p=None)], {}, "yes", "+10.0%; 1 yes; p –"),
-        ([contrast("no", second="", value=0.3, against=0.5)], {}, "no", "0.3 against 0.5; 1 no; p 0.01"),
-        ([contrast("yes", model="bpr"), contrast("no", -0.1, model="cdae")], {"model": ["bpr"]}, "yes",
+        ([contrast("yes"), contrast("yes", 0.2, 0.03)], {}, "yes: 2 of 2", "+10.0% to +20.0%; 2 yes; p 0.01 to 0.03"),
+        ([contrast("yes"), contrast("no", -0.1)], {}, "no: 1 of 2", "-10.0% to +10.0%; 1 yes, 1 no; p 0.01"),
+        ([contrast("yes"), contrast("open", 0.0, None)], {}, "open: 1 of 2", "+0.0% to +10.0%; 1 yes, 1 open; p 0.01"),
+        ([contrast("yes", p=None)], {}, "yes: 1 of 1", "+10.0%; 1 yes; p –"),
+        ([contrast("no", second="", value=0.3, against=0.5)], {}, "no: 0 of 1", "0.3 against 0.5; 1 no; p 0.01"),
+        ([contrast("yes", model="bpr"), contrast("no", -0.1, model="cdae")], {"model": ["bpr"]}, "yes: 1 of 1",
          "+10.0%; 1 yes; p 0.01"),
-        ([contrast("yes", claimed=False)], {}, "open", _MISSING),
-        ([], {}, "open", _MISSING),
+        ([contrast("yes", claimed=False)], {}, NONE, _MISSING),
+        ([], {}, NONE, _MISSING),
     ],
 )  # fmt: skip
 def test_a_claim_holds_where_it_holds_everywhere(monkeypatch, rows, where, holds, found):
     monkeypatch.setattr(claims, "DECLARED", [ONE | {"where": where}])
     (row,) = claims_table(lambda name: pl.DataFrame(rows, infer_schema_length=None)).to_dicts()
-    assert (row["holds"], row["we found"], row["published"], row["why"]) == (holds, found, "+5%", "It is good.")
+    assert row[ELSEWHERE] == NONE
+    assert (row[IN_SETTING], row["we found"], row["published"], row["why"]) == (holds, found, "+5%", "It is good.")
+
+
+def test_settings_that_the_dissertation_did_not_use_are_judged_apart(monkeypatch):
+    monkeypatch.setattr(claims, "DECLARED", [ONE])
+    rows = [contrast("yes", data="coat"), contrast("no", -0.1, data="amazon-music")]
+    (row,) = claims_table(lambda name: pl.DataFrame(rows)).to_dicts()
+    assert (row[IN_SETTING], row[ELSEWHERE]) == ("yes: 1 of 1", "no: 0 of 1")
 
 
 def test_finished_cells_go_before_committed_results(run, monkeypatch, tmp_path):
     monkeypatch.setattr(claims, "DECLARED", [ONE])
     monkeypatch.setattr(claims, "committed", lambda name: pl.DataFrame([contrast("no", -0.1)]))
     store = CellStore(tmp_path / "cells", SmallShelf(tmp_path))
-    assert claims_table(partial(computed, store))["holds"].to_list() == ["no"]
+    assert claims_table(partial(computed, store))[IN_SETTING].to_list() == ["no: 0 of 1"]
     run_studies([KNOWN], Asked("full"), store, tmp_path)
-    assert claims_table(partial(computed, store))["holds"].to_list() == ["yes"]
+    assert claims_table(partial(computed, store))[ELSEWHERE].to_list() == ["yes: 2 of 2"]
 
 
 def test_the_command_shows_the_claims_without_computing(run, capsys, tmp_path, monkeypatch):

@@ -60,7 +60,7 @@ _TABLE: dict[Family, dict[str, object]] = {
     },
     "model": {
         "bpr": f"{_MODELS}.bpr:BPR",
-        "ubpr": f"{_MODELS}.ubpr:UBPR",
+        "ubpr": f"{_MODELS}.bpr:UBPR",
         "neumf": f"{_MODELS}.neumf:NeuMF",
         "cml": f"{_MODELS}.cml:CML",
         "lightgcn": f"{_MODELS}.lightgcn:LightGCN",

@@ -72,12 +72,14 @@ def world() -> Shop:
 @cache
 def recommender() -> sn.ConfidentRecommender:
     small, policy = world(), sn.ExpectedUtility(max_size=4)
-    return sn.ConfidentRecommender(small.source, sn.PerUserPlatt(), policy).fit(small.train, small.validation)
+    return sn.ConfidentRecommender(small.source, sn.calibration.PerUserPlatt(), policy).fit(
+        small.train, small.validation
+    )
 
 
 @cache
 def fitted(name: str) -> Any:
-    return sn.make_calibrator(name).fit(SCORES, LABELS)
+    return sn.calibration.make_calibrator(name).fit(SCORES, LABELS)
 
 
 def doors() -> list[Door]:
@@ -114,7 +116,7 @@ def _calibrators() -> list[Door]:
         kind = find("calibrator", name).__name__
 
         def fit(*, name: str = name, **data: Any) -> Any:
-            return sn.make_calibrator(name).fit(**data).probability(SCORES)
+            return sn.calibration.make_calibrator(name).fit(**data).probability(SCORES)
 
         found += _vectors(f"{kind}.fit", fit, {"scores": SCORES, "labels": LABELS}, options)
         for method in ("probability", "log_odds"):
@@ -130,14 +132,14 @@ def _calibrators() -> list[Door]:
         return fitted.probability(SCORES, segments={"name": NAMES, "item": ITEMS})
 
     def top_n(**data: Any) -> Any:
-        return sn.TopNCalibrator(n=2).fit(**data).probability(SCORES)
+        return sn.calibration.TopNCalibrator(n=2).fit(**data).probability(SCORES)
 
     def lists(**data: Any) -> Any:
         told = {name: data.get(name) for name in ("history", "traits")}
         return sn.ListCalibrator().fit(**data).probability(SCORES, groups=USERS, **told)
 
     per_segment = sn.SegmentCalibrator(strength=10.0).fit(SCORES, LABELS, segments=NAMES)
-    per_user = sn.PerUserPlatt().fit(world().source, world().validation, seen=world().train)
+    per_user = sn.calibration.PerUserPlatt().fit(world().source, world().validation, seen=world().train)
     found += _vectors(
         "SegmentCalibrator.fit", segments, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
     )
@@ -156,15 +158,15 @@ def _calibrators() -> list[Door]:
 
 def _metrics() -> list[Door]:
     found, judged = [], {"labels": LABELS, "probabilities": CHANCES}
-    for metric in (sn.brier_score, sn.negative_log_likelihood, sn.expected_calibration_error,
-                   sn.maximum_calibration_error, sn.reliability_curve):  # fmt: skip
+    for metric in (sn.metrics.brier_score, sn.metrics.negative_log_likelihood, sn.expected_calibration_error,
+                   sn.metrics.maximum_calibration_error, sn.metrics.reliability_curve):  # fmt: skip
         found += _vectors(metric.__name__, metric, judged, {"sample_weight": WEIGHTS})
-    found += _vectors("top_n_calibration_error", lambda **given: sn.top_n_calibration_error(**given, n=2),
+    found += _vectors("top_n_calibration_error", lambda **given: sn.metrics.top_n_calibration_error(**given, n=2),
                       judged | {"users": USERS}, {"scores": SCORES, "sample_weight": WEIGHTS})  # fmt: skip
     for metric in ("ece", "nll", "brier"):
 
         def interval(*, metric: str = metric, **given: Any) -> Any:
-            return sn.interval(metric, **given, n_resamples=50)
+            return sn.metrics.interval(metric, **given, n_resamples=50)
 
         found += _vectors("interval", interval, judged, {"users": USERS, "sample_weight": WEIGHTS})
     return found
@@ -173,15 +175,17 @@ def _metrics() -> list[Door]:
 def _pairs() -> list[Door]:
     also = {"users": USERS, "items": ITEMS, "sample_weight": WEIGHTS, "propensity": CHANCES}
     pairs = {"scores": SCORES, "labels": LABELS}
-    found = _vectors("ScoredPairs.of", sn.ScoredPairs.of, pairs, also)
+    found = _vectors("ScoredPairs.of", sn.data.ScoredPairs.of, pairs, also)
     found += _vectors("CalibrationSet.from_pairs", sn.CalibrationSet.from_pairs, pairs, also)
     ratings = {"scores": SCORES, "ratings": 1.0 + np.arange(N) % 5}
     found += _vectors("CalibrationSet.from_ratings", sn.CalibrationSet.from_ratings, ratings)
     found += _vectors("ScoreHistogram.of", sn.ScoreHistogram.of, {"scores": SCORES, "targets": CHANCES},
                       {"sample_weight": WEIGHTS})  # fmt: skip
     seen = {"users": USERS, "items": ITEMS}
-    found += _vectors("PopularityPropensity.fit", lambda **given: sn.PopularityPropensity().fit(**given), seen)
-    propensity = sn.PopularityPropensity().fit(**seen)
+    found += _vectors(
+        "PopularityPropensity.fit", lambda **given: sn.propensity.PopularityPropensity().fit(**given), seen
+    )
+    propensity = sn.propensity.PopularityPropensity().fit(**seen)
     found += _vectors("PopularityPropensity.propensity", propensity.propensity, seen)
     return [*found, Door("CalibrationSet.from_table(table)", "table", sn.CalibrationSet.from_table)]
 
@@ -196,7 +200,7 @@ def _ids() -> list[Door]:
         *_vectors("IdMap.rows", lambda numbers: numbered.rows(numbers), {"numbers": USERS}),
         *_vectors("IdMap.known_rows", lambda values: known.known_rows(values, "users"), {"values": NAMES}),
         *_vectors("IdMap.at", lambda rows: known.at(rows), {"rows": np.arange(N) % 3}),
-        *_vectors("Segments", lambda segment_names: sn.Segments(segment_names), {"segment_names": NAMES}),
+        *_vectors("Segments", lambda segment_names: sn.calibration.Segments(segment_names), {"segment_names": NAMES}),
         *_vectors("Interactions.of", sn.Interactions.of, {"users": USERS, "items": ITEMS},
                   {"ratings": WEIGHTS, "times": np.arange(N)}),
         Door("Interactions.from_table(table)", "table", sn.Interactions.from_table),
@@ -284,12 +288,12 @@ def _logs() -> list[Door]:
         "by_time(log)": sn.by_time,
         "hold_out(log)": sn.hold_out,
         "leave_one_out(log)": sn.leave_one_out,
-        "k_core(log)": lambda log: sn.k_core(log, 2),
-        "prepare(data)": lambda log: sn.prepare(log, "ratio"),
+        "k_core(log)": lambda log: sn.data.k_core(log, 2),
+        "prepare(data)": lambda log: sn.data.prepare(log, "ratio"),
         "svd_source(interactions)": lambda log: sn.svd_source(log, n_factors=2),
         "evaluate_ranking(test)": lambda log: sn.evaluate_ranking(small.source, log),
         "evaluate_ranking(seen)": lambda log: sn.evaluate_ranking(small.source, small.test, seen=log),
-        "PerUserPlatt.fit(held_out)": lambda log: sn.PerUserPlatt().fit(small.source, log),
+        "PerUserPlatt.fit(held_out)": lambda log: sn.calibration.PerUserPlatt().fit(small.source, log),
         "ListCalibrator.fit_source(held_out)": lambda log: sn.ListCalibrator().fit_source(small.source, log),
         "CalibrationSet.from_source(held_out)": lambda log: sn.CalibrationSet.from_source(small.source, log).gather(),
         "ConfidentRecommender.fit(validation)": lambda log: sn.ConfidentRecommender(small.source).fit(small.train, log),
@@ -315,8 +319,8 @@ def _served() -> list[Door]:
 def _paths() -> list[Door]:
     return [
         Door("load(path)", "path", sn.load),
-        Door("inspect(path)", "path", sn.inspect),
-        Door("open_run(path)", "path", sn.open_run),
+        Door("inspect(path)", "path", sn.saving.inspect),
+        Door("open_run(path)", "path", sn.recommender.open_run),
         Door("Interactions.read(path)", "path", sn.Interactions.read),
         Door("CandidateSource.read(path)", "path", sn.CandidateSource.read),
         Door("IsotonicCalibrator.save(path)", "path", lambda path: fitted("isotonic").save(path)),

@@ -10,7 +10,7 @@ MOST_NOTES = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """One row of the table in docs/reliability.md."""
+    """One row of the table in docs/maintainers/reliability.md."""
 
     what: str  # what was attacked, and how
     failure: str  # what counts as a failure

@@ -26,17 +26,20 @@ def calibrators() -> list[Savable]:
 
 
 def maps() -> list[Savable]:
-    return [sn.PerUserPlatt().fit_source(world.source, world.validation, seen=world.train) for world in _worlds()]
+    return [
+        sn.calibration.PerUserPlatt().fit_source(world.source, world.validation, seen=world.train)
+        for world in _worlds()
+    ]
 
 
 def runs() -> list[Savable]:
-    return [sn.Run(world.source, world.train, world.validation, world.test) for world in _worlds()]
+    return [sn.recommender.Run(world.source, world.train, world.validation, world.test) for world in _worlds()]
 
 
 def recommenders() -> list[Savable]:
     policy = sn.ExpectedUtility(max_size=5)
     return [
-        sn.ConfidentRecommender(world.source, sn.PerUserPlatt(), policy).fit(world.train, world.validation)
+        sn.ConfidentRecommender(world.source, sn.calibration.PerUserPlatt(), policy).fit(world.train, world.validation)
         for world in _worlds()
     ]
 

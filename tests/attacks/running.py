@@ -1,6 +1,6 @@
 """The long form of every attack: `python -m tests.attacks`, or `make attack`.
 
-Prints one table, and writes it into docs/reliability.md. Words after the command choose attacks by their names.
+Prints one table, and writes it into docs/maintainers/reliability.md. Words after the command choose attacks by name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.attacks import (
 from tests.attacks.commands import CASES
 from tests.attacks.outcome import Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+PAGE = Path(__file__).parents[2] / "docs" / "maintainers" / "reliability.md"
 BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 SECONDS_OF_A_RACE = 20.0
 SIMULATIONS, CHOICES = 100, 1_000

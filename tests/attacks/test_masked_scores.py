@@ -35,9 +35,9 @@ def test_masked_scores_of_seen_items_change_nothing_and_are_not_worth_a_word(set
     scores, hidden = rng.normal(size=(50, 60)), rng.random((50, 60)) < 0.2
     held_out = Interactions.from_matrix((rng.random(scores.shape) < 1 / (1 + np.exp(1 - scores))) & ~hidden)
     seen = Interactions.from_matrix(hidden)
-    real = sn.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
+    real = sn.calibration.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
     scores[hidden] = -1e9
-    found = sn.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
+    found = sn.calibration.PerUserPlatt(**settings).fit(sn.MatrixSource(scores), held_out, seen=seen)
     np.testing.assert_allclose(found.coef_, real.coef_, rtol=0.1)
 
 
@@ -47,7 +47,7 @@ def test_heavy_tails_of_users_are_not_called_masked(scale):
     scores = rng.standard_cauchy(size=(200, 60)) * np.exp(scale * rng.normal(size=(200, 1)))
     scores[:, ::3] = 0.0
     held_out = Interactions.from_matrix(rng.random(scores.shape) < 0.1)
-    sn.PerUserPlatt(top=None).fit(sn.MatrixSource(scores), held_out)
+    sn.calibration.PerUserPlatt(top=None).fit(sn.MatrixSource(scores), held_out)
 
 
 @pytest.mark.parametrize("calibrator", all_calibrators(), ids=repr)
@@ -70,8 +70,10 @@ def test_masked_pairs_are_left_out_of_a_stream_too(calibrator):
     labels = (labels < 1 / (1 + np.exp(1 - scores))).astype(int)
     masked = rng.random(60_000) < 0.2
     scores[masked] = 1e30
-    chunks = [sn.ScoredPairs.of(*part) for part in zip(np.split(scores, [3, 30_000]), np.split(labels, [3, 30_000]),
-                                                       strict=True)]  # fmt: skip
+    chunks = [
+        sn.data.ScoredPairs.of(*part)
+        for part in zip(np.split(scores, [3, 30_000]), np.split(labels, [3, 30_000]), strict=True)
+    ]
     with pytest.warns(SurenessWarning, match="of 1e\\+30"):
         found = clone(calibrator).fit(sn.CalibrationSet.from_chunks(chunks))
     real = clone(calibrator).fit(scores[~masked], labels[~masked])
@@ -86,7 +88,7 @@ def test_masked_pairs_are_left_out_where_pairs_are_gathered(pairs):
     scores[masked] = 1e30  # would be the top of every user
     kept = ~masked
     for calibrator, more in (
-        (sn.TopNCalibrator(n=5), {"users": users}),
+        (sn.calibration.TopNCalibrator(n=5), {"users": users}),
         (sn.SegmentCalibrator(strength=10.0), {"segments": segments}),
     ):
         with pytest.warns(SurenessWarning, match="600 of 1e\\+30"):

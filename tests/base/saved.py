@@ -18,14 +18,14 @@ def save_all(folder: Path) -> None:
     split = sn.by_ratio(log, seed=0)
     models = {
         "bpr": sn.BPR(n_factors=4, epochs=3, seed=0),
-        "neumf": sn.NeuMF(n_factors=4, epochs=1, seed=0),
+        "neumf": sn.models.NeuMF(n_factors=4, epochs=1, seed=0),
     }
     for name, model in models.items():
         model.fit(split.train)
         recommender = sn.ConfidentRecommender(model).fit(split.train, split.validation)
         recommender.save(folder / f"{name}.sureness")
         recommender.recommend(list(USERS)).write_parquet(folder / f"{name}-lists.parquet")
-    sn.Run(models["bpr"], split.train, split.validation, split.test).save(folder / "run.sureness")
+    sn.recommender.Run(models["bpr"], split.train, split.validation, split.test).save(folder / "run.sureness")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.bpr import BPR
 from sureness.models.networks.batches import Batch
-from sureness.models.networks.bpr import BPRNetwork
+from sureness.models.networks.factors import BPRNetwork
 from sureness.numerics.row_ranks import exact_ranks
 
 _SETTINGS = DistillationSettings(

@@ -12,7 +12,7 @@ from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.level import combine
 from sureness.calibration.parametric import KanoulasCalibrator
 
-FAMILIES = [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, sn.BetaCalibrator]
+FAMILIES = [sn.PlattCalibrator, sn.GaussianCalibrator, sn.GammaCalibrator, sn.calibration.BetaCalibrator]
 GRID = np.linspace(-2.5, 2.5, 201)
 MASS = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
 
@@ -42,7 +42,7 @@ def compared(kind, log, n_anchor, seed):
     """The loss of the log alone, of the anchor alone and of both."""
     rng = np.random.default_rng(seed)
     scores, labels = drawn(LOGS[log], 20_000, rng)
-    anchor = sn.ScoredPairs.of(*drawn(truth, n_anchor, rng))
+    anchor = sn.data.ScoredPairs.of(*drawn(truth, n_anchor, rng))
     both = CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference")
     return (
         nll(kind(risk="naive").fit(scores, labels)), nll(kind().fit(anchor.scores, anchor.labels)),
@@ -76,7 +76,7 @@ def test_a_shape_that_does_not_hold_for_the_anchor_costs_nothing(kind):
     losses = []
     for _ in range(20):
         own = rng.normal(size=150)
-        anchor = sn.ScoredPairs.of(own, rng.random(150) < 0.15)  # scores say nothing among uniformly exposed pairs
+        anchor = sn.data.ScoredPairs.of(own, rng.random(150) < 0.15)  # scores say nothing among uniformly exposed pairs
         both = kind(risk="naive").fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference"))
         maps = (both, kind().fit(anchor.scores, anchor.labels))
         losses.append([flat_loss(one) for one in maps])
@@ -97,7 +97,7 @@ def nll_of_truth():
 def test_the_curvature_of_a_biased_log_does_not_stay():
     rng = np.random.default_rng(0)
     scores, labels = drawn(LOGS["the curvature is wrong"], 50_000, rng)
-    anchor = sn.ScoredPairs.of(*drawn(truth, 20_000, rng))
+    anchor = sn.data.ScoredPairs.of(*drawn(truth, 20_000, rng))
     data = CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference")
     fitted = sn.GaussianCalibrator(risk="naive").fit(data)
     assert fitted.natural_parameters_["a"] == pytest.approx(0.1, abs=0.05)
@@ -153,11 +153,13 @@ class TestCombine:
         assert 0 <= theta[1] < 0.2
 
 
-@pytest.mark.parametrize("kind", [*FAMILIES, sn.TemperatureCalibrator, KanoulasCalibrator, sn.IsotonicCalibrator])
+@pytest.mark.parametrize(
+    "kind", [*FAMILIES, sn.calibration.TemperatureCalibrator, KanoulasCalibrator, sn.IsotonicCalibrator]
+)
 def test_an_anchor_of_few_or_equal_scores_is_enough_for_a_level(kind):
     rng = np.random.default_rng(0)
     scores, labels = drawn(LOGS["only the level is wrong"], 5_000, rng)
-    anchor = sn.ScoredPairs.of(np.full(40, 0.5), np.r_[np.ones(10), np.zeros(30)])
+    anchor = sn.data.ScoredPairs.of(np.full(40, 0.5), np.r_[np.ones(10), np.zeros(30)])
     fitted = kind(risk="naive").fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference"))
     assert fitted.probability([0.5])[0] == pytest.approx(0.25, abs=0.01)
     assert np.all(np.diff(fitted.probability(np.linspace(-3, 3, 50))) >= 0)

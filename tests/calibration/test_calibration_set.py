@@ -121,12 +121,12 @@ def test_tables_bring_their_own_users_weights_and_propensities():
 
 def test_iterators_that_end_after_one_pass_are_refused():
     with pytest.raises(sn.errors.SettingError, match="readable"):
-        CalibrationSet.from_chunks(iter([sn.ScoredPairs.of([0.0, 1.0], [0, 1])]))
+        CalibrationSet.from_chunks(iter([sn.data.ScoredPairs.of([0.0, 1.0], [0, 1])]))
 
 
 def test_chunks_must_agree_on_their_columns():
-    parts = [sn.ScoredPairs.of([0.0], [0], users=["a"]), sn.ScoredPairs.of([1.0], [1])]
-    with pytest.raises(sn.DataError, match="chunks"):
+    parts = [sn.data.ScoredPairs.of([0.0], [0], users=["a"]), sn.data.ScoredPairs.of([1.0], [1])]
+    with pytest.raises(sn.errors.DataError, match="chunks"):
         CalibrationSet.from_chunks(parts).gather()
 
 
@@ -139,11 +139,11 @@ def test_chunks_must_agree_on_their_columns():
         ({"base_rate": 1.0}, "base_rate must lie strictly between 0 and 1, got 1"),
         ({"estimand": "love"}, "estimand must be one of interaction, preference, got 'love'"),
         ({"training_pairs": "maybe"}, "training_pairs must be one of kept, left_out"),
-        ({"anchor": sn.ScoredPairs.of([0.0, 1.0], [1, 1])}, "an anchor needs both classes, got 2 positives in 2"),
+        ({"anchor": sn.data.ScoredPairs.of([0.0, 1.0], [1, 1])}, "an anchor needs both classes, got 2 positives in 2"),
     ],
 )
 def test_wrong_settings_are_named(settings, message):
-    with pytest.raises(sn.DataError, match=message):
+    with pytest.raises(sn.errors.DataError, match=message):
         CalibrationSet.from_pairs([0.0, 1.0], [0, 1], **settings)
 
 
@@ -156,7 +156,7 @@ def test_a_risk_that_needs_propensities_says_so():
 
 def test_an_object_that_holds_labels_takes_no_others():
     data = CalibrationSet.from_pairs([0.0, 1.0], [0, 1])
-    with pytest.raises(sn.DataError, match="labels"):
+    with pytest.raises(sn.errors.DataError, match="labels"):
         sn.PlattCalibrator().fit(data, [0, 1])
 
 
@@ -178,17 +178,17 @@ def test_scores_that_are_not_finite_are_named(small_world):
     matrix = np.zeros((120, 50))
     matrix[3, 4] = np.nan
     data = CalibrationSet.from_source(sn.MatrixSource(matrix), world.held_out)
-    with pytest.raises(sn.DataError, match="numbers"):
+    with pytest.raises(sn.errors.DataError, match="numbers"):
         data.gather()
 
 
 def test_relative_propensities_without_a_level_get_a_warning():
     world = sn.simulate(sn.SimulatorSettings(n_users=400, n_items=60, exposure_rate=0.4))
     source = sn.svd_source(world.train)
-    popularity = sn.PopularityPropensity().fit(items=world.train.nonzero()[1])
+    popularity = sn.propensity.PopularityPropensity().fit(items=world.train.nonzero()[1])
     data = CalibrationSet.from_source(source, world.held_out, seen=world.train, propensity=popularity)
     assert data.relative_propensity
-    with pytest.warns(sn.SurenessWarning, match="propensities are relative"):
+    with pytest.warns(sn.errors.SurenessWarning, match="propensities are relative"):
         sn.PlattCalibrator().fit(data)
 
 
@@ -204,7 +204,7 @@ def test_the_fit_does_not_depend_on_how_a_large_set_is_cut():
     scores, labels = draw_pairs(250_000)
     whole = sn.GaussianCalibrator().fit(scores, labels)
     cuts = np.split(np.arange(250_000), [1_000, 120_000])
-    chunks = [sn.ScoredPairs.of(scores[cut], labels[cut]) for cut in reversed(cuts)]
+    chunks = [sn.data.ScoredPairs.of(scores[cut], labels[cut]) for cut in reversed(cuts)]
     parts = sn.GaussianCalibrator().fit(CalibrationSet.from_chunks(chunks))
     assert_allclose(parts.probability(scores), whole.probability(scores), atol=1e-5)
 
@@ -230,7 +230,7 @@ def test_a_source_of_the_wrong_width_is_named(small_world):
         def score_block(self, users):
             return np.zeros((len(users), 3))
 
-    with pytest.raises(sn.DataError, match="score_block"):
+    with pytest.raises(sn.errors.DataError, match="score_block"):
         CalibrationSet.from_source(Narrow(), world.held_out).gather()
 
 
@@ -240,10 +240,15 @@ def test_no_scores_give_no_probabilities(pairs):
 
 @pytest.mark.parametrize("column", ["propensity", "sample_weight"])
 def test_every_chunk_has_a_column_or_none_has(column):
-    parts = [sn.ScoredPairs.of([0.0, 1.0], [0, 1], **{column: [0.5, 0.5]}), sn.ScoredPairs.of([1.0, 0.5], [1, 0])]
+    parts = [
+        sn.data.ScoredPairs.of([0.0, 1.0], [0, 1], **{column: [0.5, 0.5]}),
+        sn.data.ScoredPairs.of([1.0, 0.5], [1, 0]),
+    ]
     for order in (parts, parts[::-1]):
         data = CalibrationSet.from_chunks(order, estimand="preference")
-        with pytest.raises(sn.DataError, match=f"{'weight' if column == 'sample_weight' else column} must be given"):
+        with pytest.raises(
+            sn.errors.DataError, match=f"{'weight' if column == 'sample_weight' else column} must be given"
+        ):
             sn.PlattCalibrator().fit(data)
 
 

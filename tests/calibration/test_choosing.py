@@ -72,7 +72,7 @@ def test_calibrators_that_cannot_be_fitted_are_named_not_hidden():
     data = CalibrationSet.from_pairs(scores, labels, propensity=np.where(labels, 0.2, 1.0))
     choice = sn.choose_calibrator([sn.IsotonicCalibrator(), sn.PlattCalibrator()], data, simple=sn.IsotonicCalibrator())
     assert "no minimum" in choice.table.filter(calibrator="PlattCalibrator()")["problem"].item()
-    with pytest.raises(sn.DataError, match="PlattCalibrator"):
+    with pytest.raises(sn.errors.DataError, match="PlattCalibrator"):
         sn.choose_calibrator([sn.PlattCalibrator()], data)
 
 
@@ -90,9 +90,9 @@ def test_wrong_questions_are_named():
 def test_cross_validation_is_honest_where_the_fit_itself_is_not():
     """A histogram with as many bins as pairs knows its own labels by heart."""
     scores, labels = draw_pairs(400)
-    greedy = sn.HistogramCalibrator(n_bins=4_000)
-    in_sample = sn.brier_score(labels, greedy.fit(scores, labels).probability(scores))
-    honest = sn.cross_validate(greedy, CalibrationSet.from_pairs(scores, labels))
+    greedy = sn.calibration.HistogramCalibrator(n_bins=4_000)
+    in_sample = sn.metrics.brier_score(labels, greedy.fit(scores, labels).probability(scores))
+    honest = sn.calibration.cross_validate(greedy, CalibrationSet.from_pairs(scores, labels))
     assert honest["brier"].value > 2 * in_sample
     assert honest["brier"].low < honest["brier"].value < honest["brier"].high
 
@@ -101,9 +101,9 @@ def test_beta_of_probabilities_is_judged_as_it_is_applied():
     rng = np.random.default_rng(0)
     q = rng.random(4_000)
     labels = rng.random(4_000) < q**2
-    beta = sn.BetaCalibrator(scores_are="probabilities")
-    direct = sn.negative_log_likelihood(labels, beta.fit(q, labels).probability(q))
-    found = sn.cross_validate(beta, CalibrationSet.from_pairs(q, labels))["nll"]
+    beta = sn.calibration.BetaCalibrator(scores_are="probabilities")
+    direct = sn.metrics.negative_log_likelihood(labels, beta.fit(q, labels).probability(q))
+    found = sn.calibration.cross_validate(beta, CalibrationSet.from_pairs(q, labels))["nll"]
     assert found.value == pytest.approx(direct, abs=0.01)
 
 
@@ -114,12 +114,12 @@ def test_the_brier_score_of_targets_stays_a_brier_score():
     liked = rng.random(40_000) < expit(scores)
     labels = liked & (rng.random(40_000) < 0.1)
     data = CalibrationSet.from_pairs(scores, labels, propensity=np.full(40_000, 0.1))
-    found = sn.cross_validate(sn.PlattCalibrator(), data)["brier"].value
-    assert found == pytest.approx(sn.brier_score(liked, expit(scores)), abs=0.02)
+    found = sn.calibration.cross_validate(sn.PlattCalibrator(), data)["brier"].value
+    assert found == pytest.approx(sn.metrics.brier_score(liked, expit(scores)), abs=0.02)
 
 
 def test_what_is_no_calibrator_is_named():
-    with pytest.raises(sn.DataError, match="platt"):
+    with pytest.raises(sn.errors.DataError, match="platt"):
         sn.choose_calibrator(["platt"], drawn(100))
     with pytest.raises(sn.errors.SettingError, match="n_folds"):
         sn.choose_calibrator(CANDIDATES, drawn(100), n_folds=1)
@@ -139,17 +139,19 @@ def test_a_map_for_lists_is_compared_with_calibrators_of_pairs():
     choice = sn.choose_calibrator([sn.PlattCalibrator(), sn.ListCalibrator()], data)
     assert written(choice.best) == "ListCalibrator()"
     assert choice.best.n_groups_ == 400
-    assert sn.cross_validate(sn.ListCalibrator(), data)["nll"].value == choice.table["nll"][1]
+    assert sn.calibration.cross_validate(sn.ListCalibrator(), data)["nll"].value == choice.table["nll"][1]
     fold = queries % 5 == 0
     fitted = sn.ListCalibrator().fit(scores[~fold], labels[~fold], groups=queries[~fold])
-    out_of_sample = sn.negative_log_likelihood(labels[fold], fitted.probability(scores[fold], groups=queries[fold]))
+    out_of_sample = sn.metrics.negative_log_likelihood(
+        labels[fold], fitted.probability(scores[fold], groups=queries[fold])
+    )
     np.testing.assert_allclose(choice.table["nll"][1], out_of_sample, rtol=0.05)
 
 
 def test_a_map_for_lists_without_users_has_a_problem_of_its_own():
     scores, labels, _ = of_queries()
-    with pytest.raises(sn.DataError, match="groups"):
-        sn.cross_validate(sn.ListCalibrator(), CalibrationSet.from_pairs(scores, labels))
+    with pytest.raises(sn.errors.DataError, match="groups"):
+        sn.calibration.cross_validate(sn.ListCalibrator(), CalibrationSet.from_pairs(scores, labels))
     choice = sn.choose_calibrator(
         [sn.PlattCalibrator(), sn.ListCalibrator()], CalibrationSet.from_pairs(scores, labels)
     )
@@ -159,4 +161,4 @@ def test_a_map_for_lists_without_users_has_a_problem_of_its_own():
 
 def test_other_maps_are_not_compared():
     with pytest.raises(sn.errors.SettingError, match="expected calibrators to compare"):
-        sn.choose_calibrator([sn.PerUserPlatt()], drawn(300))
+        sn.choose_calibrator([sn.calibration.PerUserPlatt()], drawn(300))

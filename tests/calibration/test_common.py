@@ -39,7 +39,7 @@ def fit_or_skip(calibrator, scores, labels, **more):
     """A fit, unless these data are refused for a good reason."""
     try:
         return clone(calibrator).fit(scores, labels, **more)
-    except sn.DataError:
+    except sn.errors.DataError:
         assume(False)
 
 
@@ -110,7 +110,7 @@ def test_chunks_in_any_order_equal_the_whole(calibrator, pairs):
     scores, labels = pairs
     whole = clone(calibrator).fit(scores, labels)
     cuts = np.split(np.random.default_rng(0).permutation(len(scores)), [100, 1_500, 1_501])
-    chunks = [sn.ScoredPairs.of(scores[cut], labels[cut]) for cut in cuts]
+    chunks = [sn.data.ScoredPairs.of(scores[cut], labels[cut]) for cut in cuts]
     parts = clone(calibrator).fit(CalibrationSet.from_chunks(chunks))
     assert_allclose(parts.probability(scores), whole.probability(scores), atol=1e-10)
 
@@ -163,7 +163,7 @@ def test_lists_booleans_and_float32_are_welcome(calibrator, pairs):
 
 @every
 def test_asking_before_fitting_says_so(calibrator):
-    with pytest.raises(sn.NotFittedError, match="call fit"):
+    with pytest.raises(sn.errors.NotFittedError, match="call fit"):
         clone(calibrator).probability([0.0])
 
 
@@ -240,5 +240,5 @@ def test_a_base_rate_is_met(calibrator, pairs):
     ],
 )
 def test_bad_input_gets_one_clear_sentence(calibrator, scores, labels, more, message):
-    with pytest.raises(sn.DataError, match=message):
+    with pytest.raises(sn.errors.DataError, match=message):
         clone(calibrator).fit(scores, labels, **more)

@@ -26,7 +26,7 @@ def errors_of_maps(data, truth):
 
 def test_errors_of_folds_do_not_cancel():
     """Over all folds, maps that are constant have exactly the rate of the labels: 3.6e-15 was reported."""
-    found = [sn.cross_validate(sn.PlattCalibrator(), noise(seed=seed))["ece"] for seed in range(10)]
+    found = [sn.calibration.cross_validate(sn.PlattCalibrator(), noise(seed=seed))["ece"] for seed in range(10)]
     truth = [np.mean(errors_of_maps(noise(seed=seed), 0.3)) for seed in range(10)]
     assert min(one.high for one in found) > 0.005
     assert sum(one.low <= true <= one.high for one, true in zip(found, truth, strict=True)) >= 8
@@ -37,7 +37,7 @@ def test_a_good_map_has_an_error_near_zero_out_of_fold(metric):
     rng = np.random.default_rng(1)
     scores = rng.normal(size=5_000)
     data = CalibrationSet.from_pairs(scores, rng.random(5_000) < expit(scores))
-    found = sn.cross_validate(sn.PlattCalibrator(), data, metrics=[metric])[metric]
+    found = sn.calibration.cross_validate(sn.PlattCalibrator(), data, metrics=[metric])[metric]
     assert found.low == 0
     assert 0 < found.value <= found.high < 0.06
 
@@ -47,7 +47,9 @@ def test_a_map_of_the_wrong_form_is_found_out_of_fold(metric):
     rng = np.random.default_rng(1)
     scores = rng.normal(size=10_000)
     data = CalibrationSet.from_pairs(scores, rng.random(10_000) < expit(scores - 2))
-    assert sn.cross_validate(sn.TemperatureCalibrator(), data, metrics=[metric])[metric].low > 0.1
+    assert (
+        sn.calibration.cross_validate(sn.calibration.TemperatureCalibrator(), data, metrics=[metric])[metric].low > 0.1
+    )
 
 
 def test_folds_without_shown_pairs_or_weight_are_left_out():
@@ -57,7 +59,9 @@ def test_folds_without_shown_pairs_or_weight_are_left_out():
     folds = Folds.of(CalibrationSet.from_pairs(scores, labels, users=users), 5, seed=0)
     weight = np.where(folds.fold == 2, 0.0, 1.0)
     data = CalibrationSet.from_pairs(scores, labels, users=users, sample_weight=weight)
-    for name, found in sn.cross_validate(sn.PlattCalibrator(), data, metrics=["ece@2", "adaptive_ece"]).items():
+    for name, found in sn.calibration.cross_validate(
+        sn.PlattCalibrator(), data, metrics=["ece@2", "adaptive_ece"]
+    ).items():
         assert 0 <= found.low <= found.value <= found.high < 0.5, name
 
 

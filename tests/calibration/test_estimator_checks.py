@@ -163,5 +163,5 @@ def test_read_only_memory_maps_are_scores_too(calibrator, pairs, tmp_path):
     ids=["complex", "objects", "columns", "columns of labels", "classes", "continuous", "one pair", "no labels"],
 )
 def test_what_the_exceptions_are_about_is_refused_in_our_words(calibrator, scores, labels):
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         clone(calibrator).fit(scores, labels)

@@ -117,7 +117,7 @@ FLAT = [
 @pytest.mark.parametrize(("name", "coefficient", "far"), FLAT)
 def test_a_flat_end_stays_flat_however_far(name, coefficient, far, pairs):
     """Beyond an end a constant must not become what rounding leaves of the other coefficients."""
-    calibrator = sn.make_calibrator(name).fit(*pairs)
+    calibrator = sn.calibration.make_calibrator(name).fit(*pairs)
     calibrator.coef_ = np.eye(len(calibrator.coef_))[coefficient]
     at_the_end, far_outside = calibrator._log_odds(np.array([calibrator.score_range_[far > 0], far]))
     assert_allclose(far_outside, at_the_end, atol=1e-12)
@@ -152,7 +152,7 @@ def test_fields_with_a_base_rate_or_of_probabilities_have_an_expression():
     scores, market = rng.random(2_000), rng.choice(["de", "fr"], 2_000)
     labels = rng.random(2_000) < np.where(market == "de", scores, scores**3)
     known = sn.CalibrationSet.from_pairs(scores, labels, base_rate=0.2)
-    calibrator = sn.MultiSegmentCalibrator(sn.BetaCalibrator(scores_are="probabilities"))
+    calibrator = sn.MultiSegmentCalibrator(sn.calibration.BetaCalibrator(scores_are="probabilities"))
     calibrator.fit(known, segments={"market": market})
     frame = pl.DataFrame({"score": scores, "market": market})
     found = frame.select(calibrator.expression("polars")).to_series()
@@ -169,7 +169,7 @@ def test_what_cannot_be_answered_is_refused(pairs):
     with pytest.raises(NotFittedError):
         sn.PlattCalibrator().expression("duckdb")
     with pytest.raises(NotFittedError):
-        sn.PerUserPlatt().query("duckdb", "t")
+        sn.calibration.PerUserPlatt().query("duckdb", "t")
 
 
 class WithoutFormula(Calibrator):

@@ -31,7 +31,7 @@ def biased_and_anchor(slope_factor, n_anchor, seed=0):
     truth = -2 + 1.5 * scores
     biased = rng.random(50_000) < expit(-4 + slope_factor * 1.5 * scores)
     s = rng.normal(size=n_anchor)
-    anchor = sn.ScoredPairs.of(s, rng.random(n_anchor) < expit(-2 + 1.5 * s))
+    anchor = sn.data.ScoredPairs.of(s, rng.random(n_anchor) < expit(-2 + 1.5 * s))
     return scores, truth, biased, anchor
 
 
@@ -60,7 +60,7 @@ def test_a_small_anchor_trusts_the_large_set_for_the_slope():
 
 def test_a_separated_anchor_gives_finite_numbers():
     scores, _, biased, _ = biased_and_anchor(1.0, 10)
-    anchor = sn.ScoredPairs.of([-1.0, -0.5, 1.0, 2.0], [0, 0, 1, 1])
+    anchor = sn.data.ScoredPairs.of([-1.0, -0.5, 1.0, 2.0], [0, 0, 1, 1])
     fitted = sn.PlattCalibrator(risk="naive").fit(CalibrationSet.from_pairs(scores, biased, anchor=anchor))
     assert np.all(np.isfinite(fitted.coef_))
 

@@ -273,7 +273,7 @@ class TestPreference:
         rng = np.random.default_rng(1)
         groups, scores, labels, _, _ = drawn(500)
         uniform = rng.normal(size=4_000)
-        anchor = sn.ScoredPairs.of(uniform, rng.random(4_000) < 0.5)
+        anchor = sn.data.ScoredPairs.of(uniform, rng.random(4_000) < 0.5)
         plain = sn.ListCalibrator().fit(sn.CalibrationSet.from_pairs(scores, labels, users=groups))
         fitted = sn.ListCalibrator().fit(sn.CalibrationSet.from_pairs(scores, labels, users=groups, anchor=anchor))
         one = np.full(1, 0.0)
@@ -339,7 +339,7 @@ class TestRefusals:
             sn.ListCalibrator(**setting).fit([0.1, 0.2], [0, 1], groups=["a", "a"])
 
     def test_it_answers_only_after_a_fit_and_with_what_it_was_fitted_on(self, fitted):
-        with pytest.raises(sn.NotFittedError):
+        with pytest.raises(sn.errors.NotFittedError):
             sn.ListCalibrator().probability([0.1], groups=["a"])
         with pytest.raises(ColumnError, match="history"):
             fitted.probability([0.1], groups=["a"])

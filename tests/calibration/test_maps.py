@@ -30,11 +30,17 @@ def segments():
 
 
 MAPS = {
-    "gaussian": sn.GaussianCalibrator(), "isotonic": sn.IsotonicCalibrator(), "histogram": sn.HistogramCalibrator(),
-    "shape": sn.ShapeCalibrator(), "per user": sn.PerUserPlatt(), "per user, top": sn.PerUserGamma(top=15),
-    "per segment": sn.SegmentCalibrator(), "several segments": sn.MultiSegmentCalibrator(),
-    "top n": sn.TopNCalibrator(n=5), "lists": sn.ListCalibrator(best=15),
-}  # fmt: skip
+    "gaussian": sn.GaussianCalibrator(),
+    "isotonic": sn.IsotonicCalibrator(),
+    "histogram": sn.calibration.HistogramCalibrator(),
+    "shape": sn.calibration.ShapeCalibrator(),
+    "per user": sn.calibration.PerUserPlatt(),
+    "per user, top": sn.calibration.PerUserGamma(top=15),
+    "per segment": sn.SegmentCalibrator(),
+    "several segments": sn.MultiSegmentCalibrator(),
+    "top n": sn.calibration.TopNCalibrator(n=5),
+    "lists": sn.ListCalibrator(best=15),
+}
 EVERY = pytest.mark.parametrize("unfitted", MAPS.values(), ids=MAPS)
 OF_PAIRS = [name for name in MAPS if name != "lists"]  # those that look at one score at a time
 EVERY_OF_PAIRS = pytest.mark.parametrize("unfitted", [MAPS[name] for name in OF_PAIRS], ids=OF_PAIRS)
@@ -111,7 +117,7 @@ class TestEveryMap:
         fitted = fitted_to(unfitted, world, segments)
         path = tmp_path / ("map.json" if fitted.saved_as == "json" else "map.sureness")
         fitted.save(path)
-        opened = sn.load(path, sn.ProbabilityMap)
+        opened = sn.load(path, sn.calibration.ProbabilityMap)
         scores, who = asked(world)
         who = told(fitted, **who)
         assert_array_equal(opened.probability(scores, **who), fitted.probability(scores, **who))
@@ -165,7 +171,7 @@ class TestSegments:
 class TestUsers:
     def test_users_without_held_out_items_and_unknown_ones_have_the_global_map(self, world):
         kept = world.validation.keep(np.flatnonzero(world.validation.user_rows != 0))
-        fitted = sn.PerUserPlatt().fit(world.source, kept, seen=world.train)
+        fitted = sn.calibration.PerUserPlatt().fit(world.source, kept, seen=world.train)
         own = fitted.log_odds([0.3, 0.3, 0.3], users=[*world.source.users.at([0, 1]), "nobody"])
         location, scale = fitted.location_, fitted.scale_
         places = [(0.3 - location[0]) / scale[0], (0.3 - location.mean()) / scale.mean()]
@@ -176,7 +182,7 @@ class TestUsers:
 class TestRefusals:
     def test_maps_of_users_need_users(self, world, segments):
         with pytest.raises(sn.errors.SettingError, match="users="):
-            fitted_to(sn.PerUserPlatt(), world, segments).probability([0.1])
+            fitted_to(sn.calibration.PerUserPlatt(), world, segments).probability([0.1])
 
     def test_maps_of_lists_need_groups(self, world, segments):
         fitted = fitted_to(sn.ListCalibrator(), world, segments)

@@ -249,7 +249,9 @@ def test_whole_numbers_are_values_unless_they_are_named_as_numeric():
     assert grouped.probability([0.0], segments={"count": [10**6]}) > grouped.probability([0.0], segments={"count": 1})
 
 
-@pytest.mark.parametrize("base", [sn.PlattCalibrator(), sn.BetaCalibrator(), sn.IsotonicCalibrator()], ids=repr)
+@pytest.mark.parametrize(
+    "base", [sn.PlattCalibrator(), sn.calibration.BetaCalibrator(), sn.IsotonicCalibrator()], ids=repr
+)
 def test_any_calibrator_serves_as_the_global_map(base):
     scores, labels, fields, _ = overlapping(12_000)
     fitted = sn.MultiSegmentCalibrator(base).fit(scores, labels, segments=fields)
@@ -305,7 +307,7 @@ def test_an_anchor_corrects_all_combinations():
     rng = np.random.default_rng(1)
     some = rng.choice(12_000, 4_000, replace=False)
     halved = expit(np.log(truth / (1 - truth)) - 1)
-    anchor = sn.ScoredPairs.of(scores[some], rng.random(4_000) < halved[some])
+    anchor = sn.data.ScoredPairs.of(scores[some], rng.random(4_000) < halved[some])
     fitted = sn.MultiSegmentCalibrator().fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor), segments=fields)
     found = fitted.probability(scores, segments=fields)
     assert found.mean() == pytest.approx(halved.mean(), rel=0.08)
@@ -342,7 +344,7 @@ def test_masked_scores_and_pairs_without_weight_do_not_count():
 
 def test_it_is_fitted_to_the_candidates_of_a_recommender():
     small = shop(40, 30)
-    segments = sn.Segments(np.arange(30) % 3)
+    segments = sn.calibration.Segments(np.arange(30) % 3)
     recommender = sn.ConfidentRecommender(
         small.source, sn.MultiSegmentCalibrator(sn.PlattCalibrator()), segments=segments
     )
@@ -372,13 +374,13 @@ def test_saving_and_loading_changes_nothing(tmp_path):
 
 def test_bad_input_is_named(fitted):
     scores, labels, fields, _ = overlapping(300)
-    with pytest.raises(sn.NotFittedError):
+    with pytest.raises(sn.errors.NotFittedError):
         sn.MultiSegmentCalibrator().probability([0.0], segments={"market": ["de"]})
     with pytest.raises(ColumnError, match="device"):
         fitted.probability([0.0], segments={"market": ["de"], "popularity": 1.0})
     with pytest.raises(SettingError, match="segments"):
         fitted.probability([0.0])
-    with pytest.raises(sn.DataError, match="market"):
+    with pytest.raises(sn.errors.DataError, match="market"):
         sn.MultiSegmentCalibrator().fit(scores, labels, segments={"market": ["de"]})
     with pytest.raises(ColumnError, match="at least one"):
         sn.MultiSegmentCalibrator().fit(scores, labels, segments={})
@@ -396,7 +398,7 @@ def test_bad_input_is_named(fitted):
     ("name", "values", "error"),
     [
         ("market", [1], IdError), ("market", [0.5], IdError), ("market", [["de"]], IdError),
-        ("popularity", ["many"], sn.DataError), ("popularity", [True], sn.DataError),
+        ("popularity", ["many"], sn.errors.DataError), ("popularity", [True], sn.errors.DataError),
         ("market", np.array(["2020-01-01"], dtype="M8[s]"), IdError),
     ],
     ids=["numbers for text", "fractions for text", "lists", "text for numbers", "truth values", "dates"],
@@ -415,5 +417,5 @@ def test_values_of_several_kinds_are_refused():
 def test_more_combinations_than_can_be_numbered_are_refused():
     scores, labels, _, _ = overlapping(1_000)
     fields = {f"field {number}": np.arange(1_000) for number in range(6)}
-    with pytest.raises(sn.DataError, match="combinations"):
+    with pytest.raises(sn.errors.DataError, match="combinations"):
         sn.MultiSegmentCalibrator(interactions=1).fit(scores, labels, segments=fields)

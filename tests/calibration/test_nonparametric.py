@@ -17,7 +17,7 @@ from tests.conftest import draw_pairs
 
 def test_histogram_binning_agrees_with_a_loop(pairs):
     scores, labels = pairs
-    fitted = sn.HistogramCalibrator(n_bins=15).fit(scores, labels)
+    fitted = sn.calibration.HistogramCalibrator(n_bins=15).fit(scores, labels)
     edges = np.linspace(scores.min(), scores.max(), 16)
     for b in range(15):
         inside = (scores >= edges[b]) & ((scores < edges[b + 1]) | (b == 14))
@@ -26,7 +26,7 @@ def test_histogram_binning_agrees_with_a_loop(pairs):
 
 
 def test_empty_bins_lie_between_their_neighbours():
-    fitted = sn.HistogramCalibrator(n_bins=3).fit([0.0, 0.1, 2.9, 3.0], [0, 0, 1, 0])
+    fitted = sn.calibration.HistogramCalibrator(n_bins=3).fit([0.0, 0.1, 2.9, 3.0], [0, 0, 1, 0])
     assert_allclose(fitted.probability([0.5, 1.5, 2.5]), [0.0, 0.25, 0.5])
 
 
@@ -101,7 +101,7 @@ def test_bbq_takes_scores_that_hardly_differ(near):
         assert np.isfinite(BBQCalibrator().fit(kept, labels[: len(kept)]).probability(kept)).all()
 
 
-@pytest.mark.parametrize("kind", [sn.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
+@pytest.mark.parametrize("kind", [sn.calibration.HistogramCalibrator, sn.IsotonicCalibrator, BBQCalibrator])
 def test_targets_above_one_still_give_probabilities(kind):
     scores, labels = draw_pairs(2_000)
     fitted = kind().fit(scores, labels, propensity=np.full(2_000, 0.2))
@@ -111,4 +111,4 @@ def test_targets_above_one_still_give_probabilities(kind):
 
 def test_bins_must_be_counted_from_one():
     with pytest.raises(sn.errors.SettingError, match="n_bins"):
-        sn.HistogramCalibrator(n_bins=0).fit([0.0, 1.0], [0, 1])
+        sn.calibration.HistogramCalibrator(n_bins=0).fit([0.0, 1.0], [0, 1])

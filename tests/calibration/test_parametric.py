@@ -122,11 +122,13 @@ def test_beta_agrees_with_betacal(seed):
     rng = np.random.default_rng(seed)
     q = rng.beta(2, 3, size=2_000)
     labels = rng.random(2_000) < q**1.7
-    ours = sn.BetaCalibrator(scores_are="probabilities").fit(q, labels)
+    ours = sn.calibration.BetaCalibrator(scores_are="probabilities").fit(q, labels)
     theirs = BetaCalibration(parameters="abm").fit(q.reshape(-1, 1), labels)
     predicted = theirs.predict(q.reshape(-1, 1))
     assert_allclose(ours.probability(q), predicted, atol=1e-3)  # its solver stops early
-    assert sn.negative_log_likelihood(labels, ours.probability(q)) <= sn.negative_log_likelihood(labels, predicted)
+    assert sn.metrics.negative_log_likelihood(labels, ours.probability(q)) <= sn.metrics.negative_log_likelihood(
+        labels, predicted
+    )
 
 
 def test_exponential_scores_make_platt_right():
@@ -176,7 +178,7 @@ def test_without_the_constraint_the_map_may_decrease_and_fits_better():
     kept = sn.GaussianCalibrator().fit(scores, labels)
     grid = np.linspace(scores.min(), scores.max(), 100)
     assert np.diff(free.probability(grid)).min() < -1e-3
-    assert sn.negative_log_likelihood(labels, free.probability(scores)) < sn.negative_log_likelihood(
+    assert sn.metrics.negative_log_likelihood(labels, free.probability(scores)) < sn.metrics.negative_log_likelihood(
         labels, kept.probability(scores)
     )
 
@@ -192,8 +194,8 @@ def test_too_few_different_scores_are_refused():
 
 
 def test_unbounded_scores_are_no_probabilities():
-    with pytest.raises(sn.DataError, match="must"):
-        sn.BetaCalibrator(scores_are="probabilities").fit([-1.0, 0.2, 3.0], [0, 1, 1])
+    with pytest.raises(sn.errors.DataError, match="must"):
+        sn.calibration.BetaCalibrator(scores_are="probabilities").fit([-1.0, 0.2, 3.0], [0, 1, 1])
 
 
 def test_a_shift_of_zero_is_refused():
@@ -212,7 +214,7 @@ def test_a_decreasing_relation_gives_a_constant_map():
 def test_a_fit_that_does_not_converge_is_said(pairs, monkeypatch, tmp_path):
     assert sn.PlattCalibrator().fit(*pairs).converged_
     monkeypatch.setattr("sureness.numerics.logistic._MAX_ITERATIONS", 1)
-    with pytest.warns(sn.SurenessWarning, match="did not converge"):
+    with pytest.warns(sn.errors.SurenessWarning, match="did not converge"):
         stopped = sn.PlattCalibrator().fit(*pairs)
     assert not stopped.converged_
     stopped.save(tmp_path / "stopped.json")

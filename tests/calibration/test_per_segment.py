@@ -103,9 +103,9 @@ def test_numbers_serve_as_segments_too(tmp_path):
 
 
 def test_bad_input_is_named():
-    with pytest.raises(sn.DataError, match="segments"):
+    with pytest.raises(sn.errors.DataError, match="segments"):
         sn.SegmentCalibrator().fit([0.0, 1.0], [0, 1], segments=["a"])
-    with pytest.raises(sn.NotFittedError):
+    with pytest.raises(sn.errors.NotFittedError):
         sn.SegmentCalibrator().probability([0.0], segments=["a"])
     with pytest.raises(sn.errors.SettingError, match="strength"):
         sn.SegmentCalibrator(strength=-1.0).fit([0.0, 1.0, 0.5, 0.6], [0, 1, 1, 0], segments=["a"] * 4)
@@ -233,10 +233,10 @@ def test_a_segment_without_a_map_of_its_own_is_known(tmp_path):
 
 
 def test_segments_of_items_keep_their_kind_in_a_file(tmp_path):
-    segments = sn.Segments(np.array([2.0, 1.0, 2.0]))
+    segments = sn.calibration.Segments(np.array([2.0, 1.0, 2.0]))
     segments.save(tmp_path / "segments.sureness")
     opened = sn.load(tmp_path / "segments.sureness")
     assert opened.names.tolist() == segments.names.tolist() == [2, 1, 2]
     for names in ([1, "1"], ["a", None]):
         with pytest.raises(IdError):
-            sn.Segments(names)
+            sn.calibration.Segments(names)

@@ -17,9 +17,12 @@ import sureness as sn
 from sureness._settings import clone
 from sureness.calibration import candidates, per_user
 from sureness.calibration.maps import Who
-from sureness.evaluation import ranking
 
-PER_USER = {"platt": sn.PerUserPlatt, "gaussian": sn.PerUserGaussian, "gamma": sn.PerUserGamma}
+PER_USER = {
+    "platt": sn.calibration.PerUserPlatt,
+    "gaussian": sn.calibration.PerUserGaussian,
+    "gamma": sn.calibration.PerUserGamma,
+}
 KINDS = pytest.mark.parametrize("kind", PER_USER.values(), ids=PER_USER)
 LEARNED = ("location_", "scale_", "intercept_", "coef_", "n_held_out_")
 
@@ -80,7 +83,7 @@ class TestAgainstOtherSolvers:
     @pytest.mark.parametrize("top", [25, None])
     def test_every_map_minimises_the_penalised_risk_of_its_user(self, small, width, top):
         scores, held_out = small
-        fitted = fit(sn.PerUserPlatt(top=top, prior_width=width), scores, held_out)
+        fitted = fit(sn.calibration.PerUserPlatt(top=top, prior_width=width), scores, held_out)
         best, labels = scores[:, :top], held_out[:, :top]
         z = standardised(best)
         features = np.stack([np.ones_like(z), (z - z.mean()) / z.std()], axis=-1)
@@ -94,7 +97,9 @@ class TestAgainstOtherSolvers:
     @pytest.mark.parametrize(("n_bins", "within"), [(300, 2e-4), (256, 1e-3)], ids=["every candidate", "bins"])
     def test_an_infinite_width_leaves_every_user_to_its_own_logistic_regression(self, n_bins, within):
         scores, held_out = draw(15, 300, level=-1.5)
-        found = probabilities(fit(sn.PerUserPlatt(prior_width=np.inf, n_bins=n_bins), scores, held_out), scores)
+        found = probabilities(
+            fit(sn.calibration.PerUserPlatt(prior_width=np.inf, n_bins=n_bins), scores, held_out), scores
+        )
         for user in range(15):
             alone = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1_000).fit(scores[user][:, None], held_out[user])
             assert_allclose(found[user], alone.predict_proba(scores[user][:, None])[:, 1], atol=within)
@@ -117,9 +122,9 @@ class TestAgainstOtherSolvers:
         assert np.abs(probabilities(coarse, scores) - probabilities(every, scores)).max() > 1e-3
 
     def test_many_points_are_pooled_in_bins_without_a_difference(self, small, monkeypatch):
-        every = fit(sn.PerUserGamma(), *small)
+        every = fit(sn.calibration.PerUserGamma(), *small)
         monkeypatch.setattr(per_user, "_POOLED_POINTS", 1_000)
-        pooled = fit(sn.PerUserGamma(), *small)
+        pooled = fit(sn.calibration.PerUserGamma(), *small)
         assert pooled.global_.intercept_ != every.global_.intercept_
         assert_allclose(probabilities(pooled, small[0]), probabilities(every, small[0]), atol=1e-3)
 
@@ -127,10 +132,10 @@ class TestAgainstOtherSolvers:
 class TestShrinking:
     def test_the_narrower_the_prior_the_nearer_everyone_is_to_the_map_of_all(self, small):
         scores, held_out = small
-        middle = fit(sn.PerUserPlatt(prior_width=0.0), scores, held_out).log_odds_of(scores, everyone(40))
+        middle = fit(sn.calibration.PerUserPlatt(prior_width=0.0), scores, held_out).log_odds_of(scores, everyone(40))
         distances = []
         for width in (3.0, 1.0, 0.3, 0.1):
-            fitted = fit(sn.PerUserPlatt(prior_width=width), scores, held_out)
+            fitted = fit(sn.calibration.PerUserPlatt(prior_width=width), scores, held_out)
             distances.append(np.abs(fitted.log_odds_of(scores, everyone(40)) - middle)[:38].mean(axis=1))
         assert np.all(np.diff(np.mean(distances, axis=1)) < 0)
         assert np.mean(np.diff(distances, axis=0) < 0) > 0.95
@@ -142,21 +147,21 @@ class TestShrinking:
         held_out[:200] = rng.random((200, 200)) < expit(-1.0 + 1.2 * scores[:200])  # 1.5 more likely than the others'
         seen = np.zeros_like(held_out)
         seen[:100, 20:] = True  # these have a tenth of the candidates
-        fitted = fit(sn.PerUserPlatt(prior_width=0.5), scores, held_out & ~seen, seen)
+        fitted = fit(sn.calibration.PerUserPlatt(prior_width=0.5), scores, held_out & ~seen, seen)
         levels = fitted.log_odds_of(np.zeros((600, 1)), everyone(600))[:, 0]
         excess = levels - fitted.log_odds_of(np.zeros((1, 1)), Who(1, np.array([-1])))[0, 0]
         few, many = excess[:100].mean(), excess[100:200].mean()
         assert 0.1 < few < 0.75 * many
 
     def test_users_without_held_out_items_get_exactly_the_map_of_all(self, small):
-        fitted = fit(sn.PerUserPlatt(top=20), *small)
+        fitted = fit(sn.calibration.PerUserPlatt(top=20), *small)
         assert fitted.intercept_[-2:].tolist() == [fitted.global_.intercept_] * 2
         assert fitted.coef_[-2:, 0].tolist() == [fitted.global_.coef_[0]] * 2
         assert len(set(fitted.intercept_[:-2].tolist())) > 30, "the others have their own"
 
     def test_probabilities_add_up_to_the_held_out_items(self, small):
         scores, held_out = small
-        assert probabilities(fit(sn.PerUserPlatt(), scores, held_out), scores)[:38].sum() == pytest.approx(
+        assert probabilities(fit(sn.calibration.PerUserPlatt(), scores, held_out), scores)[:38].sum() == pytest.approx(
             held_out.sum(), rel=0.1
         )
 
@@ -176,9 +181,9 @@ class TestCandidates:
     def test_training_pairs_are_neither_candidates_nor_positives(self, n_bins, within):
         scores, held_out = draw(30, 200, level=-2.0, seed=8)
         seen = np.random.default_rng(8).random(scores.shape) < 0.3
-        clean = fit(sn.PerUserPlatt(n_bins=n_bins), scores, held_out & ~seen, seen)
-        with pytest.warns(sn.SurenessWarning, match="also in training"):
-            found = fit(sn.PerUserPlatt(n_bins=n_bins), np.where(seen, 9.0, scores), held_out, seen)
+        clean = fit(sn.calibration.PerUserPlatt(n_bins=n_bins), scores, held_out & ~seen, seen)
+        with pytest.warns(sn.errors.SurenessWarning, match="also in training"):
+            found = fit(sn.calibration.PerUserPlatt(n_bins=n_bins), np.where(seen, 9.0, scores), held_out, seen)
         assert_array_equal(found.n_held_out_, (held_out & ~seen).sum(axis=1))
         assert_allclose(probabilities(found, scores), probabilities(clean, scores), atol=within)
 
@@ -189,7 +194,7 @@ class TestCandidates:
         whole = fit(clone(calibrator), *small)
         monkeypatch.setattr(candidates, "_BLOCK_POINTS", 7 * (top or 50))
         by_sevens = fit(clone(calibrator), *small)
-        monkeypatch.setattr(ranking, "BLOCK_SCORES", 60)  # one user at a time
+        monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 60)  # one user at a time
         by_ones = fit(clone(calibrator), *small)
         for name in LEARNED:
             assert_allclose(getattr(by_sevens, name), getattr(whole, name), rtol=1e-9)
@@ -202,7 +207,9 @@ class TestCandidates:
             asked.extend(users.tolist())
             return small[0][users]
 
-        sn.PerUserPlatt().fit(sn.FunctionSource(scores_of, 40, 60), sn.Interactions.from_matrix(small[1]))
+        sn.calibration.PerUserPlatt().fit(
+            sn.sources.FunctionSource(scores_of, 40, 60), sn.Interactions.from_matrix(small[1])
+        )
         assert sorted(asked) == list(range(40))
 
     def test_a_table_of_the_best_is_as_good_as_all_scores(self, small):
@@ -211,8 +218,8 @@ class TestCandidates:
         table = pl.DataFrame({"user_id": users, "item_id": items, "score": scores[:, :30].ravel()})
         ids = {"users": sn.IdMap.counting(40), "items": sn.IdMap.counting(60)}
         log = sn.Interactions.from_matrix(held_out, **ids)
-        expected = sn.PerUserPlatt(top=30).fit(sn.MatrixSource(scores, **ids), log)
-        found = sn.PerUserPlatt().fit(sn.CandidateSource.from_table(table, **ids), log)
+        expected = sn.calibration.PerUserPlatt(top=30).fit(sn.MatrixSource(scores, **ids), log)
+        found = sn.calibration.PerUserPlatt().fit(sn.CandidateSource.from_table(table, **ids), log)
         for name in LEARNED:
             assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
 
@@ -224,25 +231,25 @@ class TestUsing:
         source = sn.MatrixSource(scores, users=sn.IdMap.of(names), items=sn.IdMap.counting(60))
         users, items = np.nonzero(held_out)
         shuffled = np.random.default_rng(0).permutation(len(users))
-        fitted = sn.PerUserPlatt().fit(source, sn.Interactions.of(names[users][shuffled], items[shuffled]))
+        fitted = sn.calibration.PerUserPlatt().fit(source, sn.Interactions.of(names[users][shuffled], items[shuffled]))
         found = fitted.probability([0.1, 2.0, 0.1], users=["user 07", "user 33", "user 07"])
-        plain = fit(sn.PerUserPlatt(), scores, held_out)
+        plain = fit(sn.calibration.PerUserPlatt(), scores, held_out)
         assert_array_equal(found, plain.probability([0.1, 2.0, 0.1], users=[7, 33, 7]))
 
     def test_users_never_seen_get_the_map_of_all(self, small):
-        fitted = fit(sn.PerUserPlatt(), *small)
+        fitted = fit(sn.calibration.PerUserPlatt(), *small)
         z = (1.3 - fitted.location_.mean()) / fitted.scale_.mean()
         found = fitted.probability([1.3, 1.3], users=[1_000, 0])
         assert found[0] == pytest.approx(fitted.global_.probability([z])[0])
         assert found[1] != found[0]
 
     def test_where_there_is_no_candidate_there_is_no_chance(self, small):
-        fitted, asked = fit(sn.PerUserPlatt(), *small), (np.array([[1.0, -np.inf]]), Who(1, np.array([3])))
+        fitted, asked = fit(sn.calibration.PerUserPlatt(), *small), (np.array([[1.0, -np.inf]]), Who(1, np.array([3])))
         assert fitted.probability_of(*asked)[0, 0] > 0 == fitted.probability_of(*asked)[0, 1]
         assert fitted.log_odds_of(*asked)[0, 1] == -np.inf
 
     def test_one_id_is_needed_for_each_score(self, small):
-        fitted = fit(sn.PerUserPlatt(), *small)
+        fitted = fit(sn.calibration.PerUserPlatt(), *small)
         assert fitted.probability([], users=[]).shape == (0,)
         with pytest.raises(sn.errors.IdError, match="scores"):
             fitted.probability([0.1, 0.2], users=[3])
@@ -286,7 +293,7 @@ class TestOddUsers:
         )  # fmt: skip
         try:
             fitted = fit(calibrator, scores, labels, seen)
-        except sn.DataError as error:  # nothing to learn from
+        except sn.errors.DataError as error:  # nothing to learn from
             reasons = ("at least one positive", "nothing to fit", "the same score", "also in training")
             assert any(reason in str(error) for reason in reasons)
             return
@@ -338,18 +345,18 @@ class TestManners:
             assert not hasattr(copied, "coef_")
 
     def test_probabilities_are_about_the_labelled_period(self, small):
-        fitted = fit(sn.PerUserPlatt(), *small)
+        fitted = fit(sn.calibration.PerUserPlatt(), *small)
         assert fitted.estimand_ == fitted.global_.estimand_ == "interaction"
         assert fitted.horizon_.which == "labelled"
 
     def test_before_fitting_there_is_nothing_to_use(self, tmp_path):
         for use in (
-            lambda: sn.PerUserPlatt().probability([0.1], users=[0]),
-            lambda: sn.PerUserPlatt().probability_of(np.ones((1, 1)), Who(1, np.array([0]))),
-            lambda: sn.PerUserPlatt().table(),
-            lambda: sn.PerUserPlatt().save(tmp_path / "maps.sureness"),
+            lambda: sn.calibration.PerUserPlatt().probability([0.1], users=[0]),
+            lambda: sn.calibration.PerUserPlatt().probability_of(np.ones((1, 1)), Who(1, np.array([0]))),
+            lambda: sn.calibration.PerUserPlatt().table(),
+            lambda: sn.calibration.PerUserPlatt().save(tmp_path / "maps.sureness"),
         ):
-            with pytest.raises(sn.NotFittedError, match="fitted"):
+            with pytest.raises(sn.errors.NotFittedError, match="fitted"):
                 use()
 
     @pytest.mark.parametrize(
@@ -366,29 +373,29 @@ class TestManners:
     )
     def test_settings_that_cannot_be_are_refused(self, wrong, message, small):
         with pytest.raises(sn.errors.SettingError, match=message):
-            fit(sn.PerUserPlatt(**wrong), *small)
+            fit(sn.calibration.PerUserPlatt(**wrong), *small)
 
     def test_data_without_anything_to_learn_is_refused_with_the_reason(self, small):
         scores, held_out = small
         with pytest.raises(sn.errors.EmptyError, match="held_out"):
-            fit(sn.PerUserPlatt(), scores, np.zeros_like(held_out))
+            fit(sn.calibration.PerUserPlatt(), scores, np.zeros_like(held_out))
         with pytest.raises(sn.errors.EmptyError, match="top 5 candidates"):
-            fit(sn.PerUserPlatt(top=5), scores, np.arange(60) == 59 + np.zeros((40, 1)))
+            fit(sn.calibration.PerUserPlatt(top=5), scores, np.arange(60) == 59 + np.zeros((40, 1)))
         with pytest.raises(sn.errors.EmptyError, match="the same score"):
-            fit(sn.PerUserPlatt(), np.ones_like(scores), held_out)
+            fit(sn.calibration.PerUserPlatt(), np.ones_like(scores), held_out)
         with pytest.raises(sn.errors.IdError, match="held_out"):
-            fit(sn.PerUserPlatt(), scores[:, :5], held_out)
+            fit(sn.calibration.PerUserPlatt(), scores[:, :5], held_out)
 
     def test_progress_is_reported_for_scoring_and_for_fitting(self, small, monkeypatch):
         monkeypatch.setattr(candidates, "_BLOCK_POINTS", 25 * 15)
         reported = []
         source, log = sn.MatrixSource(small[0]), sn.Interactions.from_matrix(small[1])
-        sn.PerUserPlatt(top=25).fit(source, log, progress=lambda *step: reported.append(step))
+        sn.calibration.PerUserPlatt(top=25).fit(source, log, progress=lambda *step: reported.append(step))
         steps = ["scoring candidates"] * 3 + ["fitting a map for each user"] * 4
         assert reported == list(zip(steps, (15, 30, 40, 15, 30, 38, 40), [40] * 7, strict=True))
 
     def test_a_fit_that_is_stopped_leaves_what_was_learned(self, small):
-        fitted = fit(sn.PerUserPlatt(), *small)
+        fitted = fit(sn.calibration.PerUserPlatt(), *small)
         before = probabilities(fitted, small[0])
 
         def stop(*step):

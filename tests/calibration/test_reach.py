@@ -106,25 +106,25 @@ def world():
 class TestMapsOfUsers:
     @pytest.mark.parametrize("top", [15, None])
     def test_scores_of_another_scale_are_said(self, world, top):
-        fitted = sn.PerUserPlatt(top=top).fit(world.source, world.validation, seen=world.train)
+        fitted = sn.calibration.PerUserPlatt(top=top).fit(world.source, world.validation, seen=world.train)
         users = np.repeat(world.source.users.ids.to_numpy(), 5)
         with pytest.warns(SurenessWarning, match=r"100\.0% of the 300 scores"):
             fitted.probability(np.full(300, 500.0), users=users)
 
     def test_lower_scores_than_the_fitted_ones_are_usual(self, world):
-        fitted = sn.PerUserPlatt(top=15).fit(world.source, world.validation, seen=world.train)
+        fitted = sn.calibration.PerUserPlatt(top=15).fit(world.source, world.validation, seen=world.train)
         scores = world.source.score_block(np.arange(world.source.n_users))
         users = np.repeat(world.source.users.ids.to_numpy(), world.source.n_items)
         assert fitted.probability(scores.ravel(), users=users).max() <= 1
 
     def test_another_fit_has_another_range(self, world):
-        fitted = sn.PerUserPlatt().fit(world.source, world.validation, seen=world.train)
+        fitted = sn.calibration.PerUserPlatt().fit(world.source, world.validation, seen=world.train)
         before = fitted.reach()
         louder = sn.MatrixSource(world.source.matrix * 1_000, users=world.source.users, items=world.source.items)
         assert fitted.fit(louder, world.validation, seen=world.train).reach().high > 100 * before.high
 
 
-@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), sn.TemperatureCalibrator()], ids=repr)
+@pytest.mark.parametrize("calibrator", [sn.PlattCalibrator(), sn.calibration.TemperatureCalibrator()], ids=repr)
 def test_a_map_that_says_nothing_is_said_once(calibrator):
     """Scores in the middle are taken most often, so a rising map can only be flat."""
     scores, labels = [-2.0, -1.0, 1.0, 2.0] * 20, [0, 1, 1, 0] * 20

@@ -55,7 +55,7 @@ def test_scores_with_long_tails_ties_and_signs_are_followed(name):
 
 def test_it_is_nearer_to_a_bent_truth_than_any_family():
     scores, labels, chance = bent_pairs(20_000)
-    others = [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.GammaCalibrator(), sn.BetaCalibrator()]
+    others = [sn.PlattCalibrator(), sn.GaussianCalibrator(), sn.GammaCalibrator(), sn.calibration.BetaCalibrator()]
     error = {
         type(c).__name__: np.abs(c.fit(scores, labels).probability(scores) - chance).mean()
         for c in [ShapeCalibrator(), *others]
@@ -110,7 +110,7 @@ def test_scores_that_say_nothing_give_the_base_rate():
 
 
 def test_perfect_separation_is_refused():
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         ShapeCalibrator().fit(np.arange(100.0), np.arange(100) > 50)
 
 

@@ -121,7 +121,7 @@ DESIDERATA = {  # input range, monotonicity, asymmetricity, as the dissertation'
 @pytest.mark.parametrize("name", DESIDERATA)
 def test_the_table_of_desiderata(name):
     unbounded, monotone, asymmetric = DESIDERATA[name]
-    calibrator = sn.make_calibrator(name)
+    calibrator = sn.calibration.make_calibrator(name)
     assert calibrator.monotone_by_design == monotone
     scores, labels = draw_pairs(20_000, level=0.0, slope=0.6, bend=0.1)
     assert _symmetric(calibrator, scores, labels) == (not asymmetric)
@@ -169,5 +169,5 @@ def test_small_effective_samples_get_a_warning():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=2_000)
     labels = rng.random(2_000) < 0.02
-    with pytest.warns(sn.SurenessWarning, match="effective sample of .* positives"):
+    with pytest.warns(sn.errors.SurenessWarning, match="effective sample of .* positives"):
         sn.PlattCalibrator(risk="weighted").fit(scores, labels, propensity=np.full(2_000, 0.5))

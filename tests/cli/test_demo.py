@@ -46,7 +46,7 @@ def test_the_printed_text_is_short(found, monkeypatch):
 def test_data_that_was_not_fetched_is_refused_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("SURENESS_DATA", str(tmp_path))
     monkeypatch.setenv("SURENESS_CACHE", str(tmp_path / "cache"))
-    done = run("demo", "--data", "ml-100k", cwd=tmp_path)
+    done = run("demo", "ml-100k", cwd=tmp_path)
     assert done.returncode == 1
     assert "sureness data fetch ml-100k" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -55,8 +55,8 @@ def test_data_that_was_not_fetched_is_refused_in_one_sentence(tmp_path, monkeypa
 
 def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text("who,what\n1,2\n3,4\n")
-    said = run("demo", "--data", "log.csv", cwd=tmp_path).stderr  # every option that is needed
-    assert "--user-column and --item-column" in " ".join(said.split())
+    said = run("demo", "log.csv", cwd=tmp_path).stderr  # every option that is needed
+    assert "--columns user_id=... --columns item_id=..." in " ".join(said.split())
     read = {}
 
     def studied(dataset):
@@ -64,17 +64,17 @@ def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypat
         raise EmptyError("that is enough")
 
     monkeypatch.setattr(log, "small_split", studied)
-    words = ("--user-column", "who", "--item-column", "what", "--recommender", "svd")
-    refused(run("demo", "--data", "log.csv", *words, cwd=tmp_path), EmptyError, "enough")
+    words = ("--columns", "user_id=who", "--columns", "item_id=what", "--recommender", "svd")
+    refused(run("demo", "log.csv", *words, cwd=tmp_path), EmptyError, "enough")
     assert read["users"] == [1, 3]
 
 
 def test_columns_of_no_log_are_refused(tmp_path):
-    refused(run("demo", "--user-column", "who", cwd=tmp_path), SettingError, "data")
+    refused(run("demo", "--columns", "user_id=who", cwd=tmp_path), SettingError, "data")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [(), ("--data", "log.csv")])
+@pytest.mark.parametrize("words", [(), ("log.csv",)])
 def test_missing_extras_are_said_before_anything_is_read(words, tmp_path, monkeypatch):
     (tmp_path / "log.csv").write_text("user_id,item_id\n1,2\n")
     monkeypatch.setattr(recommenders, "find_spec", lambda name: None)

@@ -12,7 +12,7 @@ from tests.cli.runner import run, succeed, told
 
 def test_the_folder_gives_the_scores_of_the_run(inputs, tmp_path):
     written = told("export", "run.sureness", "--output", tmp_path / "phone", cwd=inputs)
-    source = sn.open_run(inputs / "run.sureness").source
+    source = sn.recommender.open_run(inputs / "run.sureness").source
     arrays, ids = np.load(written["factors"]), json.loads((tmp_path / "phone" / "ids.json").read_text())
     scores = arrays["user_factors"] @ arrays["item_factors"].T + arrays["item_bias"] + arrays["user_bias"][:, None]
     np.testing.assert_allclose(scores, source.score_block(np.arange(source.n_users)), rtol=1e-6, atol=1e-7)

@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
     world = sn.simulate(sn.SimulatorSettings(n_users=120, n_items=50, preference_rate=0.4, seed=3))
     log = sn.Interactions.from_matrix((world.train + world.held_out).tocsr())
     split = sn.by_ratio(log, (0.6, 0.1, 0.3), seed=0)
-    sn.Run(sn.svd_source(split.train, n_factors=4), **split.parts).save(folder / "run.sureness")
+    sn.recommender.Run(sn.svd_source(split.train, n_factors=4), **split.parts).save(folder / "run.sureness")
     return folder
 
 
@@ -31,7 +31,7 @@ def test_a_fitted_map_says_what_it_is_about(folder):
 
 
 def test_lists_that_are_judged_by_a_longer_test_say_so(folder):
-    done = run("list-size", "--model", "run.sureness", "-o", "lists.parquet", cwd=folder)
+    done = run("list-size", "run.sureness", "-o", "lists.parquet", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (done.stdout + done.stderr).count("so what they promise is converted to") == 1
 

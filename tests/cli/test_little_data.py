@@ -28,13 +28,15 @@ def write(folder, name, **columns):
 
 
 def write_run(folder, scores, held_out):
-    sn.Run(sn.MatrixSource(scores), validation=sn.Interactions.from_matrix(held_out)).save(folder / "run.sureness")
+    sn.recommender.Run(sn.MatrixSource(scores), validation=sn.Interactions.from_matrix(held_out)).save(
+        folder / "run.sureness"
+    )
     return sn.MatrixSource(scores), sn.Interactions.from_matrix(held_out)
 
 
 @pytest.mark.parametrize("label", [0, 1], ids=["without positives", "without negatives"])
 def test_an_anchor_of_one_class(tmp_path, label):
-    anchor = sn.ScoredPairs.of(SCORES[:50], np.full(50, label))
+    anchor = sn.data.ScoredPairs.of(SCORES[:50], np.full(50, label))
     with pytest.raises(EmptyError):
         sn.PlattCalibrator().fit(sn.CalibrationSet.from_pairs(SCORES, LABELS, anchor=anchor))
     write(tmp_path, "pairs.csv")
@@ -48,7 +50,7 @@ def test_an_anchor_of_one_class(tmp_path, label):
 def test_one_user_is_enough(tmp_path, method):
     scores = RNG.normal(size=(1, 80))
     source, held_out = write_run(tmp_path, scores, RNG.random((1, 80)) < 1 / (1 + np.exp(2 - 2 * scores)))
-    words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")
+    words = ("list-size", "run.sureness", "--calibrator", method, "-o", "lists.parquet")
     assert told(*words, cwd=tmp_path)["users"] == 1
     lists = pl.read_parquet(tmp_path / "lists.parquet")
     assert lists["probability"].is_between(0, 1, closed="none").all()
@@ -73,10 +75,10 @@ def test_equal_scores_cannot_be_calibrated(tmp_path, method):
 @pytest.mark.parametrize("method", ["platt", "shape"])
 def test_equal_scores_of_a_recommender_cannot_be_calibrated(tmp_path, method):
     source, held_out = write_run(tmp_path, np.full((20, 30), 2.0), RNG.random((20, 30)) < 0.2)
-    for calibrator in (sn.PlattCalibrator(), sn.ShapeCalibrator()):
+    for calibrator in (sn.PlattCalibrator(), sn.calibration.ShapeCalibrator()):
         with pytest.raises(DataError, match="score"):
             sn.ConfidentRecommender(source, calibrator).fit(None, held_out)
-    words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")
+    words = ("list-size", "run.sureness", "--calibrator", method, "-o", "lists.parquet")
     refused(run(*words, cwd=tmp_path), DataError, "score")
 
 
@@ -86,14 +88,16 @@ def test_a_shape_of_three_scores_rises(tmp_path):
     write(tmp_path, "three.csv", score=scores, label=labels)
     told("fit", "three.csv", "--method", "shape", "-o", "map.json", cwd=tmp_path)
     opened = sn.load(tmp_path / "map.json")
-    found = sn.ShapeCalibrator().fit(scores.astype(float), labels).probability([0.0, 1.0, 2.0])
+    found = sn.calibration.ShapeCalibrator().fit(scores.astype(float), labels).probability([0.0, 1.0, 2.0])
     assert (np.diff(found) > 0).all()
     np.testing.assert_allclose(opened.probability([0.0, 1.0, 2.0]), found)
     rates = [labels[scores == score].mean() for score in range(3)]
     np.testing.assert_allclose(found, rates, atol=0.08)
 
 
-@pytest.mark.parametrize("kind", [sn.PerUserPlatt, sn.PerUserGaussian, sn.PerUserGamma])
+@pytest.mark.parametrize(
+    "kind", [sn.calibration.PerUserPlatt, sn.calibration.PerUserGaussian, sn.calibration.PerUserGamma]
+)
 def test_maps_of_users_of_three_scores_rise(kind):
     scores = RNG.integers(0, 3, (60, 40)).astype(float)
     held_out = sn.Interactions.from_matrix(RNG.random((60, 40)) < 0.1 + 0.2 * scores)
@@ -110,24 +114,24 @@ def test_missing_segments_are_refused(missing):
     with pytest.raises(IdError):
         fitted.probability([0.0, 1.0], segments=["a", missing])
     with pytest.raises(IdError):
-        sn.Segments(["a", missing])
+        sn.calibration.Segments(["a", missing])
 
 
 def test_missing_segments_of_a_table(tmp_path):
     write(tmp_path, "pairs.csv", kind=["a", "b"] * 200)
     write(tmp_path, "missing.csv", kind=[None, "b"] * 200)
-    words = ("--segment-column", "kind", "--method", "platt")
+    words = ("--columns", "segment=kind", "--method", "platt")
     refused(run("fit", "missing.csv", *words, "-o", "map.json", cwd=tmp_path), IdError, "segments")
     told("fit", "pairs.csv", *words, "-o", "map.json", cwd=tmp_path)
-    words = ("apply", "map.json", "missing.csv", "--segment-column", "kind", "-o", "new.csv")
+    words = ("apply", "map.json", "missing.csv", "--columns", "segment=kind", "-o", "new.csv")
     refused(run(*words, cwd=tmp_path), ColumnError, "kind")
     with pytest.raises(IdError):
         jobs.fit(tmp_path / "missing.csv", columns=Columns(segment="kind"))
 
 
-@pytest.mark.parametrize("command", [["train", "--data", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["train", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)
 def test_a_log_without_times_cannot_be_split_by_them(tmp_path, command):
     write(tmp_path, "log.csv")
     with pytest.raises(ColumnError, match="times"):
         sn.by_time(sn.Interactions.read(tmp_path / "log.csv"))
-    refused(run(*command, "--protocol", "time", cwd=tmp_path), ColumnError, "times")
+    refused(run(*command, "--split", "time", cwd=tmp_path), ColumnError, "times")

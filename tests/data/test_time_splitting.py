@@ -253,7 +253,7 @@ def test_a_map_knows_the_length_of_its_period(tmp_path):
     opened = sn.load(tmp_path / "run.sureness")
     assert opened.validation.period == (600, 800)
     share = len(split.validation) / (len(split.validation) + len(split.train))
-    for unfitted in (sn.PlattCalibrator(), sn.PerUserPlatt(), sn.ListCalibrator()):
+    for unfitted in (sn.PlattCalibrator(), sn.calibration.PerUserPlatt(), sn.ListCalibrator()):
         fitted = unfitted.fit_source(opened.source, opened.validation, seen=opened.train)
         expected = Horizon(pytest.approx(share), 200.0, split.validation.part.share, "unseen")
         assert fitted.horizon_ == expected

@@ -18,7 +18,7 @@ from sureness.demo.log import log_demo
 from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
 from sureness.demo.simulated import simulated_demo
 from sureness.jobs.shared_pages import DomainPage
-from sureness.lists.judging import AllocationComparison
+from sureness.lists.comparing import AllocationComparison
 
 LIST_SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
 DISTILLATION_SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]
@@ -123,7 +123,7 @@ def test_a_log_gets_the_same_judged_on_its_test_part(log, tmp_path):
 
 def test_without_torch_a_decomposition_is_used(monkeypatch):
     monkeypatch.setattr("sureness.demo.recommenders.find_spec", lambda name: None)
-    with pytest.warns(sn.SurenessWarning, match="torch"):
+    with pytest.warns(sn.errors.SurenessWarning, match="torch"):
         learner = choose_learner("bpr", IN_WORLDS)
     assert learner == SVDLearner()
     assert learner(sn.Interactions.of([1, 1, 2, 2], [1, 2, 2, 3])).n_users == 2

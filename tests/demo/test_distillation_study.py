@@ -107,9 +107,9 @@ def test_the_same_seed_gives_the_same_models():
 
 def test_without_torch_distillation_is_skipped_with_a_warning(monkeypatch):
     monkeypatch.setattr("sureness.demo.distillation_study.find_spec", lambda name: None)
-    with pytest.warns(sn.SurenessWarning, match="torch"):
+    with pytest.warns(sn.errors.SurenessWarning, match="torch"):
         assert distilled_world(10, 10, lambda *_: None) is None
-    with pytest.warns(sn.SurenessWarning, match="torch"):
+    with pytest.warns(sn.errors.SurenessWarning, match="torch"):
         assert distilled_log(sn.Interactions.of([1], [1]), lambda *_: None) is None
     assert distillation_rows(None) == []
 

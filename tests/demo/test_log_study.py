@@ -16,7 +16,7 @@ from sureness.demo import log_study
 from sureness.demo.list_study import lists_of
 from sureness.demo.log_study import first_items, small_split, study_log
 from sureness.errors import EmptyError
-from sureness.evaluation.ranking import best_items
+from sureness.metrics.ranking import best_items
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.distillation.aligned import AlignedSource
 from sureness.errors import DataError, IdError
-from sureness.evaluation import ranking
-from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import FactorSource, MatrixSource, PartialSource
+from sureness.sources.blocks import block_scores
 from sureness.sources.candidates import CandidateSource
 from tests.distillation.worlds import fitted, log_of, parts
 
@@ -78,7 +77,7 @@ def test_ids_of_another_kind_are_refused():
 
 
 def test_it_is_a_partial_source_that_is_read_in_blocks(monkeypatch):
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 90)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 90)
     log = log_of(20, 30)
     matrix = np.random.default_rng(0).normal(size=(15, 25)).astype(np.float32)
     aligned = AlignedSource.of(MatrixSource(matrix), log)

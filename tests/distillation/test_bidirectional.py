@@ -20,7 +20,7 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import DataError, IdError, NotFittedError, SettingError
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.saving.objects import load
 from sureness.sources.base import MatrixSource
 from sureness.sources.candidates import CandidateSource

@@ -15,7 +15,6 @@ from sureness.distillation import joint
 from sureness.distillation.methods import distillation_method
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import ArtefactError, CheckpointError, DataError, FileError
-from sureness.evaluation import ranking
 from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
 from tests.disasters import full_disk_after, killed_again_and_again
@@ -59,7 +58,7 @@ def stopping_after(calls):
 def reporting_every_step(monkeypatch):
     """Every step and every block of a refresh is reported, so that a run can be stopped in any of them."""
     monkeypatch.setattr(joint, "_REPORT_SECONDS", -1.0)
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 40 * 100)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 40 * 100)
 
 
 # --- stopped ---------------------------------------------------------------------------------------------------------

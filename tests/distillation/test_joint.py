@@ -12,7 +12,7 @@ from sureness.distillation.learner import Learner
 from sureness.distillation.settings import Direction
 from sureness.distillation.starts import truncated
 from sureness.errors import DataError, SettingError
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.networks.training import Trainer
 from tests.distillation.worlds import fitted, joined, model, parts, same, unlabelled, weights
 

@@ -81,7 +81,7 @@ def test_the_guides_scores_of_the_drawn_items_become_soft_labels(monkeypatch):
 
 
 def test_soft_labels_follow_the_guides_current_weights(monkeypatch):
-    learner = watched(Direction(), monkeypatch, "neumf")  # whose step takes labels; that of BPR computes them
+    learner = watched(Direction(), monkeypatch)
     imitating(learner, pool_of())
     learner.guide = model(n_factors=3).build(parts()[0])
     batch = first_batch(learner)
@@ -90,60 +90,6 @@ def test_soft_labels_follow_the_guides_current_weights(monkeypatch):
     learner.step(batch)
     before, after = (soft.labels for _, soft in learner.steps_made)
     assert not np.allclose(before, after, atol=1e-3)
-
-
-DENSE = {"adam": "dense", "weight_decay": 0.01, "summed": True}
-
-
-@pytest.mark.parametrize("by_user", [False, True])
-@pytest.mark.parametrize(
-    ("name", "changes"), [("bpr", {}), ("bpr", {"negatives": 3}), ("ubpr", {}), ("bpr", DENSE)], ids=str
-)
-def test_a_step_that_computes_labels_is_the_plain_step(name, changes, by_user):
-    """The labels of a factor model that goes on learning, several steps and rounds of drawn items."""
-    train, direction = parts()[0], Direction(weight=0.8, temperature=1.5, tempered="labels")
-    pool = pool_of()
-    if by_user:
-        pool = Pool(pool.items[: train.n_users], by_user=True)
-    ends = []
-    for computes in (True, False):
-        network, guide = (
-            model(name, start_scale=0.3, batch_size=100, l2=0.0, **changes).build(train),
-            model(n_factors=3, start_scale=0.3).build(train),
-        )
-        learner = Learner(network, train, direction)
-        learner.fused = computes
-        learner.imitate(guide, Refreshed(train, pool), soft_labels(direction, network, guide, None))
-        assert (learner.guided is not None) == computes
-        losses = []
-        for number, batch in enumerate(list(learner.batches.epoch(np.random.default_rng(0)))[:3]):
-            learner.epochs_since_refresh = number
-            losses.append(learner.step(batch))
-            guide.item_factors.data.mul_(-1.5)
-        learner.optimiser.settle()
-        ends.append((losses, network.item_factors.detach().numpy(), network.user_factors.detach().numpy()))
-    assert_allclose(ends[0][0], ends[1][0], rtol=1e-4)
-    for mine, plain in zip(ends[0][1:], ends[1][1:], strict=True):
-        assert_allclose(mine, plain, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"labels": "one"}, {"labels": "constant"}, {"reuse": True}, {"weight": 0.0}, {"weight": 0.0, "reuse": True}],
-)
-def test_other_labels_are_not_computed_in_the_step(changes):
-    train = parts()[0]
-    learner, guide = Learner(model().build(train), train, Direction(**changes)), fitted().network_
-    pool = pool_of()
-    learner.imitate(guide, Refreshed(train, pool), soft_labels(learner.direction, learner.network, guide, None))
-    assert learner.guided is None
-
-
-def test_a_guide_whose_rows_wait_is_asked_for_scores():
-    train = parts()[0]
-    made = [Learner(model(**more).build(train), train, Direction()) for more in ({}, DENSE)]
-    assert made[0].product_tables() is not None
-    assert made[1].product_tables() is None
 
 
 def test_stored_scores_are_used_instead_of_asking_the_guide(monkeypatch):
@@ -268,20 +214,6 @@ def test_a_guide_may_label_with_its_dropout_on(dropout, monkeypatch):
     first, second = (soft.labels for _, soft in learner.steps_made)
     assert np.array_equal(first, second) == (not dropout)
     assert not guide.training
-
-
-def test_a_guide_with_dense_adam_makes_up_for_missed_steps_before_it_scores():
-    """Between its own steps it scores rows that wait."""
-    train = parts()[0]
-    made = model(adam="dense", weight_decay=0.1, batch_size=8, start_scale=1.0).build(train)
-    learner = Learner(made, train, Direction(weight=0.0))
-    for batch in list(learner.batches.epoch(np.random.default_rng(0)))[:5]:
-        learner.step(batch)
-    users, items = np.arange(train.n_users), np.tile(np.arange(4), (train.n_users, 1))
-    behind, scores = made.pair_scores(users, items), learner.pair_scores(users, items)
-    learner.optimiser.settle()
-    assert_array_equal(scores, made.pair_scores(users, items))
-    assert np.abs(behind - scores).max() > 1e-3
 
 
 def test_constant_labels_are_the_mean_over_drawn_items(monkeypatch):

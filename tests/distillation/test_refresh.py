@@ -18,7 +18,6 @@ from sureness.distillation.collecting import Side
 from sureness.distillation.refresh import refresh
 from sureness.distillation.sampling import SCHEMES
 from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.evaluation import ranking
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.distillation.worlds import log_of, scores_for
 
@@ -270,7 +269,7 @@ def test_there_is_always_at_least_one_round():
 @pytest.mark.parametrize("ranks", ["exact", "sketch"])
 def test_peak_memory_is_far_below_a_table_of_users_and_items(ranks, monkeypatch):
     """The peak is a few blocks and the pool."""
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 20_000)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 20_000)
     keys = np.unique(np.random.default_rng(0).integers(0, 2_000 * 1_000, 3_000))
     log = Interactions(IdMap.counting(2_000), IdMap.counting(1_000), keys // 1_000, keys % 1_000)
     sources = scores_for(log, 1), scores_for(log, 2)
@@ -284,7 +283,7 @@ def test_peak_memory_is_far_below_a_table_of_users_and_items(ranks, monkeypatch)
 
 
 def test_progress_is_reported_after_each_block(monkeypatch):
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 40 * 7)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 40 * 7)
     log, reported = log_of(30, 40), []
     sources, side = (scores_for(log, 1), scores_for(log, 2)), Side(Direction(), TO_STUDENT, keep_scores=False)
     rng = np.random.default_rng(0)

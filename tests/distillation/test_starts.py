@@ -12,7 +12,6 @@ from sureness.data.ids import IdMap
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.starts import truncated
 from sureness.errors import SettingError
-from sureness.evaluation import ranking
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.distillation.worlds import fitted, log_of
 
@@ -73,7 +72,7 @@ def test_more_factors_than_the_teacher_has_give_the_same_scores():
 @pytest.mark.parametrize("kind", ["matrix", "biased", "cml"])
 def test_sources_without_plain_factors_are_approximated(kind, monkeypatch):
     """Computed in several blocks, and hardly worse than the best matrix of that rank."""
-    monkeypatch.setattr(ranking, "BLOCK_SCORES", 1_000)
+    monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 1_000)
     rng = np.random.default_rng(0)
     biases = {"user_bias": rng.normal(size=60), "item_bias": 2 * rng.normal(size=50)}
     source = {

@@ -39,7 +39,7 @@ def factors():
 
 @pytest.mark.parametrize("model", ["bpr", "ubpr", "cml", "lightgcn"])
 def test_every_model_of_factors_gives_its_scores_fitted_or_opened(model, tmp_path):
-    fitted = sn.make_recommender(model, **EPOCHS).fit(LOG)
+    fitted = sn.models.make_recommender(model, **EPOCHS).fit(LOG)
     assert_exported(fitted, export(fitted, tmp_path / "fitted").output)
     Run(fitted, train=LOG).save(tmp_path / "run.sureness")
     assert_exported(fitted, export(tmp_path / "run.sureness", tmp_path / "opened").output)
@@ -84,7 +84,7 @@ def test_a_failure_while_writing_leaves_the_earlier_export(factors, tmp_path, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("sureness.jobs.exporting.json.dumps", full)
-    with pytest.raises(sn.FileError) as raised:
+    with pytest.raises(sn.errors.FileError) as raised:
         export(sn.FactorSource(np.ones((9, 4)), np.ones((8, 4))), tmp_path)
     assert raised.value.code == "output"
     assert_exported(factors, tmp_path)
@@ -93,11 +93,11 @@ def test_a_failure_while_writing_leaves_the_earlier_export(factors, tmp_path, mo
 
 @pytest.mark.parametrize(
     "source",
-    [sn.MatrixSource(np.zeros((3, 3))), sn.FunctionSource(lambda users: np.zeros((len(users), 3)), 3, 3)],
+    [sn.MatrixSource(np.zeros((3, 3))), sn.sources.FunctionSource(lambda users: np.zeros((len(users), 3)), 3, 3)],
     ids=["matrix", "function"],
 )
 def test_scores_that_are_no_products_are_refused(source, tmp_path):
-    with pytest.raises(sn.DataError, match=type(source).__name__) as raised:
+    with pytest.raises(sn.errors.DataError, match=type(source).__name__) as raised:
         export(source, tmp_path / "phone")
     assert raised.value.code == "data"
     assert not (tmp_path / "phone").exists()
@@ -105,18 +105,18 @@ def test_scores_that_are_no_products_are_refused(source, tmp_path):
 
 @pytest.mark.parametrize("model", ["neumf", "cdae"])
 def test_networks_without_factors_are_refused_by_their_own_name(model, tmp_path):
-    fitted = sn.make_recommender(model, **EPOCHS).fit(LOG)
-    with pytest.raises(sn.DataError, match=type(fitted).__name__):
+    fitted = sn.models.make_recommender(model, **EPOCHS).fit(LOG)
+    with pytest.raises(sn.errors.DataError, match=type(fitted).__name__):
         export(fitted, tmp_path / "phone")
 
 
 def test_a_distillation_is_refused_with_its_parts_and_its_file_is_no_folder(factors, tmp_path):
     path = tmp_path / "distilled.sureness"
     DistilledRuns(Run(factors), Run(factors)).save(path)
-    with pytest.raises(sn.SurenessError, match="student") as raised:
+    with pytest.raises(sn.errors.SurenessError, match="student") as raised:
         export(path, tmp_path / "phone")
     assert raised.value.code == "kind"
-    with pytest.raises(sn.SurenessError) as raised:
+    with pytest.raises(sn.errors.SurenessError) as raised:
         export(path / "student", path)
     assert raised.value.code == "output"
 
@@ -126,7 +126,7 @@ def test_a_run_with_the_name_of_an_output_is_not_replaced(name, factors, tmp_pat
     Run(factors).save(tmp_path / "run.sureness")
     (tmp_path / "run.sureness").rename(tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    with pytest.raises(sn.SurenessError) as raised:
+    with pytest.raises(sn.errors.SurenessError) as raised:
         export(tmp_path / name, tmp_path)
     assert raised.value.code == "output"
     assert (tmp_path / name).read_bytes() == before

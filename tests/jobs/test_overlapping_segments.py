@@ -66,7 +66,7 @@ def test_what_does_not_fit_together_is_refused(pairs, tmp_path):
         jobs.fit(place, FitOptions(method="auto", segments=("shop",)))
     with pytest.raises(ColumnError, match="market"):
         jobs.fit(place, FitOptions(segments=("market",)))
-    with pytest.raises((FileError, sn.DataError)):
+    with pytest.raises((FileError, sn.errors.DataError)):
         jobs.fit(place, FitOptions(numeric_segments=("device",)))
     jobs.fit(place, FIELDS, output=tmp_path / "map.json")
     with pytest.raises(SettingError, match="popularity"):

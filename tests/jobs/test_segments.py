@@ -64,7 +64,7 @@ def test_unknown_segments_are_said_once_for_all_batches(asked, pairs, tmp_path):
 def test_a_missing_segment_is_refused(pairs, tmp_path):
     jobs.fit(written(pairs, "whole numbers", tmp_path), columns=BY_SHOP, output=tmp_path / "map.json")
     holes = pairs.with_columns(shop=pl.when(pl.int_range(pl.len()) > 3).then("shop"))
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         jobs.apply(tmp_path / "map.json", written(holes, "floats", tmp_path), tmp_path / "o.csv", columns=BY_SHOP)
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         jobs.fit(written(holes, "floats", tmp_path), columns=BY_SHOP)

@@ -16,12 +16,10 @@ from scipy.optimize import linprog
 from scipy.stats import ttest_rel
 
 from sureness.errors import DataError, SettingError
-from sureness.lists import allocation
-from sureness.lists.allocation import allocate_budget, allocate_domains
-from sureness.lists.equal_allocation import equal_budget, equal_shares
+from sureness.lists.budgets import allocate_budget, equal_budget
+from sureness.lists.comparing import evaluate_allocation
 from sureness.lists.expectation import expected_utility
-from sureness.lists.judging import evaluate_allocation
-from sureness.lists.pages import fill_with_trending
+from sureness.lists.pages import allocate_domains, equal_shares, fill_with_trending
 from sureness.metrics.utility import utility_at_every_size
 from sureness.numerics.threads import at_most_threads
 
@@ -212,7 +210,7 @@ def test_a_budget_is_within_its_bound_of_exhaustive_search(problem, small):
     budget = left + paid[users, lows].sum()
     with pytest.MonkeyPatch.context() as patch:
         if not small:
-            patch.setattr(allocation, "_EXACT_CELLS", 0)
+            patch.setattr("sureness.lists.budgets._EXACT_CELLS", 0)
         found = allocate_budget(worth, budget, cost=cost, min_size=low, max_size=high, lengths=lengths)
     best, _ = best_by_trying(worth, lows, highs, lambda sizes: paid[users, list(sizes)].sum() <= budget)
     assert found.total <= best <= found.total + found.bound + 1e-12
@@ -249,7 +247,7 @@ def test_many_users_take_the_largest_gains(budget, monkeypatch):
     assert found.spent == min(budget, worth.size)
     assert found.bound == 0
     assert found.price == pytest.approx(gains[budget] if budget < worth.size else 0.0)
-    monkeypatch.setattr(allocation.kernels(), "_MANY", 1)  # every block of users has bins of its own
+    monkeypatch.setattr("sureness.lists._allocation_kernels._MANY", 1)  # every block of users has bins of its own
     assert_array_equal(allocate_budget(worth, budget).sizes, found.sizes)
 
 
@@ -465,7 +463,7 @@ def test_lists_are_judged_in_parts(monkeypatch):
     rng = np.random.default_rng(8)
     hits, sizes = rng.random((9, 2, 4)) < 0.5, rng.integers(0, 5, (9, 2))
     whole = evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2))
-    monkeypatch.setattr("sureness.lists.judging._ROWS", 4)
+    monkeypatch.setattr("sureness.lists.comparing._ROWS", 4)
     assert evaluate_allocation(sizes, sizes[::-1], hits, hits.sum(axis=2)) == whole
 
 
@@ -534,5 +532,5 @@ def test_budgets_by_expected_utility_beat_equal_shares_on_labels(world):
 
 
 def test_the_compiler_is_loaded_when_something_is_allocated():
-    code = "import sureness.lists.allocation, sys; sys.exit('numba' in sys.modules)"
+    code = "import sureness.lists.budgets, sureness.lists.pages, sys; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

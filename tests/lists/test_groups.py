@@ -42,7 +42,7 @@ def test_groups_of_items_are_counted_by_hand():
 
 def test_totals_and_errors_are_those_of_other_functions():
     lists = world(60)
-    groups = sn.Segments(np.arange(60) % 3, of="users")
+    groups = sn.calibration.Segments(np.arange(60) % 3, of="users")
     table, known = promise(lists, sn.FixedSize(8), by=groups), promise(lists, sn.FixedSize(8))
     for column in ("promised", "realised", "ratio", "low", "high"):
         assert table[column][0] == pytest.approx(known[column][0])
@@ -106,7 +106,7 @@ def test_one_number_that_most_have_is_one_group():
 
 def test_users_who_see_nothing_count_in_the_size_of_lists():
     lists = Lists.of(probabilities=[[0.5, 0.4], [0.1, 0.1], [0.6, 0.1]], hits=np.zeros((3, 2)))
-    table = promise(lists, sn.Threshold(0.3, min_size=0), by=sn.Segments(["a", "a", "b"], of="users"))
+    table = promise(lists, sn.Threshold(0.3, min_size=0), by=sn.calibration.Segments(["a", "a", "b"], of="users"))
     assert row_of(table, "segment", "a")["list_size"] == 1.0
     assert row_of(table, "segment", "a")["lists"] == 2
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_judged_is_refused():
     with pytest.raises(SettingError):
         promise(TWO, sn.FixedSize(3), by=genres, bands=[(1, 2)])
     with pytest.raises(EmptyError):
-        promise(world(3), sn.Threshold(0.99, min_size=0), by=sn.Segments(["a"] * 3, of="users"))
+        promise(world(3), sn.Threshold(0.99, min_size=0), by=sn.calibration.Segments(["a"] * 3, of="users"))
 
 
 def test_activity_and_popularity_are_counted_in_a_log():

@@ -8,7 +8,7 @@ import pytest
 import sureness as sn
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.lists import Lists, scale_odds
-from sureness.lists.base import ListSizePolicy
+from sureness.lists.policies import ListSizePolicy
 from sureness.numerics.poisson_binomial import power_sums
 
 
@@ -141,7 +141,7 @@ def test_how_sure_is_a_share(source, sure):
 )
 def test_a_normalised_utility_needs_an_ideal_list(settings):
     with pytest.raises(SettingError):
-        sn.expected_utility([[0.5, 0.4]], sn.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
+        sn.expected_utility([[0.5, 0.4]], sn.metrics.Utility("mine", **{"normaliser": "ideal", **settings}), max_size=2)
 
 
 def test_scores_that_span_more_than_single_precision_are_taken_for_masks():
@@ -149,7 +149,7 @@ def test_scores_that_span_more_than_single_precision_are_taken_for_masks():
     scores[:, 0], scores[:, 1] = 3e38, -3e38
     train, validation, _ = logs((60, 40))
     with pytest.warns(SurenessWarning, match="taken for masks"):
-        fitted = sn.PerUserPlatt(top=None, n_bins=2).fit(sn.MatrixSource(scores), validation, seen=train)
+        fitted = sn.calibration.PerUserPlatt(top=None, n_bins=2).fit(sn.MatrixSource(scores), validation, seen=train)
     assert np.isfinite(fitted.coef_).all()
 
 

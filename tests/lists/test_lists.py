@@ -8,8 +8,7 @@ from numpy.testing import assert_array_equal
 
 from sureness.data import Interactions
 from sureness.errors import DataError
-from sureness.lists.lists import Lists
-from sureness.lists.ranked import ranked_lists
+from sureness.lists.lists import Lists, ranked_lists
 from sureness.sources import MatrixSource
 
 

@@ -84,7 +84,7 @@ def test_lists_of_one_user_are_one_observation():
 
 def test_one_user_has_no_interval_and_nothing_shown_is_refused():
     assert promise(world(1), sn.FixedSize(3)).row(0, named=True)["low"] is None
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         promise(world(3), sn.Threshold(0.99, min_size=0))
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sureness.metrics import interval
-from sureness.metrics.bounds import largest_gap_bounds, mean_bounds, total_gap_bounds
+from sureness.metrics.gaps import largest_gap_bounds, mean_bounds, total_gap_bounds
 
 CALIBRATION_ERRORS = ("ece", "adaptive_ece", "debiased_ece", "mce")
 every_error = pytest.mark.parametrize("metric", CALIBRATION_ERRORS)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import DataError
+from sureness.errors import DataError, DivergedError
 from sureness.models.catalogue import make_recommender
 from sureness.models.networks.batches import Batch, PairBatches, UserBatches
 from sureness.models.networks.lightgcn import Smoothing, normalised_graph
@@ -300,10 +300,9 @@ def test_the_score_of_neumf_is_its_formula(layer_widths):
             assert all_pairs(network)[user, item] == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("layer_widths", [(1,), (8,), (7, 4), (6, 5, 3), (4, 9), (50, 25)])
-@pytest.mark.parametrize("n_items", [1, 48, 100, 300])
+@pytest.mark.parametrize("layer_widths", [(1,), (6, 5, 3)])
+@pytest.mark.parametrize("n_items", [1, 100])
 def test_neumf_scores_all_items_as_it_scores_pairs(n_items, layer_widths):
-    """In tiles of 48 items, and five outputs of the last layer at a time."""
     rng = np.random.default_rng(n_items)
     network = built("neumf", Interactions.from_matrix(rng.random((6, n_items)) < 0.5), layer_widths=layer_widths)
     with torch.no_grad():
@@ -361,6 +360,17 @@ def test_the_penalty_of_neumf_reaches_every_weight():
     assert_allclose(gradient[4:], 0.01 * weight[4:], rtol=1e-5)
     for layer in (network.of_user, network.of_item, *network.layers[::2]):
         assert_allclose(layer.weight.grad, 0.01 * layer.weight.detach(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["of_user.bias", "of_item.weight", "layers.0.weight", "user_inputs", "output.weight"])
+def test_a_network_that_is_not_a_number_any_more_says_so(name):
+    """A rectifier must not turn NaN into 0, in training or in scores."""
+    train = simulated().train
+    network = make_recommender("neumf", n_factors=4).build(train)
+    dict(network.named_parameters())[name].data.fill_(np.nan)
+    assert network.score_block(torch.arange(3)).isnan().all()
+    with pytest.raises(DivergedError):
+        Trainer(network, train).epoch(1)
 
 
 # --- all: what moves ------------------------------------------------------------------------------------------------

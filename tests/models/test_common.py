@@ -28,7 +28,7 @@ from sureness.errors import (
     NotFittedError,
     SettingError,
 )
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.base import Recommender
 from sureness.models.bpr import BPR, BPRSettings
 from sureness.models.catalogue import make_recommender, model_names, model_type

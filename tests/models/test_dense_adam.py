@@ -1,18 +1,16 @@
-"""Dense Adam moves every parameter as torch does, whether rows wait or not."""
+"""Dense Adam moves every parameter as torch does."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
-from torch import nn
+from numpy.testing import assert_allclose
 
 from sureness.errors import SettingError
 from sureness.models.bpr import BPR
 from sureness.models.catalogue import make_recommender, model_names
 from sureness.models.networks.batches import SoftItems
-from sureness.models.networks.dense_adam import DenseAdam
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.networks.training import Trainer, seeded
 from tests.models.worlds import QUICK, simulated
@@ -23,7 +21,7 @@ decays = pytest.mark.parametrize("decay", [0.0, 0.05])
 
 
 def trainer(name="bpr", **changes):
-    """A trainer with dense Adam on few pairs per step, so that most rows have to wait."""
+    """A trainer with dense Adam on few pairs per step."""
     train = simulated().train
     return Trainer(make_recommender(name, **(QUICK | DENSE | changes)).build(train), train)
 
@@ -36,7 +34,7 @@ def soft_for(batch, seed, n_items):
     return SoftItems(items, labels, np.full(items.shape, 0.5, dtype=np.float32))
 
 
-def first_batches(made, n=60, *, labelled=False):
+def first_batches(made, n=30, *, labelled=False):
     some = [batch for epoch in range(3) for batch in made.batches.epoch(np.random.default_rng(epoch))][:n]
     n_items = made.network.n_items
     return [(batch, soft_for(batch, seed, n_items) if labelled else None) for seed, batch in enumerate(some)]
@@ -65,15 +63,12 @@ def tables(network):
 @decays
 @pytest.mark.parametrize("summed", [False, True], ids=["mean", "sum"])
 @pytest.mark.parametrize("labelled", [False, True], ids=["alone", "labelled"])
-@pytest.mark.parametrize("fused", [True, False], ids=["waiting", "at once"])
-def test_tables_move_as_with_adam_of_torch(decay, summed, labelled, fused):
+def test_tables_move_as_with_adam_of_torch(decay, summed, labelled):
     made = trainer(weight_decay=decay, summed=summed, start_scale=1.0)
-    made.fused = fused
     batches = first_batches(made, labelled=labelled)
     expected = torch_steps(trainer(start_scale=1.0), batches, summed=summed, decay=decay)
     for batch, soft in batches:
         made.step(batch, soft)
-    made.optimiser.settle()
     for name, table in tables(made.network).items():
         assert_allclose(table, expected[name], atol=3e-5)
 
@@ -88,79 +83,8 @@ def test_every_model_has_dense_adam(name):
     with seeded(0):
         for batch, _ in batches:
             made.step(batch)
-    made.optimiser.settle()
     for key, table in tables(made.network).items():
         assert_allclose(table, expected[key], atol=1e-4, err_msg=key)
-
-
-# --- rows that wait --------------------------------------------------------------------------------------------------
-
-
-class Rows(nn.Module):
-    """One table whose rows are asked for."""
-
-    asks_for_rows = True
-
-    def __init__(self, n_rows=40, n_columns=3):
-        super().__init__()
-        self.table = nn.Parameter(torch.randn(n_rows, n_columns, generator=torch.Generator().manual_seed(0)))
-
-
-def at_a_late_step(steps=5_000):
-    """Ours and that of torch in the middle of training, with moments from nearly nothing to large."""
-    network, other = Rows(), Rows()
-    rng = np.random.default_rng(0)
-    size = 10.0 ** rng.uniform(-12, 1, network.table.shape)
-    first, second = size * rng.normal(size=size.shape), size**2 * rng.uniform(0.5, 2, size.shape)
-    moments = {"first.table": torch.tensor(first).float(), "second.table": torch.tensor(second).float()}
-    ours = DenseAdam(network, RATE)
-    ours.restore(moments, steps)
-    theirs = torch.optim.Adam(other.parameters(), lr=RATE)
-    theirs.state[other.table] = {
-        "step": torch.tensor(float(steps)), "exp_avg": moments["first.table"].clone(),
-        "exp_avg_sq": moments["second.table"].clone(),
-    }  # fmt: skip
-    return ours, network, theirs, other
-
-
-@pytest.mark.parametrize("missed", [1, 7, 60, 300, 900])
-def test_missed_steps_are_made_up_in_one_move(missed):
-    ours, network, theirs, other = at_a_late_step()
-    ours.buffer("table")
-    for _ in range(missed):
-        ours.steps += 1
-        other.table.grad = torch.zeros_like(other.table)
-        theirs.step()
-    before = tables(network)["table"]
-    ours.settle()
-    moved = tables(other)["table"] - before
-    assert np.abs(moved).max() > RATE / 10
-    assert_allclose(tables(network)["table"] - before, moved, rtol=2e-3, atol=2e-6)
-    for name, key in (("first", "exp_avg"), ("second", "exp_avg_sq")):
-        assert_allclose(ours.state()[f"{name}.table"], theirs.state[other.table][key], rtol=2e-3, atol=1e-12)
-
-
-def test_only_rows_that_are_asked_for_are_made_up():
-    ours, network, *_ = at_a_late_step()
-    before = tables(network)["table"]
-    ours.steps += 5
-    ours.reach("table", np.array([3, -1, 5, 3]))
-    changed = np.flatnonzero((tables(network)["table"] != before).any(axis=1))
-    assert_array_equal(changed, [3, 5])
-    once = tables(network)["table"]
-    ours.reach("table", np.array([3, 5]))
-    assert_array_equal(tables(network)["table"], once)
-
-
-@decays
-def test_an_epoch_ends_with_all_rows_made_up(decay):
-    made = trainer(weight_decay=decay)
-    made.epoch(1)
-    before = tables(made.network)
-    made.optimiser.settle()
-    for name, table in tables(made.network).items():
-        assert_array_equal(table, before[name])
-        assert (made.optimiser.reached[name] == made.optimiser.steps).all()
 
 
 @decays

@@ -6,7 +6,7 @@ import pytest
 
 from sureness.data.interactions import union
 from sureness.data.recipes.preparing import prepare
-from sureness.evaluation.ranking import evaluate_ranking
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.bpr import BPR
 
 

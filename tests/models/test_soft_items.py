@@ -19,8 +19,7 @@ from sureness.models.networks.training import Trainer, seeded, using_threads
 from tests.models.worlds import QUICK, everyone, simulated
 
 every = pytest.mark.parametrize("name", model_names())
-FUSED = ("bpr", "ubpr", "neumf", "cdae")
-DENSE = {"adam": "dense", "weight_decay": 0.01, "summed": True}
+FUSED = ("bpr", "ubpr")
 NOTHING = 0.4  # the share of items that are not there, where some are not
 
 
@@ -35,7 +34,7 @@ def trainer(name="bpr", *, fused=True, **changes):
     """One of two trainers that begin alike, with or without the compiled step."""
     train = simulated().train
     made = Trainer(make_recommender(name, **(QUICK | {"start_scale": 0.3} | changes)).build(train), train)
-    assert made.fused == (name in FUSED and not changes.get("deep"))
+    assert made.fused == (name in FUSED)
     made.fused = fused and made.fused
     return made
 
@@ -64,13 +63,12 @@ def batches_of(one, n_steps):
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("bpr", {}), ("ubpr", {}), ("ubpr", {"seen_negatives": True}), ("neumf", {"dense_l2": 0.0}),
-        ("neumf", {"dense_l2": 0.0, "layer_widths": (4,)}), ("neumf", {"dense_l2": 0.0, "layer_widths": (9, 5, 3)}),
-        ("neumf", {"dense_l2": 0.0, **DENSE}), ("cdae", {}), ("cdae", DENSE),
-        ("cdae", {"history": "sum", "dropout": 0.0}),
+        ("bpr", {}),
+        ("ubpr", {}),
+        ("ubpr", {"seen_negatives": True}),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_compiled_step_is_the_plain_one(name, changes, negatives, missing):
     """One step from the same start: loss, tables and moments; without L2, which the compiled loss leaves out."""
     compiled, plain = (

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from sureness.models.base import Recommender
+from sureness.models.base import FactorRecommender, Recommender
 from sureness.models.catalogue import model_names, model_type
-from sureness.models.factors import FactorRecommender
 from sureness.saving.objects import load
 from tests.models.worlds import everyone, fitted, simulated
 

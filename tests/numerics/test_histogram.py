@@ -97,12 +97,12 @@ def test_different_estimands_do_not_add_up():
     from dataclasses import replace
 
     one = ScoreHistogram.of([0.0, 1.0], [0, 1])
-    with pytest.raises(sn.DataError, match="add"):
+    with pytest.raises(sn.errors.DataError, match="add"):
         _ = one + replace(one, estimand="preference")
 
 
 def test_lengths_must_agree():
-    with pytest.raises(sn.DataError, match="targets"):
+    with pytest.raises(sn.errors.DataError, match="targets"):
         ScoreHistogram.of([0.0, 1.0], [1])
 
 

@@ -20,12 +20,12 @@ HUGE = {
     "expected utility": lambda size: sn.expected_utility(SCORES[None], max_size=size),
     "metric": lambda size: parse_measure(f"ndcg@{size}"),
     "bins of a metric": lambda size: sn.expected_calibration_error(LABELS, SCORES, n_bins=size),
-    "bins of a calibrator": lambda size: sn.HistogramCalibrator(n_bins=size).fit(SCORES, LABELS),
+    "bins of a calibrator": lambda size: sn.calibration.HistogramCalibrator(n_bins=size).fit(SCORES, LABELS),
     "factors": lambda size: sn.BPR(n_factors=size),
     "negatives": lambda size: sn.BPR(negatives=size),
     "threads": lambda size: sn.BPR(threads=size),
     "batch": lambda size: sn.BPR(batch_size=size * 10),
-    "layers": lambda size: sn.LightGCN(layers=size),
+    "layers": lambda size: sn.models.LightGCN(layers=size),
     "users": lambda size: sn.simulate(sn.SimulatorSettings(n_users=size * 1_000)),
     "items": lambda size: sn.simulate(sn.SimulatorSettings(n_items=size * 1_000)),
 }
@@ -55,7 +55,7 @@ def test_what_does_not_fit_the_machine_is_refused(monkeypatch):
         sn.BPR(n_factors=64).fit(log)
 
 
-@pytest.mark.parametrize("kind", [sn.LightGCN, sn.BPR, sn.NeuMF, sn.CDAE])
+@pytest.mark.parametrize("kind", [sn.models.LightGCN, sn.BPR, sn.models.NeuMF, sn.models.CDAE])
 def test_models_can_be_copied_with_all_they_learned(kind):
     log = sn.Interactions.from_matrix(np.random.default_rng(0).random((12, 9)) < 0.4)
     model = kind(n_factors=4, epochs=1).fit(log)
@@ -68,7 +68,7 @@ def test_models_can_be_copied_with_all_they_learned(kind):
 @pytest.mark.parametrize(
     "made",
     [
-        sn.HistogramCalibrator(n_bins=np.int64(7)), sn.GaussianCalibrator(monotone=np.bool_(True)),
+        sn.calibration.HistogramCalibrator(n_bins=np.int64(7)), sn.GaussianCalibrator(monotone=np.bool_(True)),
         sn.ExpectedUtility(max_size=np.int32(9), unsure_below=np.float32(0.5)),
         sn.Threshold(np.float64(0.25)),
         sn.BPR(n_factors=np.int16(4), learning_rate=np.float32(0.5), epochs=np.int64(1)),

@@ -79,7 +79,7 @@ def test_no_kernel_uses_the_threads_of_numba():
 
 _WORK = """
 import numpy as np
-from sureness.lists.allocation import allocate_budget
+from sureness.lists.budgets import allocate_budget
 from sureness.lists.expectation import expected_utility
 from sureness.numerics.histogram import ScoreHistogram
 from sureness.numerics.ranking import top_k

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sureness.errors import ColumnError, EmptyError, SettingError
-from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics import Interval
+from sureness.metrics.rank_comparison import RankComparison, RankScatter
 from sureness.plots import (
     draw_metric_comparison,
     draw_rank_differences,

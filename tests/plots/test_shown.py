@@ -13,7 +13,7 @@ PNG = b"\x89PNG"
 
 @pytest.fixture(scope="module")
 def curve():
-    return sn.reliability_curve([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], n_bins=2)
+    return sn.metrics.reliability_curve([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], n_bins=2)
 
 
 def test_axes_show_their_figure(curve):

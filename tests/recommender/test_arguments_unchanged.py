@@ -50,18 +50,18 @@ class TestCalibrators:
     def test_the_base_of_a_map_for_the_top(self, fitted):
         base = self.shared(fitted)
         before = attributes(base)
-        sn.TopNCalibrator(base, n=3).fit(*draw_pairs(600), users=np.arange(600) // 10)
+        sn.calibration.TopNCalibrator(base, n=3).fit(*draw_pairs(600), users=np.arange(600) // 10)
         assert attributes(base) == before
 
     def test_calibrators_to_choose_from(self, fitted):
-        shared, simple = self.shared(fitted, sn.TemperatureCalibrator), self.shared(fitted)
+        shared, simple = self.shared(fitted, sn.calibration.TemperatureCalibrator), self.shared(fitted)
         before = attributes([shared, simple])
         data = sn.CalibrationSet.from_pairs(*draw_pairs(800))
         choice = sn.choose_calibrator([shared], data, simple=simple)
         assert attributes([shared, simple]) == before
         assert choice.best is not shared
         assert choice.best is not simple
-        sn.cross_validate(shared, data)
+        sn.calibration.cross_validate(shared, data)
         assert attributes([shared, simple]) == before
 
     def test_the_calibrator_of_a_recommender(self, fitted, world, segments):
@@ -75,7 +75,7 @@ class TestCalibrators:
 
 
 def test_recommenders_to_choose_from_stay_unfitted(world):
-    shared, policy = sn.PerUserPlatt(), sn.ValidationBest(max_size=5)
+    shared, policy = sn.calibration.PerUserPlatt(), sn.lists.ValidationBest(max_size=5)
     candidates = [
         sn.ConfidentRecommender(world.source, shared, policy),
         sn.ConfidentRecommender(world.source, shared, sn.ExpectedUtility(max_size=5)),

@@ -49,7 +49,7 @@ class TestWhereUsersDiffer:
         assert len(choice.best.seen_) == len(union([differing.train, differing.validation]))
 
     def test_it_is_better_later_too(self, differing, choice):
-        fixed = sn.BestFixedSize(max_size=15)
+        fixed = sn.lists.BestFixedSize(max_size=15)
         fixed.fit(choice.best.validation_lists(differing.train, differing.validation))
         compared = choice.best.evaluate(differing.test, policies={"fixed": fixed})
         assert compared.difference("this", "fixed")[0] > 0.01
@@ -94,7 +94,7 @@ class TestFallingBack:
         small = shop(40, 60, level=-1.0, spread=2.0, slope=2.0, seed=2)
         unsure = sn.choose_list_sizes(ways(small.source), small.train, small.validation, sure=1.01)
         assert unsure.fell_back
-        assert isinstance(unsure.best.policy_, sn.BestFixedSize)
+        assert isinstance(unsure.best.policy_, sn.lists.BestFixedSize)
         assert "has more f1, but that is only" in unsure.reason
         assert "(101% are asked for), so the best fixed size stays" in unsure.reason
         assert found <= 1
@@ -135,7 +135,7 @@ class TestJudging:
         totals, times = np.zeros((3, 250)), np.zeros(250)
         for known, later in (halves, halves[::-1]):
             personal, overall = (way.fit(differing.train, known) for way in ways(differing.source))
-            fixed = sn.BestFixedSize(max_size=15).fit(personal.validation_lists(differing.train, known))
+            fixed = sn.lists.BestFixedSize(max_size=15).fit(personal.validation_lists(differing.train, known))
             compared = personal.evaluate(later, policies={"fixed": fixed})
             totals[0, compared.users] += compared.values["fixed"]
             totals[1, compared.users] += compared.values["this"]
@@ -159,7 +159,7 @@ class TestJudging:
 
 class TestUsualWays:
     def test_the_usual_ways_are_all_different(self, noise):
-        usual = sn.ways_to_decide(noise.source, "ndcg", max_size=7)
+        usual = sn.recommender.ways_to_decide(noise.source, "ndcg", max_size=7)
         assert len({repr(way.calibrator) for way in usual}) == len(usual) == 3
         assert {repr(way.policy) for way in usual} == {"ExpectedUtility(utility='ndcg', max_size=7)"}
         assert all(way.source is noise.source for way in usual)
@@ -174,5 +174,5 @@ class TestUsualWays:
         ids=["none", "two sources", "twice"],
     )
     def test_what_cannot_be_compared_is_refused(self, noise, make, message):
-        with pytest.raises(sn.DataError, match=message):
+        with pytest.raises(sn.errors.DataError, match=message):
             sn.choose_list_sizes(make(noise), noise.train, noise.validation)

@@ -14,13 +14,15 @@ from sureness.errors import DataError, IdError, SettingError
 from tests.recommender.worlds import shop
 
 MAPS = {
-    "for lists": sn.ListCalibrator(best=20), "per user": sn.PerUserPlatt(top=15), "one for all": sn.PlattCalibrator(),
+    "for lists": sn.ListCalibrator(best=20),
+    "per user": sn.calibration.PerUserPlatt(top=15),
+    "one for all": sn.PlattCalibrator(),
     "per segment": sn.SegmentCalibrator(),
-}  # fmt: skip
+}
 
 
 def fitted(world, calibrator=None, policy=None):
-    segments = sn.Segments(np.where(np.arange(world.source.n_items) % 2, "odd", "even"))
+    segments = sn.calibration.Segments(np.where(np.arange(world.source.n_items) % 2, "odd", "even"))
     policy = sn.ExpectedUtility(max_size=10) if policy is None else policy
     recommender = sn.ConfidentRecommender(world.source, calibrator, policy, segments=segments)
     return recommender.fit(world.train, world.validation)
@@ -206,7 +208,7 @@ class TestUsers:
         assert 1 <= found.sizes[0] <= 10
 
     def test_what_was_best_in_validation_holds_for_users_who_were_there(self):
-        recommender = fitted(shop(names=True), policy=sn.ValidationBest(max_size=10))
+        recommender = fitted(shop(names=True), policy=sn.lists.ValidationBest(max_size=10))
         _, items = ids_of(recommender)
         found = recommender.decide("somebody", items, np.linspace(-2, 2, len(items)))
         assert found.sizes.tolist() == [recommender.policy_.size_]

@@ -122,7 +122,7 @@ def test_what_does_not_fit_together_is_refused(world, fields):
         Fields()
     with pytest.raises(ColumnError):
         Fields({"age": [1, 2]}, {"age": [3]})
-    with pytest.raises(sn.DataError):
+    with pytest.raises(sn.errors.DataError):
         Fields({"age": [1, 2], "market": ["de"]})
     with pytest.raises(IdError, match="market"):
         Fields({"market": [["de"], ["fr"]]})
@@ -249,20 +249,23 @@ class TestTraitsOfTheMapForLists:
 
     def test_segments_are_a_trait(self, by_genre):
         world, genre, recommender = by_genre
-        segmented = with_traits(world, sn.Segments(genre))
+        segmented = with_traits(world, sn.calibration.Segments(genre))
         assert segmented.map_.named_ == ("segment",)
         assert_allclose(segmented.lists().probabilities, recommender.lists().probabilities, rtol=1e-9)
 
     def test_numbers_that_name_segments_are_no_amounts(self, by_genre):
         world, genre, recommender = by_genre
-        numbered = with_traits(world, sn.Segments(np.where(genre == "rock", 70, 3)))
+        numbered = with_traits(world, sn.calibration.Segments(np.where(genre == "rock", 70, 3)))
         assert numbered.map_.numeric_ == ()
         assert_allclose(numbered.lists().probabilities, recommender.lists().probabilities, rtol=1e-6)
 
     def test_segments_of_users_shift_their_probabilities(self):
         market = np.where(np.arange(N_USERS) % 2 == 0, "de", "fr")
         world = shifted_world(np.where(market == "fr", 1.0, 0.0)[:, None])
-        for segments, name in ((sn.Segments(market, "users"), "segment"), (Fields({"market": market}), "market")):
+        for segments, name in (
+            (sn.calibration.Segments(market, "users"), "segment"),
+            (Fields({"market": market}), "market"),
+        ):
             recommender = with_traits(world, segments)
             effects = recommender.map_.terms_.effects[name]
             assert effects["fr"] > effects["de"]

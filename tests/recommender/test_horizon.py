@@ -49,7 +49,7 @@ def at_random(n_users, shares, seed=0):
     part = rng.choice(3, p=shares, size=taken.shape)
     train, *held_out = (Interactions.from_matrix(taken & (part == number)) for number in range(3))
     told = [replace(log, part=Part(len(log) / taken.sum(), len(train))) for log in held_out]
-    return MatrixSource(np.log(rates)), sn.Split(train, *told)
+    return MatrixSource(np.log(rates)), sn.data.Split(train, *told)
 
 
 def fitted(split, calibrator=None, **settings):
@@ -138,7 +138,7 @@ class TestOutcomes:
         opened = sn.load(tmp_path / "saved.sureness")
         assert opened.horizon_ == recommender.horizon_
         assert opened.horizon_.period == pytest.approx(1.0)
-        assert sn.inspect(tmp_path / "saved.sureness").about["horizon"]["population"] == "unseen"
+        assert sn.saving.inspect(tmp_path / "saved.sureness").about["horizon"]["population"] == "unseen"
 
     def test_preference_makes_no_promise_about_a_log(self):
         split = by_ratio(happened(0.0, 4.0, 1), seed=0)
@@ -161,14 +161,18 @@ class TestCarried:
         log_odds = recommender.mapped_.log_odds(found.scores, found.users, found.items, found.best, histories)
         return log_odds[:, : lists.width]
 
-    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.PerUserPlatt()], ids=repr)
+    @pytest.mark.parametrize(
+        "calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.calibration.PerUserPlatt()], ids=repr
+    )
     def test_a_split_by_time_uses_the_probabilities_as_they_are(self, calibrator):
         """What was not taken in one period is as likely in the next: an item stays as attractive as it was."""
         recommender = fitted(split_by_time(1.0, 1.0), calibrator)
         lists = recommender.lists()
         np.testing.assert_allclose(lists.probabilities, expit(self.log_odds(recommender, lists)), rtol=1e-9)
 
-    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.PerUserPlatt()], ids=repr)
+    @pytest.mark.parametrize(
+        "calibrator", [sn.ListCalibrator(), sn.PlattCalibrator(), sn.calibration.PerUserPlatt()], ids=repr
+    )
     def test_a_random_split_uses_the_odds(self, calibrator):
         """What was not held out at random has fewer parts left to be in."""
         recommender = fitted(by_ratio(happened(0.0, 4.0, 1), seed=0), calibrator)
@@ -198,7 +202,7 @@ class TestCarried:
 
 
 class TestMapsThatWereFittedBefore:
-    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.PerUserPlatt()], ids=repr)
+    @pytest.mark.parametrize("calibrator", [sn.ListCalibrator(), sn.calibration.PerUserPlatt()], ids=repr)
     def test_counts_are_those_of_the_new_period(self, calibrator):
         before, now = split_by_time(1.0, 1.0), split_by_time(2.0, 1.0)
         kept = clone(calibrator).fit_source(SOURCE, before.validation, seen=before.train)
@@ -212,10 +216,17 @@ class TestMapsThatWereFittedBefore:
         )
 
 
-@pytest.mark.parametrize("calibrator", [
-    sn.PlattCalibrator(), sn.PerUserPlatt(), sn.ShapeCalibrator(), sn.TopNCalibrator(sn.PlattCalibrator(), n=10),
-    sn.ListCalibrator(),
-], ids=lambda each: type(each).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "calibrator",
+    [
+        sn.PlattCalibrator(),
+        sn.calibration.PerUserPlatt(),
+        sn.calibration.ShapeCalibrator(),
+        sn.calibration.TopNCalibrator(sn.PlattCalibrator(), n=10),
+        sn.ListCalibrator(),
+    ],
+    ids=lambda each: type(each).__name__,
+)
 @pytest.mark.parametrize("seen", ["unseen", "all"])
 def test_every_map_knows_period_share_and_pairs_also_when_saved(calibrator, seen, tmp_path):
     split = split_by_time(1.0, 1.0)

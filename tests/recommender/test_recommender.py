@@ -14,7 +14,6 @@ from scipy.special import expit
 import sureness as sn
 from sureness._settings import clone, written
 from sureness.calibration import SigmoidCalibrator
-from sureness.evaluation import ranking
 from sureness.lists import Oracle, RandomSize
 from sureness.lists.expectation import expected_utility
 from sureness.lists.policies import best_sizes
@@ -22,7 +21,7 @@ from sureness.recommender import candidates
 from tests.recommender.worlds import shop
 
 CALIBRATORS = {
-    "per user, all": sn.PerUserPlatt(top=None), "per user, top": sn.PerUserPlatt(top=15),
+    "per user, all": sn.calibration.PerUserPlatt(top=None), "per user, top": sn.calibration.PerUserPlatt(top=15),
     "one for all": sn.PlattCalibrator(), "isotonic": sn.IsotonicCalibrator(), "for lists": sn.ListCalibrator(),
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("calibrator", CALIBRATORS.values(), ids=CALIBRATORS)
@@ -126,7 +125,7 @@ class TestLists:
 
     def test_the_size_of_a_block_does_not_matter(self, small, monkeypatch):
         whole = fitted(small)
-        monkeypatch.setattr(ranking, "BLOCK_SCORES", 7 * 40)
+        monkeypatch.setattr("sureness.sources.blocks.BLOCK_SCORES", 7 * 40)
         blocks = fitted(small)
         length = 40
         for entries, steps in ((1, [*range(7, 57, 7), 60]), (20 * length, [21, 42, 60]), (10**6, [60])):
@@ -159,8 +158,8 @@ class TestLists:
 
     @pytest.mark.parametrize(
         "policy",
-        [sn.FixedSize(3), sn.BestFixedSize(max_size=10), sn.Threshold(0.3, max_size=10), RandomSize(max_size=10),
-         sn.ValidationBest(max_size=10)],
+        [sn.FixedSize(3), sn.lists.BestFixedSize(max_size=10), sn.Threshold(0.3, max_size=10), RandomSize(max_size=10),
+         sn.lists.ValidationBest(max_size=10)],
         ids=repr,
     )  # fmt: skip
     def test_other_policies_have_no_expected_utility(self, small, policy):
@@ -170,17 +169,17 @@ class TestLists:
         assert_array_equal(recommender.sizes()["list_size"].to_numpy(), recommender.policy_.sizes(recommender.lists()))
 
     def test_a_policy_that_learns_learns_from_lists_that_still_have_the_validation_items(self, small):
-        recommender = fitted(small, policy=sn.BestFixedSize(max_size=10))
+        recommender = fitted(small, policy=sn.lists.BestFixedSize(max_size=10))
         before = recommender.validation_lists(small.train, small.validation)
         found = [set(row[hits]) for row, hits in zip(before.scores, before.hits, strict=True)]
         validation = small.validation
         held_out = [set(small.source.matrix[user, validation.items_of(user)].tolist()) for user in range(60)]
         assert all(some <= all_ for some, all_ in zip(found, held_out, strict=True))
         assert before.hits.sum() > 100
-        assert recommender.policy_.size_ == sn.BestFixedSize(max_size=10).fit(before).size_
+        assert recommender.policy_.size_ == sn.lists.BestFixedSize(max_size=10).fit(before).size_
 
     def test_the_oracle_cannot_recommend(self, small):
-        with pytest.raises(sn.DataError, match="needs"):
+        with pytest.raises(sn.errors.DataError, match="needs"):
             fitted(small, policy=Oracle(max_size=10)).recommend()
 
 
@@ -293,7 +292,7 @@ class TestHowManyAreRelevant:
          (np.ones((60, 1)), "one for each of 60 users")],
     )  # fmt: skip
     def test_other_wishes_are_refused(self, small, target, message):
-        with pytest.raises(sn.DataError, match=message):
+        with pytest.raises(sn.errors.DataError, match=message):
             fitted(small, expected_relevant=target)
 
     def test_held_out_items_were_candidates_and_are_gone_so_fewer_remain_unless_they_are_carried_over(self):
@@ -347,7 +346,7 @@ class TestMaps:
         assert recommender.map_.probability([0.5])[0] != before
 
     def test_fitted_map_of_users_can_be_kept(self, small):
-        maps = sn.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
+        maps = sn.calibration.PerUserPlatt(top=None).fit(small.source, small.test, seen=small.train)
         coef = maps.coef_.copy()
         sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
         assert_array_equal(maps.coef_, coef)
@@ -356,7 +355,7 @@ class TestMaps:
         assert np.any(again.map_.coef_ != coef)
 
     def test_a_kept_map_does_not_change_with_the_given_one(self, small):
-        maps = sn.PerUserPlatt(top=None).fit(small.source, small.validation, seen=small.train)
+        maps = sn.calibration.PerUserPlatt(top=None).fit(small.source, small.validation, seen=small.train)
         recommender = sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
         before = recommender.recommend()
         maps.fit(small.source, small.test, seen=small.train)
@@ -372,13 +371,13 @@ class TestMaps:
 
     def test_map_of_other_users_cannot_be_kept(self, small):
         other = shop(30, 40)
-        maps = sn.PerUserPlatt().fit(other.source, other.validation)
+        maps = sn.calibration.PerUserPlatt().fit(other.source, other.validation)
         with pytest.raises(sn.errors.IdError, match="fitted"):
             sn.ConfidentRecommender(small.source, maps).fit(small.train, small.validation, refit=False)
 
     @EVERY
     def test_a_map_that_is_not_fitted_cannot_be_kept(self, small, calibrator):
-        with pytest.raises(sn.NotFittedError, match=type(calibrator).__name__):
+        with pytest.raises(sn.errors.NotFittedError, match=type(calibrator).__name__):
             sn.ConfidentRecommender(small.source, clone(calibrator)).fit(None, small.validation, refit=False)
 
     def test_what_is_no_map_is_refused(self, small):
@@ -388,7 +387,7 @@ class TestMaps:
     @EVERY
     def test_fitting_changes_neither_calibrator_nor_policy(self, small, calibrator):
         """Two recommenders that shared a calibrator overwrote each other's maps."""
-        shared, policy = clone(calibrator), sn.ValidationBest(max_size=6)
+        shared, policy = clone(calibrator), sn.lists.ValidationBest(max_size=6)
         first = sn.ConfidentRecommender(small.source, shared, policy).fit(small.train, small.validation)
         before = first.recommend()
         other = shop(20, 40, seed=9)
@@ -485,7 +484,7 @@ class TestManners:
         users, items = small.validation.table().sample(fraction=1.0, shuffle=True, seed=1)
         shuffled = sn.Interactions.of([*users, "stranger"], [*items, items[0]])
         found = sn.ConfidentRecommender(small.source, sn.ListCalibrator(), sn.ExpectedUtility(max_size=10))
-        with pytest.warns(sn.SurenessWarning, match="1 of the"):
+        with pytest.warns(sn.errors.SurenessWarning, match="1 of the"):
             found.fit(small.train, shuffled)
         assert found.recommend().equals(fitted(small).recommend())
 
@@ -504,7 +503,7 @@ class TestManners:
             new.recommend, new.sizes, new.lists, lambda: new.evaluate(small.test),
             lambda: new.validation_lists(None, small.validation), lambda: new.save(tmp_path / "x"),
         ):  # fmt: skip
-            with pytest.raises(sn.NotFittedError, match="ConfidentRecommender"):
+            with pytest.raises(sn.errors.NotFittedError, match="ConfidentRecommender"):
                 use()
         assert not (tmp_path / "x").exists()
 
@@ -515,8 +514,8 @@ class TestManners:
          (sn.ExpectedUtility(min_size=9, max_size=3), "at least min_size")],
     )  # fmt: skip
     def test_a_policy_that_cannot_work_is_refused_before_anything_is_fitted(self, small, policy, message):
-        maps = sn.PerUserPlatt()
-        with pytest.raises(sn.DataError, match=message):
+        maps = sn.calibration.PerUserPlatt()
+        with pytest.raises(sn.errors.DataError, match=message):
             sn.ConfidentRecommender(small.source, maps, policy).fit(small.train, small.validation)
         assert not hasattr(maps, "coef_")
 
@@ -526,5 +525,5 @@ class TestManners:
             sn.ConfidentRecommender(world.source).fit(world.train, other.validation)
         with pytest.raises(sn.errors.IdError, match="source"):
             sn.ConfidentRecommender(world.source).fit(other.train, world.validation)
-        with pytest.raises(sn.DataError, match="Interactions"):
+        with pytest.raises(sn.errors.DataError, match="Interactions"):
             sn.ConfidentRecommender(world.source).fit(world.train, None)

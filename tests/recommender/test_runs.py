@@ -18,11 +18,11 @@ def pairs(log):
 
 
 def test_train_and_validation_are_seen_and_the_test_is_not(world):
-    run = sn.Run(world.source, world.train, world.validation, world.test)
+    run = sn.recommender.Run(world.source, world.train, world.validation, world.test)
     assert pairs(run.seen()) == pairs(world.train) | pairs(world.validation)
     assert not pairs(run.seen()) & pairs(world.test)
 
 
 def test_a_run_without_a_split_has_seen_nothing(world):
-    assert sn.Run(world.source).seen() is None
-    assert pairs(sn.Run(world.source, validation=world.validation).seen()) == pairs(world.validation)
+    assert sn.recommender.Run(world.source).seen() is None
+    assert pairs(sn.recommender.Run(world.source, validation=world.validation).seen()) == pairs(world.validation)

@@ -21,16 +21,22 @@ from tests.recommender.worlds import shop
 POLICIES = [
     sn.ExpectedUtility("ndcg", max_size=6), sn.ExpectedUtility("pdcg", min_size=0, max_size=6, unsure_below=-np.inf),
     sn.ExpectedUtility("f1", max_size=6, method="approximate"), sn.FixedSize(3), RandomSize(max_size=6, seed=3),
-    sn.BestFixedSize("tp", max_size=6), sn.ValidationBest(max_size=6), sn.Threshold(0.3, max_size=6),
+    sn.lists.BestFixedSize("tp", max_size=6), sn.lists.ValidationBest(max_size=6), sn.Threshold(0.3, max_size=6),
     sn.ExpectedUtility(Utility("own", discount=lambda rank: 0.9**rank, gain=1.5, loss=0.4), max_size=6),
     sn.ExpectedUtility(Utility("listed", discount=[1.0, 0.5, 0.2, 0.1, 0.1, 0.1], normaliser="ideal"), max_size=6),
     sn.ExpectedUtility(max_size=np.int64(6), unsure_below=np.float32(0.25)),
 ]  # fmt: skip
 MAPS = [
-    sn.PerUserPlatt(), sn.PerUserGaussian(prior_width=np.inf), sn.PerUserGamma(top=10), sn.PlattCalibrator(),
-    sn.IsotonicCalibrator(), sn.TopNCalibrator(sn.BetaCalibrator(), n=5), sn.SegmentCalibrator(strength=10.0),
-    sn.MultiSegmentCalibrator(numeric=[]), sn.ListCalibrator(best=20),
-]  # fmt: skip
+    sn.calibration.PerUserPlatt(),
+    sn.calibration.PerUserGaussian(prior_width=np.inf),
+    sn.calibration.PerUserGamma(top=10),
+    sn.PlattCalibrator(),
+    sn.IsotonicCalibrator(),
+    sn.calibration.TopNCalibrator(sn.calibration.BetaCalibrator(), n=5),
+    sn.SegmentCalibrator(strength=10.0),
+    sn.MultiSegmentCalibrator(numeric=[]),
+    sn.ListCalibrator(best=20),
+]
 LOOKING_AT_SEGMENTS = MAPS[-3:]
 
 
@@ -41,8 +47,10 @@ def named():
 
 @pytest.fixture(scope="module")
 def recommender(named):
-    policy = sn.ValidationBest(max_size=6)
-    return sn.ConfidentRecommender(named.source, sn.PerUserPlatt(top=10), policy).fit(named.train, named.validation)
+    policy = sn.lists.ValidationBest(max_size=6)
+    return sn.ConfidentRecommender(named.source, sn.calibration.PerUserPlatt(top=10), policy).fit(
+        named.train, named.validation
+    )
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +119,7 @@ class TestRecommender:
 
     @pytest.mark.parametrize("target", ["carried", "fitted", 2.5, np.linspace(0.5, 3, 60)], ids=str)
     def test_the_number_of_relevant_items_comes_back(self, named, target, tmp_path):
-        saved = sn.ConfidentRecommender(named.source, sn.PerUserPlatt(top=10), expected_relevant=target)
+        saved = sn.ConfidentRecommender(named.source, sn.calibration.PerUserPlatt(top=10), expected_relevant=target)
         opened = reopened(saved.fit(named.train, named.validation), tmp_path)
         assert_same(opened, saved)
         assert np.array_equal(opened.expected_relevant, target)
@@ -162,10 +170,10 @@ class TestRecommender:
 class TestGivenSources:
     def test_a_source_that_cannot_be_saved_must_be_given_again(self, tmp_path):
         world = shop()
-        source = sn.FunctionSource(lambda users: world.source.matrix[users], 60, 40)
-        saved = sn.ConfidentRecommender(source, sn.PerUserPlatt(top=10)).fit(world.train, world.validation)
+        source = sn.sources.FunctionSource(lambda users: world.source.matrix[users], 60, 40)
+        saved = sn.ConfidentRecommender(source, sn.calibration.PerUserPlatt(top=10)).fit(world.train, world.validation)
         saved.save(tmp_path / "it.sureness")
-        with pytest.raises(sn.DataError, match="source"):
+        with pytest.raises(sn.errors.DataError, match="source"):
             sn.load(tmp_path / "it.sureness")
         assert_same(sn.load(tmp_path / "it.sureness", parts={"source": source}), saved)
         with pytest.raises(IdError):
@@ -205,7 +213,7 @@ class TestGivenSources:
 
 class TestRefusals:
     def test_a_policy_without_a_name_is_refused_before_anything_is_written(self, named, tmp_path):
-        class Mine(sn.ListSizePolicy):
+        class Mine(sn.lists.ListSizePolicy):
             def _sizes(self, lists):
                 return np.full(lists.n_users, 2)
 
@@ -216,16 +224,16 @@ class TestRefusals:
             mine = sn.ConfidentRecommender(named.source, sn.PlattCalibrator(), policy)
             mine.fit(named.train, named.validation)
             assert mine.sizes()["list_size"].max() <= 6
-            with pytest.raises(sn.DataError, match=type(policy).__name__):
+            with pytest.raises(sn.errors.DataError, match=type(policy).__name__):
                 mine.save(tmp_path / "it.sureness")
         assert not os.listdir(tmp_path)
 
     def test_what_is_no_recommender_is_refused(self, file, tmp_path):
         with pytest.raises(KindError):
-            sn.load(file, sn.Run)
+            sn.load(file, sn.recommender.Run)
         with pytest.raises(KindError):
-            sn.open_run(file)
-        with pytest.raises(sn.FileError):
+            sn.recommender.open_run(file)
+        with pytest.raises(sn.errors.FileError):
             sn.load(tmp_path / "nothing.sureness")
         with pytest.raises(VersionError):
             sn.load(tmp_path)
@@ -250,7 +258,7 @@ class TestRefusals:
 class TestRuns:
     def test_a_run_comes_back_with_its_split(self, named, tmp_path):
         about = {"data": "a shop", "seed": 3, "positive_above": None, "limit": np.inf}
-        saved = sn.Run(named.source, named.train, named.validation, named.test, about)
+        saved = sn.recommender.Run(named.source, named.train, named.validation, named.test, about)
         opened = reopened(saved, tmp_path)
         for part in ("train", "validation", "test"):
             assert getattr(opened, part).table().equals(getattr(saved, part).table())
@@ -261,7 +269,7 @@ class TestRuns:
 
     @pytest.mark.parametrize("parts", [(), ("train",), ("test",), ("train", "test")], ids=str)
     def test_parts_of_the_split_may_be_unknown(self, named, parts, tmp_path):
-        opened = reopened(sn.Run(named.source, **{part: getattr(named, part) for part in parts}), tmp_path)
+        opened = reopened(sn.recommender.Run(named.source, **{part: getattr(named, part) for part in parts}), tmp_path)
         for part in ("train", "validation", "test"):
             assert (getattr(opened, part) is not None) == (part in parts)
         assert (opened.seen() is None) == ("train" not in parts)
@@ -269,25 +277,25 @@ class TestRuns:
     def test_logs_take_the_rows_of_the_source(self, named, tmp_path):
         """The split of a log may name its users in another order than the source, and hold others."""
         log = sn.Interactions.of(["user 007", "user 001", "stranger"], ["item 003", "item 002", "item 002"])
-        opened = reopened(sn.Run(named.source, train=log), tmp_path)
+        opened = reopened(sn.recommender.Run(named.source, train=log), tmp_path)
         assert opened.train.users.same_as(named.source.users)
         found = opened.train.table().select("user_id", "item_id").rows()
         assert sorted(found) == [("user 001", "item 002"), ("user 007", "item 003")]
 
     def test_a_run_without_names_goes_by_rows(self, tmp_path):
         world = shop()
-        opened = reopened(sn.Run(world.source, world.train), tmp_path)
+        opened = reopened(sn.recommender.Run(world.source, world.train), tmp_path)
         assert opened.train.table().equals(world.train.table())
 
     def test_a_source_that_cannot_be_saved_is_refused_before_anything_is_written(self, tmp_path):
         world = shop()
-        source = sn.FunctionSource(lambda users: world.source.matrix[users], 60, 40)
-        with pytest.raises(sn.DataError, match="FunctionSource"):
-            sn.Run(source, world.train).save(tmp_path / "it.sureness")
+        source = sn.sources.FunctionSource(lambda users: world.source.matrix[users], 60, 40)
+        with pytest.raises(sn.errors.DataError, match="FunctionSource"):
+            sn.recommender.Run(source, world.train).save(tmp_path / "it.sureness")
         assert not os.listdir(tmp_path)
 
     def test_a_source_with_other_ids_cannot_take_the_place_of_the_saved_one(self, named, tmp_path):
-        sn.Run(named.source, named.train).save(tmp_path / "it.sureness")
+        sn.recommender.Run(named.source, named.train).save(tmp_path / "it.sureness")
         turned = sn.IdMap(named.source.users.ids.reverse())
         others = [shop(30, 40).source, sn.MatrixSource(named.source.matrix),
                   sn.MatrixSource(named.source.matrix[::-1].copy(), turned, named.source.items)]  # fmt: skip
@@ -299,21 +307,23 @@ class TestRuns:
 
     def test_a_source_is_opened_as_a_run_without_a_split(self, named, tmp_path):
         named.source.save(tmp_path / "source.sureness")
-        opened = sn.open_run(tmp_path / "source.sureness")
+        opened = sn.recommender.open_run(tmp_path / "source.sureness")
         assert (opened.train, opened.validation, opened.test, opened.seen()) == (None, None, None, None)
         assert opened.source.n_users == 60
 
     def test_teacher_and_student_are_opened_by_their_names(self, named, tmp_path):
         other = shop(30, 40, names=True, seed=1)
-        DistilledRuns(sn.Run(named.source, named.train), sn.Run(other.source)).save(tmp_path / "pair.sureness")
-        assert sn.open_run(tmp_path / "pair.sureness/teacher").source.n_users == 60
-        assert sn.open_run(f"{tmp_path}/pair.sureness/student").source.n_users == 30
+        DistilledRuns(sn.recommender.Run(named.source, named.train), sn.recommender.Run(other.source)).save(
+            tmp_path / "pair.sureness"
+        )
+        assert sn.recommender.open_run(tmp_path / "pair.sureness/teacher").source.n_users == 60
+        assert sn.recommender.open_run(f"{tmp_path}/pair.sureness/student").source.n_users == 30
         with pytest.raises(KindError, match="student"):
-            sn.open_run(tmp_path / "pair.sureness")
+            sn.recommender.open_run(tmp_path / "pair.sureness")
         with pytest.raises(KindError, match="nobody"):
-            sn.open_run(tmp_path / "pair.sureness/nobody")
+            sn.recommender.open_run(tmp_path / "pair.sureness/nobody")
 
     def test_a_calibrator_is_no_run(self, tmp_path):
         sn.PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(tmp_path / "it.json")
         with pytest.raises(KindError):
-            sn.open_run(tmp_path / "it.json")
+            sn.recommender.open_run(tmp_path / "it.json")

@@ -12,7 +12,7 @@ from scipy.stats import ttest_rel
 import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
-from sureness.evaluation import compare_ranks
+from sureness.metrics import compare_ranks
 from sureness.report import (
     Additions,
     DistilledModels,

@@ -38,7 +38,7 @@ def segments(pairs):
 def maps(split, source):
     of_items = Segments(np.where(np.arange(80) % 2 == 0, "even", "odd"))
     unfitted = {
-        "user": sn.PerUserPlatt(),
+        "user": sn.calibration.PerUserPlatt(),
         "segment": sn.SegmentCalibrator(),
         "all": sn.PlattCalibrator(),
     }
@@ -80,7 +80,7 @@ def test_a_map_for_lists_is_judged_on_whole_users(of_lists, split, pairs):
 def test_a_map_for_lists_needs_users_and_histories(of_lists, pairs):
     with pytest.raises(ColumnError, match="history"):
         gather_contents(pairs, {"lists": of_lists}, n_resamples=2)
-    anonymous = sn.ScoredPairs.of(pairs.scores, pairs.labels)
+    anonymous = sn.data.ScoredPairs.of(pairs.scores, pairs.labels)
     with pytest.raises(SettingError, match="users"):
         gather_contents(anonymous, {"lists": of_lists}, n_resamples=2)
 
@@ -96,7 +96,7 @@ def test_one_page_compares_maps_of_all_kinds(maps, pairs, segments, tmp_path):
 def test_a_map_that_lacks_users_or_segments_is_refused(maps, pairs):
     with pytest.raises(SettingError, match="segments"):
         gather_contents(pairs, {"segment": maps["segment"]}, n_resamples=2)
-    anonymous = sn.ScoredPairs.of(pairs.scores, pairs.labels)
+    anonymous = sn.data.ScoredPairs.of(pairs.scores, pairs.labels)
     with pytest.raises(SettingError, match="users"):
         gather_contents(anonymous, {"user": maps["user"]}, n_resamples=2)
 

@@ -28,12 +28,12 @@ def world() -> Shop:
     return shop(12, 8, names=True)
 
 
-def calibrator(name: str) -> sn.Calibrator:
-    return sn.make_calibrator(name).fit(*draw_pairs(300))
+def calibrator(name: str) -> sn.calibration.Calibrator:
+    return sn.calibration.make_calibrator(name).fit(*draw_pairs(300))
 
 
-def top_n() -> sn.TopNCalibrator:
-    return sn.TopNCalibrator(n=3).fit(*draw_pairs(300), users=np.arange(300) // 10)
+def top_n() -> sn.calibration.TopNCalibrator:
+    return sn.calibration.TopNCalibrator(n=3).fit(*draw_pairs(300), users=np.arange(300) // 10)
 
 
 def per_segment() -> sn.SegmentCalibrator:
@@ -59,7 +59,7 @@ def groups_of(n_groups: int) -> np.ndarray:
     return np.repeat(np.arange(float(n_groups)) % 7, 10)
 
 
-def policy(name: str) -> sn.ListSizePolicy:
+def policy(name: str) -> sn.lists.ListSizePolicy:
     rng = np.random.default_rng(0)
     chance = -np.sort(-rng.random((6, 5)), axis=1)
     lists = Lists.of(probabilities=chance, scores=chance, hits=rng.random(chance.shape) < chance)
@@ -77,7 +77,7 @@ def source(name: str) -> Savable:
 
 
 def model(name: str) -> Savable:
-    return sn.make_recommender(name, n_factors=2, epochs=1).fit(world().train)
+    return sn.models.make_recommender(name, n_factors=2, epochs=1).fit(world().train)
 
 
 def run() -> Run:
@@ -102,7 +102,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     **{f"source/{name}": partial(source, name) for name in names("source")},
     "saved/ids": lambda: sn.IdMap.of(["zoë", "ann", ""]),
     "saved/interactions": lambda: world().train,
-    "saved/segments": lambda: sn.Segments(np.array(["films", "songs", "films"])),
+    "saved/segments": lambda: sn.calibration.Segments(np.array(["films", "songs", "films"])),
     "saved/fields": lambda: Fields({"market": ["dé", None], "age": [0.5, None]}, {"new": [True, False, True]}),
     "saved/run": run,
     "saved/distilled": lambda: DistilledRuns(run(), run()),

@@ -69,7 +69,7 @@ def test_what_is_no_saved_object_is_refused(tmp_path):
         inspect(tmp_path / "table.csv")
     with pytest.raises(VersionError):
         inspect(tmp_path)
-    with pytest.raises(sn.FileError):
+    with pytest.raises(sn.errors.FileError):
         inspect(tmp_path / "nowhere.sureness")
     _container.write(tmp_path / "newer.sureness", {**heading(), "schema": 3, "kind": "saved/ids"}, {})
     with pytest.raises(VersionError):

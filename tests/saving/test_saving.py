@@ -130,7 +130,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("name", ["a/b", "", "__metadata__"])
     def test_names_that_would_be_lost_are_refused(self, name, tmp_path):
         for content in ({"arrays": {name: np.zeros(1)}}, {"parts": {name: sn.IdMap.of([1]).pack()}}):
-            with pytest.raises(sn.DataError, match="names"):
+            with pytest.raises(sn.errors.DataError, match="names"):
                 write_packed(Packed(kind="saved/ids", **content), tmp_path / "it.sureness", "file")
         assert not os.listdir(tmp_path)
 
@@ -138,13 +138,13 @@ class TestRoundTrip:
 class TestExpected:
     def test_a_class_or_a_base_of_it_may_be_expected(self, tmp_path):
         made("calibrator/platt").save(tmp_path / "it.json")
-        for expected in (None, sn.PlattCalibrator, sn.Calibrator, sn.ProbabilityMap):
+        for expected in (None, sn.PlattCalibrator, sn.calibration.Calibrator, sn.calibration.ProbabilityMap):
             assert type(sn.load(tmp_path / "it.json", expected)) is sn.PlattCalibrator
 
     def test_another_kind_is_refused_before_it_is_opened(self, tmp_path, monkeypatch):
         made("saved/run").save(tmp_path / "it.sureness")
         monkeypatch.setattr(Run, "unpack", lambda *_: pytest.fail("it was opened"))
-        for expected in (sn.ConfidentRecommender, sn.Calibrator, sn.MatrixSource):
+        for expected in (sn.ConfidentRecommender, sn.calibration.Calibrator, sn.MatrixSource):
             with pytest.raises(KindError, match=expected.__name__):
                 sn.load(tmp_path / "it.sureness", expected)
 
@@ -191,7 +191,7 @@ class TestOtherVersions:
         folder.mkdir()
         (folder / "manifest.json").write_text('{"format": "sureness-maps", "schema": 1}')
         for path in (folder, folder / "student"):
-            with pytest.raises(sn.FileError) as raised:
+            with pytest.raises(sn.errors.FileError) as raised:
                 sn.load(path)
             assert "\n" not in str(raised.value)
         with pytest.raises(VersionError, match="folder"):
@@ -236,11 +236,16 @@ class TestWriting:
             made("saved/run").save(tmp_path / "it.sureness")
 
     def test_what_is_not_fitted_is_not_saved(self, tmp_path):
-        for unfitted in (sn.PlattCalibrator(), sn.SegmentCalibrator(), sn.TopNCalibrator(), sn.ListCalibrator()):
-            with pytest.raises(sn.NotFittedError):
+        for unfitted in (
+            sn.PlattCalibrator(),
+            sn.SegmentCalibrator(),
+            sn.calibration.TopNCalibrator(),
+            sn.ListCalibrator(),
+        ):
+            with pytest.raises(sn.errors.NotFittedError):
                 unfitted.save(tmp_path / "it.json")
-        for unfitted in (sn.PerUserPlatt(), sn.ConfidentRecommender(made("source/matrix"))):
-            with pytest.raises(sn.NotFittedError):
+        for unfitted in (sn.calibration.PerUserPlatt(), sn.ConfidentRecommender(made("source/matrix"))):
+            with pytest.raises(sn.errors.NotFittedError):
                 unfitted.save(tmp_path / "it.sureness")
         assert not os.listdir(tmp_path)
 
@@ -248,7 +253,7 @@ class TestWriting:
         class Mine(sn.PlattCalibrator):
             pass
 
-        with pytest.raises(sn.DataError, match="register"):
+        with pytest.raises(sn.errors.DataError, match="register"):
             Mine().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(tmp_path / "it.json")
         assert not os.listdir(tmp_path)
 
@@ -282,20 +287,20 @@ class TestParts:
         monkeypatch.setattr(own_kind, "unpack", lambda *_: pytest.fail("it was opened"))
         needy = replace(own_kind("outer").pack(), needs=("nothing_like_it",))
         write_packed(needy, tmp_path / "it.sureness", "file")
-        with pytest.raises(sn.MissingExtraError, match="nothing_like_it"):
+        with pytest.raises(sn.errors.MissingExtraError, match="nothing_like_it"):
             sn.load(tmp_path / "it.sureness")
 
     def test_the_library_behind_an_extra_is_named(self, own_kind, tmp_path, monkeypatch):
         write_packed(replace(own_kind("x").pack(), needs=("models",)), tmp_path / "it.sureness", "file")
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-        with pytest.raises(sn.MissingExtraError, match="torch"):
+        with pytest.raises(sn.errors.MissingExtraError, match="torch"):
             sn.load(tmp_path / "it.sureness")
 
     def test_only_the_part_that_is_opened_needs_its_extra(self, own_kind, tmp_path):
         needy = replace(own_kind("inner").pack(), needs=("nothing_like_it",))
         packed = replace(own_kind("outer").pack(), parts={"inner": needy})
         write_packed(packed, tmp_path / "it.sureness", "file")
-        with pytest.raises(sn.MissingExtraError):
+        with pytest.raises(sn.errors.MissingExtraError):
             sn.load(tmp_path / "it.sureness")
         assert sn.load(tmp_path / "it.sureness", parts={"inner": 3}).text == "outer"
 

@@ -14,8 +14,8 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.sources import PartialFunctionSource
-from sureness.sources.base import KnownScores, PartialSource, user_blocks
-from sureness.sources.tables import score_pairs
+from sureness.sources.base import KnownScores, PartialSource
+from sureness.sources.blocks import score_pairs, user_blocks
 from sureness.tables.columns import Columns
 
 TABLE = pl.DataFrame(
@@ -113,12 +113,12 @@ def test_ids_that_are_not_asked_for_are_dropped_and_told():
     ],
 )
 def test_tables_that_are_no_candidates_are_refused(table, word):
-    with pytest.raises(sn.DataError, match=word):
+    with pytest.raises(sn.errors.DataError, match=word):
         sn.CandidateSource.from_table(table)
 
 
 def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(sn.DataError, match="score"):
+    with pytest.raises(sn.errors.DataError, match="score"):
         sn.CandidateSource.of([1, 2], [1, 2], [0.5])
 
 
@@ -132,7 +132,7 @@ def test_files_are_read_with_other_column_names(tmp_path, source, ending):
         table.write_csv(path, separator="\t" if ending == "tsv" else ",")
     found = sn.CandidateSource.read(path, Columns(user_id="customer"))
     assert found.table().equals(source.table())
-    with pytest.raises(sn.DataError, match="user_id"):
+    with pytest.raises(sn.errors.DataError, match="user_id"):
         sn.CandidateSource.read(path)
 
 
@@ -191,10 +191,10 @@ def test_functions_may_leave_gaps():
     assert isinstance(source, PartialSource)
     assert source.known_block(np.array([0, 1])).starts.tolist() == [0, 2, 2]
     assert source.score_block(np.array([0]))[0, 1] == np.float32(0.99999994)
-    assert not isinstance(sn.FunctionSource(function, n_users=2, n_items=3), PartialSource)
+    assert not isinstance(sn.sources.FunctionSource(function, n_users=2, n_items=3), PartialSource)
 
 
 def test_a_function_of_the_wrong_width_is_named():
-    source = sn.FunctionSource(lambda users: np.zeros((len(users), 3)), n_users=2, n_items=4)
-    with pytest.raises(sn.DataError, match="row"):
+    source = sn.sources.FunctionSource(lambda users: np.zeros((len(users), 3)), n_users=2, n_items=4)
+    with pytest.raises(sn.errors.DataError, match="row"):
         source.score_block(np.array([0, 1]))

@@ -13,7 +13,7 @@ from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError
 from sureness.sources.base import id_maps
-from sureness.sources.tables import score_pairs
+from sureness.sources.blocks import score_pairs
 
 USERS, ITEMS = IdMap.of(["ann", "bob", "zoë"]), IdMap.of([3, 7, 9, 40])
 SCORES = np.arange(12.0).reshape(3, 4)
@@ -45,11 +45,11 @@ def test_interactions_are_found_by_id_and_pairs_carry_their_ids():
 
 def test_pairs_that_the_source_does_not_know_are_left_out_with_a_warning():
     more = Interactions.of(["zoë", "ann", "ann", "carl"], [9, 40, 41, 3])
-    with pytest.warns(sn.SurenessWarning, match="2 of the 4 pairs of held_out") as caught:
+    with pytest.warns(sn.errors.SurenessWarning, match="2 of the 4 pairs of held_out") as caught:
         data = sn.CalibrationSet.from_source(SOURCE, more, seen=TRAIN)
     assert caught[0].filename == __file__
     assert found_pairs(data.gather()) == expected_pairs()
-    with pytest.warns(sn.SurenessWarning, match="1 of the 2 pairs of seen") as caught:
+    with pytest.warns(sn.errors.SurenessWarning, match="1 of the 2 pairs of seen") as caught:
         sn.CalibrationSet.from_source(SOURCE, HELD_OUT, seen=Interactions.of(["ann", "eve"], [3, 3]))
     assert len(caught) == 1
 
@@ -70,7 +70,7 @@ def test_matrices_still_go_by_row_and_column():
 
 
 def test_propensities_are_asked_by_the_ids_of_the_source():
-    popularity = sn.PopularityPropensity().fit(items=[9, 9, 9, 9, 40])
+    popularity = sn.propensity.PopularityPropensity().fit(items=[9, 9, 9, 9, 40])
     pairs = sn.CalibrationSet.from_source(SOURCE, HELD_OUT, propensity=popularity, base_rate=0.1).gather()
     omega = dict(zip(pairs.items[pairs.labels].tolist(), pairs.propensity[pairs.labels], strict=True))
     assert omega == {9: 1.0, 40: 0.5}
@@ -81,7 +81,7 @@ def test_propensities_are_asked_by_the_ids_of_the_source():
 
 def test_text_items_have_propensities_too():
     source = sn.MatrixSource(SCORES, users=USERS, items=IdMap.of(["a", "b", "c", "d"]))
-    popularity = sn.PopularityPropensity().fit(items=["b", "b", "b", "b", "d"])
+    popularity = sn.propensity.PopularityPropensity().fit(items=["b", "b", "b", "b", "d"])
     held_out = Interactions.of(["ann", "ann"], ["b", "d"])
     pairs = sn.CalibrationSet.from_source(source, held_out, propensity=popularity, base_rate=0.1).gather()
     assert_allclose(pairs.propensity[pairs.labels], [1.0, 0.5])
@@ -107,7 +107,7 @@ def test_a_source_without_ids_is_known_by_row_numbers():
 
 def test_sampled_negatives_take_interactions_and_warn_once():
     more = Interactions.of(["zoë", "ann", "carl"], [9, 40, 3])
-    with pytest.warns(sn.SurenessWarning, match="held_out") as caught:
+    with pytest.warns(sn.errors.SurenessWarning, match="held_out") as caught:
         data = sn.CalibrationSet.from_sampled_negatives(SOURCE, more, seen=TRAIN, negatives_per_positive=1)
     assert len(caught) == 1
     assert data.sampling_rate == pytest.approx(2 / 7)
@@ -128,7 +128,7 @@ def test_scores_that_are_no_numbers_are_named_by_their_ids(strange):
     scores[1, 2] = strange
     data = sn.CalibrationSet.from_source(sn.MatrixSource(scores, users=USERS, items=ITEMS), HELD_OUT)
     word = "scores"
-    with pytest.raises(sn.DataError, match=word):
+    with pytest.raises(sn.errors.DataError, match=word):
         data.gather()
 
 
@@ -163,12 +163,12 @@ def test_names_that_do_not_fit_are_refused():
     ],
 )
 def test_factors_that_do_not_fit_are_refused(parts, word):
-    with pytest.raises(sn.DataError, match=word):
+    with pytest.raises(sn.errors.DataError, match=word):
         sn.FactorSource(*parts)
 
 
 def test_a_matrix_must_be_one():
-    with pytest.raises(sn.DataError, match="scores"):
+    with pytest.raises(sn.errors.DataError, match="scores"):
         sn.MatrixSource(np.zeros(3))
 
 

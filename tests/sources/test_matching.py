@@ -10,7 +10,7 @@ import sureness as sn
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, IdError, SurenessWarning
-from sureness.evaluation import best_items, compare_ranks, evaluate_ranking
+from sureness.metrics import best_items, compare_ranks, evaluate_ranking
 from sureness.sources.aligned import Aligned, among, fitted_to, unseen
 
 N_USERS, N_ITEMS = 30, 20
@@ -37,7 +37,7 @@ DOORS = {
         source, log, seen=seen, negatives_per_positive=2
     ),
     "Platt": lambda source, log, seen: sn.PlattCalibrator().fit_source(source, log, seen=seen),
-    "per user": lambda source, log, seen: sn.PerUserPlatt().fit(source, log, seen=seen),
+    "per user": lambda source, log, seen: sn.calibration.PerUserPlatt().fit(source, log, seen=seen),
     "recommender": lambda source, log, seen: sn.ConfidentRecommender(source).fit(seen, log),
 }
 EVERY = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
@@ -113,7 +113,7 @@ def test_nothing_is_left_if_all_were_seen(door):
 def test_pairs_that_were_seen_change_nothing():
     source, clean = sn.MatrixSource(SCORES), LATER.keep(~among(LATER, TRAIN))
     both = union([clean, TRAIN])
-    per_user = [sn.PerUserPlatt().fit(source, log, seen=TRAIN) for log in (clean, both)]
+    per_user = [sn.calibration.PerUserPlatt().fit(source, log, seen=TRAIN) for log in (clean, both)]
     assert_array_equal(per_user[0].n_held_out_, per_user[1].n_held_out_)
     assert_array_equal(per_user[0].intercept_, per_user[1].intercept_)
     assert per_user[0].horizon_ == per_user[1].horizon_
@@ -138,7 +138,7 @@ def test_one_relevant_item_counts_once():
     train = Interactions.of([0] * 10, np.arange(10))
     held_out = Interactions.of([0] * 11, np.arange(11))
     with pytest.warns(SurenessWarning, match="10 of the 11"):
-        fitted = sn.PerUserPlatt().fit(sn.MatrixSource(scores), held_out, seen=train)
+        fitted = sn.calibration.PerUserPlatt().fit(sn.MatrixSource(scores), held_out, seen=train)
     assert fitted.n_held_out_.tolist() == [1]
 
 

@@ -16,16 +16,16 @@ from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio, hold_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import SettingError
-from sureness.evaluation import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
 from sureness.jobs.comparing import compare_with_baselines
 from sureness.jobs.judging import judge
 from sureness.lists import ranked_lists
 from sureness.lists.policies import ExpectedUtility
+from sureness.metrics import best_items, compare_ranks, evaluate_ranking, held_out_ranks, rank_scatter
 from sureness.report.distillation import DistilledModels, Measuring, gather_distillation
 from sureness.sources.adapters.implicit import from_implicit
 from sureness.sources.aligned import Aligned
 from sureness.sources.base import FactorSource
-from sureness.sources.subset import subset_of
+from sureness.sources.function import subset_of
 
 N_USERS, N_ITEMS = 60, 40
 RNG = np.random.default_rng(0)
@@ -62,7 +62,7 @@ WITH_LABELS = {
     "ConfidentRecommender.fit": lambda s, log, seen: recommender_of(s).fit(seen, log),
     "ConfidentRecommender.validation_lists": lambda s, log, seen: fitted_of(s).validation_lists(seen, log),
     "Aligned.of": lambda s, log, seen: Aligned.of(s, log, seen),
-    "_PerUserMap.fit": lambda s, log, seen: sn.PerUserPlatt().fit(s, log, seen=seen),
+    "_PerUserMap.fit": lambda s, log, seen: sn.calibration.PerUserPlatt().fit(s, log, seen=seen),
     "ProbabilityMap.fit_source": lambda s, log, seen: sn.ListCalibrator().fit_source(s, log, seen=seen),
     "choose_list_sizes": lambda s, log, seen: sn.choose_list_sizes([recommender_of(s)], seen, log),
     "compare_ranks": lambda s, log, seen: compare_ranks(s, UNKNOWN, log, seen=seen),
@@ -75,7 +75,7 @@ WITH_LABELS = {
         DistilledModels(teachers={"T": s}, students={"S": UNKNOWN}), log, seen=seen,
         measuring=Measuring(n_points=20, repeats=1),
     ),
-    "judge": lambda s, log, seen: judge(sn.Run(s, test=log), seen=seen),
+    "judge": lambda s, log, seen: judge(sn.recommender.Run(s, test=log), seen=seen),
     "ranked_lists": lambda s, log, seen: ranked_lists(s, labels=log, seen=seen),
 }  # fmt: skip
 WITHOUT_LABELS = {
@@ -199,7 +199,7 @@ class TestWhoRemembers:
         assert sn.load(tmp_path / "source.sureness").trained_pairs is None
 
     def test_any_source_with_the_attribute(self):
-        source = sn.FunctionSource(TRAINED.score_block, N_USERS, N_ITEMS, trained_pairs=7)
+        source = sn.sources.FunctionSource(TRAINED.score_block, N_USERS, N_ITEMS, trained_pairs=7)
         assert "the 7 pairs" in said(best_items, source, [0])[0]
         assert subset_of(source, np.arange(5)).trained_pairs == 7
 

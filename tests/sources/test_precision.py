@@ -7,7 +7,7 @@ import pytest
 
 import sureness as sn
 from sureness.errors import DataError
-from sureness.evaluation.ranking import best_items
+from sureness.metrics.ranking import best_items
 from sureness.sources.base import FactorSource, MatrixSource
 from sureness.sources.candidates import CandidateSource
 from sureness.sources.function import FunctionSource, PartialFunctionSource
@@ -55,7 +55,7 @@ def test_somebody_elses_source_is_looked_at_when_it_is_ranked():
 
 def test_torch_models_in_double_precision_are_looked_at():
     torch = pytest.importorskip("torch")
-    source = sn.TorchSource(lambda users: torch.as_tensor(FAR)[None], 1, 10)
+    source = sn.sources.TorchSource(lambda users: torch.as_tensor(FAR)[None], 1, 10)
     with pytest.raises(DataError, match="float32"):
         source.score_block(EVERY)
 

@@ -83,7 +83,7 @@ def test_another_source_than_expected_is_refused(saved):
 
 
 def test_sources_that_compute_cannot_be_saved(tmp_path):
-    source = sn.FunctionSource(lambda users: np.zeros((len(users), 2)), 3, 2)
-    with pytest.raises(sn.DataError, match="FunctionSource"):
-        sn.Run(source).save(tmp_path / "run.sureness")
+    source = sn.sources.FunctionSource(lambda users: np.zeros((len(users), 2)), 3, 2)
+    with pytest.raises(sn.errors.DataError, match="FunctionSource"):
+        sn.recommender.Run(source).save(tmp_path / "run.sureness")
     assert not os.listdir(tmp_path)

@@ -14,8 +14,8 @@ from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.errors import DataError, EmptyError, IdError, SettingError
 from sureness.propensity import GivenPropensity
 from sureness.sources.base import FactorSource, MatrixSource, ScoreSource
+from sureness.sources.blocks import candidate_table, score_pairs, scores_of
 from sureness.sources.svd import svd_source
-from sureness.sources.tables import candidate_table, score_pairs, scores_of
 
 
 def random_factors(n_users=7, n_items=5, n_factors=3, seed=0):

@@ -37,8 +37,8 @@ MODELS = {"function": lambda users: TASTES[users] @ QUALITIES.T, "pairs": Pairwi
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 def test_every_kind_of_model_scores_all_items(model):
-    source = sn.TorchSource(model, n_users=7, n_items=5)
-    assert isinstance(source, sn.ScoreSource)
+    source = sn.sources.TorchSource(model, n_users=7, n_items=5)
+    assert isinstance(source, sn.sources.ScoreSource)
     block = source.score_block(np.array([6, 0, 6]))
     assert type(block) is np.ndarray
     assert block.dtype == np.float32
@@ -47,29 +47,29 @@ def test_every_kind_of_model_scores_all_items(model):
 
 
 def test_pairs_are_scored_in_blocks(monkeypatch):
-    monkeypatch.setattr("sureness.sources.torch_model.BLOCK_SCORES", 10)
-    assert_allclose(sn.TorchSource(Pairwise(), 7, 5).score_block(np.arange(7)), EXPECTED, rtol=1e-5)
+    monkeypatch.setattr("sureness.sources.function.BLOCK_SCORES", 10)
+    assert_allclose(sn.sources.TorchSource(Pairwise(), 7, 5).score_block(np.arange(7)), EXPECTED, rtol=1e-5)
 
 
 def test_a_module_is_left_as_it_was():
     module = Module()
     assert module.training
-    sn.TorchSource(module, 7, 5, device="cpu").score_block(np.arange(7))
+    sn.sources.TorchSource(module, 7, 5, device="cpu").score_block(np.arange(7))
     assert module.training
     module.eval()
-    sn.TorchSource(module, 7, 5).score_block(np.arange(7))
+    sn.sources.TorchSource(module, 7, 5).score_block(np.arange(7))
     assert not module.training
 
 
 def test_half_precision_becomes_single():
-    source = sn.TorchSource(lambda users: (TASTES[users] @ QUALITIES.T).to(torch.bfloat16), 7, 5)
+    source = sn.sources.TorchSource(lambda users: (TASTES[users] @ QUALITIES.T).to(torch.bfloat16), 7, 5)
     assert_allclose(source.score_block(np.arange(7)), EXPECTED, rtol=0.05, atol=0.02)
 
 
 def test_what_cannot_score_is_refused():
-    with pytest.raises(sn.DataError, match="Tensor"):
-        sn.TorchSource(TASTES, 7, 5)
-    with pytest.raises(sn.DataError, match=r"\(1, 6\), got \(1, 5\)"):
-        sn.TorchSource(MODELS["function"], 7, 6).score_block(np.array([0]))
-    with pytest.raises(sn.DataError, match="users"):
-        sn.TorchSource(MODELS["function"], 7, 5).score_block(np.array([7]))
+    with pytest.raises(sn.errors.DataError, match="Tensor"):
+        sn.sources.TorchSource(TASTES, 7, 5)
+    with pytest.raises(sn.errors.DataError, match=r"\(1, 6\), got \(1, 5\)"):
+        sn.sources.TorchSource(MODELS["function"], 7, 6).score_block(np.array([0]))
+    with pytest.raises(sn.errors.DataError, match="users"):
+        sn.sources.TorchSource(MODELS["function"], 7, 5).score_block(np.array([7]))

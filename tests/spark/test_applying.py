@@ -127,6 +127,6 @@ def test_maps_per_user_stay_in_python_and_sql(spark):
     table = labelled_lists()
     source, hits = (table[name].to_numpy().reshape(300, 30) for name in ("score", "label"))
     held_out = sn.Interactions.of(*np.nonzero(hits))
-    fitted = sn.PerUserPlatt().fit(sn.MatrixSource(source), held_out, seen="nothing")
+    fitted = sn.calibration.PerUserPlatt().fit(sn.MatrixSource(source), held_out, seen="nothing")
     with pytest.raises(SettingError, match="ListCalibrator"):
         apply(frame_of(spark, table), fitted)

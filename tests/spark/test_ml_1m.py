@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.evaluation.ranking import list_blocks
 from sureness.jobs import ListOptions, cut_table
 from sureness.lists.policies import ExpectedUtility
+from sureness.sources.blocks import list_blocks
 from sureness.spark import fit, lists
 from tests.spark.tables import frame_of, same_tables, table_of
 
@@ -16,7 +16,7 @@ N_USERS, TOP = 1_000, 100
 
 
 def test_lists_of_movielens(spark, data_folder):
-    split = sn.by_ratio(sn.load_dataset("ml-1m", data_folder / "ml-1m").interactions, seed=0)
+    split = sn.by_ratio(sn.data.load_dataset("ml-1m", data_folder / "ml-1m").interactions, seed=0)
     source = sn.svd_source(split.train, n_factors=16)
     best = [table for table, _ in list_blocks(source, np.arange(N_USERS), TOP, split.train)]
     table = pl.concat(best).drop("rank")

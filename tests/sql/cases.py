@@ -48,7 +48,7 @@ def _from_zero(name: str) -> Callable[[], Calibrator]:
 
 def _of_probabilities() -> Calibrator:
     scores, labels = drawn()
-    return sn.BetaCalibrator(scores_are="probabilities").fit(1 / (1 + np.exp(-scores)), labels)
+    return sn.calibration.BetaCalibrator(scores_are="probabilities").fit(1 / (1 + np.exp(-scores)), labels)
 
 
 def _steps() -> Calibrator:

@@ -39,12 +39,12 @@ def test_the_examples_of_the_readme_pass(tmp_path, cache):
 
 SLIPS = {
     "sn.BPR(n_factorz=3)": "call-arg",
-    "sn.LightGCN(layers='two')": "arg-type",
+    "sn.models.LightGCN(layers='two')": "arg-type",
     "sn.GaussianCalibrator(monoton=True)": "call-arg",
     "sn.BidirectionalDistillation(sn.BPR(), sn.BPR(), warmup=10)": "call-arg",
-    "sn.PerUserPlatt(tops=3)": "call-arg",
+    "sn.calibration.PerUserPlatt(tops=3)": "call-arg",
     "sn.BPRR()": "attr-defined",
-    "sn.load('map.json', sn.Calibrator).probabilities([0.5])": "attr-defined",
+    "sn.load('map.json', sn.calibration.Calibrator).probabilities([0.5])": "attr-defined",
 }
 
 

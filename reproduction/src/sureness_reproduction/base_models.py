@@ -14,7 +14,7 @@ import polars as pl
 
 from sureness import models
 from sureness.data import IdMap, Split, union
-from sureness.evaluation import evaluate_ranking
+from sureness.metrics import evaluate_ranking
 from sureness.recommender import Run
 from sureness.sources import MatrixSource, ScoreSource, from_implicit
 from sureness_reproduction.cells import Cell, Tables, work

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import sureness as sn
-from sureness import evaluation, plots
+from sureness import metrics, plots
 from sureness_reproduction.calibration.maps import WITH_ANCHOR
 from sureness_reproduction.calibration.measures import TOP
 from sureness_reproduction.distillation.measures import STAGES
@@ -24,7 +24,7 @@ def reliability(results: Results) -> Any:
 
     def diagram(name: str, ax: Any) -> Any:
         known = pairs.drop_nulls(name)
-        curve = sn.reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=10)
+        curve = sn.metrics.reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=10)
         return plots.draw_reliability(curve, ax=ax, title=name, compact=True)
 
     panels = [partial(diagram, name) for name in _DRAWN if name in pairs.columns]
@@ -51,12 +51,12 @@ def confidence_by_degree(results: Results) -> Any:
 
 def rank_differences(results: Results) -> Any:
     """Rank differences before and after BD, of the first model and start."""
-    found: dict[str, evaluation.RankComparison] = {}
+    found: dict[str, metrics.RankComparison] = {}
     for point, cell in results.finished:
         name = STAGES.get(point["methods"][0], point["methods"][0])
         if name not in found:
             ranks = results.store.find(cell).table("ranks")
-            found[name] = evaluation.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
+            found[name] = metrics.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
     return plots.draw_rank_differences(plots.prepare_rank_differences(found))
 
 

@@ -23,7 +23,8 @@ from sureness.numerics.logistic import logit
 from sureness.numerics.masking import bounds_of, core_of, sampled
 from sureness.propensity import PropensityModel
 from sureness.sources.aligned import Aligned
-from sureness.sources.base import ScoreSource, user_blocks
+from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import user_blocks
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
 from sureness.tables.reading import read_table
@@ -218,8 +219,8 @@ class CalibrationSet:
     def from_table(
         cls,
         table: Table,
-        *,
         columns: Columns | None = None,
+        *,
         estimand: Estimand | None = None,
         **settings: Unpack[SetSettings],
     ) -> Self:

@@ -10,10 +10,10 @@ import numpy as np
 from sureness._types import FloatArray, IntArray
 from sureness.calibration.usable import MaskedCandidates
 from sureness.data.interactions import Interactions
-from sureness.evaluation.ranking import block_scores
 from sureness.numerics.binning import bin_scores
 from sureness.numerics.ranking import members, top_k
 from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import block_scores
 
 _BLOCK_POINTS = 1_000_000  # points of a block of users
 

@@ -24,9 +24,8 @@ from sureness.calibration.parametric import PlattCalibrator
 from sureness.calibration.usable import usable_pairs
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, SettingError, SurenessWarning
-from sureness.metrics.bounds import mean_total_gap_bounds, total_gap_bounds
 from sureness.metrics.cells import Cells, Judged, Metric, cells_of_parts, named_metric, top_mask
-from sureness.metrics.gaps import debiased_gaps
+from sureness.metrics.gaps import debiased_gaps, mean_total_gap_bounds, total_gap_bounds
 from sureness.metrics.intervals import Interval, interval_of_cells, resampled_metric
 from sureness.metrics.resampling import confidence_in_gains
 from sureness.numerics.grouping import fold_of_groups

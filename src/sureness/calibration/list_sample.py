@@ -13,10 +13,10 @@ from sureness.calibration.maps import Observed, Segments
 from sureness.calibration.usable import MaskedCandidates
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
-from sureness.evaluation.ranking import block_scores
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.ranking import NOTHING, members, top_k
 from sureness.sources.base import id_maps
+from sureness.sources.blocks import block_scores
 
 ENOUGH = 10_000
 """Positives with which a level is known to about one per cent; with fewer, more groups are looked at."""

@@ -36,7 +36,7 @@ from sureness.calibration.usable import Reach, usable, usable_pairs
 from sureness.data.ids import IdMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
-from sureness.numerics.checks import as_array, check_scores, one_dimension, same_length
+from sureness.numerics.checks import as_array, check_scores, check_whole, one_dimension, same_length
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
@@ -485,9 +485,7 @@ class ListCalibrator(ProbabilityMap):
 
     def _check_settings(self) -> None:
         for name, least in (("best", 2), ("n_groups", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            check_whole(getattr(self, name), name, least)
 
 
 def check_history(history: ArrayLike, n: int) -> FloatArray:

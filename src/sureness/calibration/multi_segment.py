@@ -29,6 +29,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Named, Node
+from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.saving.packed import Form, Packed, Parts, kind_of
 from sureness.sources.base import id_maps
@@ -180,8 +181,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
         return Coding(fields), codes if kept is None else [code[kept] for code in codes]
 
     def _check_settings(self, columns: Columns) -> None:
-        if not isinstance(self.interactions, int) or self.interactions < 1:
-            raise SettingError(f"interactions must be a whole number of at least 1, got {self.interactions!r}")
+        check_whole(self.interactions, "interactions", 1)
         unknown = [name for name in self.numeric if name not in columns]
         if isinstance(self.numeric, str) or unknown:
             raise SettingError(

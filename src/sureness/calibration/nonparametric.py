@@ -12,6 +12,7 @@ from sureness.calibration.base import Calibrator
 from sureness.calibration.families import Formula, Operations
 from sureness.calibration.level import UNCHANGED, Level
 from sureness.errors import SettingError
+from sureness.numerics.checks import check_whole
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import sigmoid
 
@@ -65,10 +66,7 @@ class HistogramCalibrator(_StepCalibrator):
         self.risk = risk
 
     def _fit_points(self, points: WeightedScores) -> None:
-        if not isinstance(self.n_bins, int | np.integer) or self.n_bins < 1:
-            raise SettingError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
-        if self.n_bins > _MOST_BINS:
-            raise SettingError(f"n_bins must be at most {_MOST_BINS:,}, got {self.n_bins:,}")
+        check_whole(self.n_bins, "n_bins", 1, _MOST_BINS)
         self.edges_ = np.linspace(points.minimum, points.maximum, self.n_bins + 1)
         place = _bin_of(points.scores, self.edges_)
         weight = np.bincount(place, points.weight, self.n_bins)

@@ -25,6 +25,7 @@ from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, IdError, SettingError, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Case, Compare, Is, Named, Node, Number, coalesce
+from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.small_logistic import fit_small_logistics
 from sureness.saving.packed import Packed, Parts, kind_of
@@ -156,12 +157,9 @@ class _PerUserMap(ProbabilityMap):
             )
 
     def _check_settings(self) -> None:
-        for name in ("top", "n_bins"):
-            value = getattr(self, name)
-            if name == "top" and value is None:
-                continue
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 2:
-                raise SettingError(f"{name} must be a whole number of at least 2, got {value!r}")
+        check_whole(self.n_bins, "n_bins", 2)
+        if self.top is not None:
+            check_whole(self.top, "top", 2)
         width = self.prior_width
         if isinstance(width, str) or not width >= 0:
             raise SettingError(f"prior_width must be a number of 0 or more, got {width!r}")

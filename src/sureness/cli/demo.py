@@ -36,7 +36,7 @@ def demo(
         Path, typer.Option("--output", "-o", help="Folder for report, figures, calibrator and lists.")
     ] = Path("demo-output"),
     data: Annotated[
-        str | None, typer.Option(help="Name of a data set, or a log (.parquet, .csv, .tsv); else a simulated world.")
+        str | None, typer.Argument(help="Name of a data set, or a log (.parquet, .csv, .tsv); else a simulated world.")
     ] = None,
     users: Annotated[int, typer.Option(help="Number of simulated users.")] = 3_000,
     items: Annotated[int, typer.Option(help="Number of simulated items.")] = 600,
@@ -49,14 +49,14 @@ def demo(
 ) -> None:
     """Train a recommender, calibrate it with every method, choose list sizes, distil it, and write a page.
 
-    In the simulated world the truth is known, so naive and unbiased probabilities can be compared with it. With --data
-    the same is done on a real log and judged on its test part.
+    In the simulated world the truth is known, so naive and unbiased probabilities can be compared with it. With
+    DATA the same is done on a real log and judged on its test part.
     """
     from sureness.demo.log import log_demo  # slow to import, and not needed for --help
     from sureness.demo.simulated import simulated_demo
 
     if data is None and (given := not_usual(used, Columns())):
-        raise SettingError(f"{given[0]} says how a log is read, got none; give one with --data")
+        raise SettingError(f"{given[0]} describes a log, got none; give one as data=...")
     with demo_progress(quiet=json) as progress:
         if data is None:
             result = simulated_demo(
@@ -109,6 +109,3 @@ def demo_progress(*, quiet: bool = False, console: Console = err) -> Iterator[Pr
             bar.update(task, description=step[:_WIDTH].ljust(_WIDTH), completed=done, total=total)
 
         yield show
-
-
-COMMAND = demo

@@ -6,7 +6,8 @@ import numpy as np
 
 from sureness._types import BoolArray
 from sureness.data.interactions import Interactions, check_log
-from sureness.errors import ColumnError, EmptyError, SettingError
+from sureness.errors import ColumnError, EmptyError
+from sureness.numerics.checks import check_whole
 
 
 def at_least(log: Interactions, *, per_user: int = 1, per_item: int = 1) -> Interactions:
@@ -18,8 +19,8 @@ def at_least(log: Interactions, *, per_user: int = 1, per_item: int = 1) -> Inte
     >>> at_least(log, per_user=3).notes
     ('at least 3 per user: 2 of 5 pairs, 1 of 2 users and 1 of 4 items removed',)
     """
-    _check_count(per_user, "per_user")
-    _check_count(per_item, "per_item")
+    check_whole(per_user, "per_user", 1)
+    check_whole(per_item, "per_item", 1)
     wanted = [f"{n} per {what}" for n, what in ((per_user, "user"), (per_item, "item")) if n > 1]
     return _kept(log, _enough(log, per_user, per_item), f"at least {' and '.join(wanted) or '1 per user'}")
 
@@ -34,7 +35,7 @@ def k_core(log: Interactions, k: int) -> Interactions:
     (2, 2)
     """
     check_log(log)
-    _check_count(k, "k")
+    check_whole(k, "k", 1)
     places = np.arange(len(log))
     while len(places) and not (enough := _enough(log.keep(places), k, k)).all():
         places = places[enough]
@@ -77,8 +78,3 @@ def _kept(log: Interactions, chosen: BoolArray, what: str) -> Interactions:
     counts |= {"users": (after.n_users, int(before["users"])), "items": (after.n_items, int(before["items"]))}
     gone = [f"{old - new:,} of {old:,} {name}" for name, (new, old) in counts.items()]
     return after.noting(f"{what}: {gone[0]}, {gone[1]} and {gone[2]} removed")
-
-
-def _check_count(count: int, name: str) -> None:
-    if count < 1 or count != int(count):
-        raise SettingError(f"{name} must be a whole number of 1 or more, got {count}")

@@ -15,7 +15,7 @@ from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import SettingError
-from sureness.numerics.checks import check_rows, same_length
+from sureness.numerics.checks import check_rate, check_rows, check_whole, same_length
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.memory import check_memory
 
@@ -61,12 +61,9 @@ class SimulatorSettings:
         if not 1 <= self.test_items <= self.n_items:
             raise SettingError(f"test_items must lie between 1 and n_items={self.n_items}, got {self.test_items}")
         for name in ("preference_rate", "exposure_rate", "smallest_exposure", "held_out_share"):
-            if not 0 < getattr(self, name) < 1:
-                raise SettingError(f"{name} must lie strictly between 0 and 1, got {getattr(self, name)}")
-        if self.seed < 0:
-            raise SettingError(f"seed must be a whole number, 0 or more, got {self.seed}")
-        if self.n_tastes < 1:
-            raise SettingError(f"n_tastes must be at least 1, got {self.n_tastes}")
+            check_rate(getattr(self, name), name)
+        check_whole(self.seed, "seed")
+        check_whole(self.n_tastes, "n_tastes", 1)
         if not self.smallest_exposure < self.exposure_rate:
             raise SettingError(
                 f"exposure_rate must exceed smallest_exposure={self.smallest_exposure}, got {self.exposure_rate}"

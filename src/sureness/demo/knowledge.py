@@ -18,8 +18,8 @@ from sureness.data.simulator import World
 from sureness.demo.judging import ALL_METHODS, judge, try_fit
 from sureness.propensity import PopularityPropensity
 from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import scores_of
 from sureness.sources.svd import svd_source
-from sureness.sources.tables import scores_of
 
 KNOWLEDGE = (
     "naive", "unbiased", "weighted", "popularity", "popularity + base rate", "popularity + anchor", "uniform pairs",

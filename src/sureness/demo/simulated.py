@@ -28,7 +28,7 @@ from sureness.report.findings import Finding
 from sureness.report.inputs import Additions, Background, ExtraTable
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
 from sureness.report.page import ReportSummary, require_report, write_report
-from sureness.sources.tables import candidate_table
+from sureness.sources.blocks import candidate_table
 from sureness.tables.writing import write_table
 
 TRAIN, CALIBRATE, LISTS, PAGE, DISTIL, REPORT = (

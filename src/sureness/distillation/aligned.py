@@ -11,8 +11,8 @@ from sureness._types import FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError
-from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import KnownScores, ScoreSource, id_maps
+from sureness.sources.blocks import block_scores
 
 _BLOCK_SCORES = 4_000_000  # scores held at a time while pairs are looked up
 
@@ -75,9 +75,6 @@ class AlignedSource:
     def known_block(self, users: IntArray) -> KnownScores:
         """The scores of known items only."""
         return KnownScores.of_dense(self.score_block(users))
-
-    def product_tables(self) -> None:
-        """None: what a source computes its scores from is its own affair."""
 
     def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
         """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n).

@@ -12,8 +12,7 @@ from sureness._progress import Progress, silent
 from sureness._settings import Configurable, written
 from sureness.data.interactions import Interactions
 from sureness.distillation.settings import DistillationSettings, SettingValue
-from sureness.models.base import checked_validation
-from sureness.models.needs import need_torch
+from sureness.models.base import checked_validation, need_torch
 from sureness.sources.base import ScoreSource
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sureness.distillation.participants import LearningParticipant, Tensors
-from sureness.models.checkpoints import CheckpointFile, fingerprint
-from sureness.models.state import TrainingState
+from sureness.models.checkpoints import CheckpointFile, TrainingState, fingerprint
 from sureness.saving.packed import JSON
 
 if TYPE_CHECKING:

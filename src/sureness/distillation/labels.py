@@ -21,10 +21,6 @@ from sureness.distillation.settings import Direction
 class Guide(Protocol):
     """Anything that can score pairs."""
 
-    def product_tables(self) -> tuple[FloatArray, FloatArray] | None:
-        """The tables of users and items whose products are its scores now; None if there are none in memory."""
-        ...
-
     def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
         """Scores of pairs, with dropout where the model has any: users (B,), items (B, n), result (B, n)."""
         ...
@@ -40,11 +36,6 @@ class SoftLabels:
     shift: float = 0.0
 
     __repr__ = fields_repr
-
-    @property
-    def steepness(self) -> float | None:
-        """Labels are sigmoid(steepness * score); None if they are anything else."""
-        return 1.0 / self.direction.temperature if self.direction.labels == "sigmoid" else None
 
     def of(self, scores: FloatArray, drawn: BoolArray | None = None) -> FloatArray:
         """Labels between 0 and 1, in the shape of the scores.

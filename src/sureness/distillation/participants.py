@@ -18,10 +18,9 @@ from sureness.distillation.learner import Learner
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import IdError, NotFittedError, SettingError
 from sureness.models.base import Recommender, as_recommender
-from sureness.models.checkpoints import MAY_DIFFER
+from sureness.models.checkpoints import MAY_DIFFER, TrainingState
 from sureness.models.networks.network import Network
 from sureness.models.networks.training import copied
-from sureness.models.state import TrainingState
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
 
@@ -123,7 +122,6 @@ class LearningParticipant(ModelParticipant):
         super().__init__(role, given, network, train)
         self.fitted = fitted  # a model that was fitted before needs no warm-up
         self.learner = Learner(network, train, direction)
-        self.guide: Guide = self.learner
         self.best_guide: Network | None = None
         self.state = TrainingState()
         self.stopped = False

@@ -15,9 +15,9 @@ from sureness.data.interactions import Interactions
 from sureness.distillation.collecting import Block, Collector, Side
 from sureness.distillation.pools import Refreshed
 from sureness.distillation.settings import DistillationSettings
-from sureness.evaluation.ranking import block_scores, blocks_of
 from sureness.numerics.row_ranks import RowRanks, exact_ranks, product_rank_parts, sketched_ranks
 from sureness.sources.base import ScoreSource, product_of
+from sureness.sources.blocks import block_scores, blocks_of
 
 _USERS = 16  # ranked and drawn for at a time, so that their ranks are still in the cache
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any, Literal, Self, get_args
 
 from sureness._registry import names
 from sureness.distillation.sampling import SchemeName, check_scheme
 from sureness.errors import SettingError
+from sureness.numerics.checks import check_choice, check_flag, check_number, check_whole
 from sureness.saving.packed import JSON
 
 Labels = Literal["sigmoid", "calibrated", "constant", "one"]
@@ -24,29 +24,19 @@ _SMALLEST, _GREATEST = 1e-12, 1e30  # of numbers above 0; beyond these, float32 
 
 
 def _one_of(settings: object, name: str, known: tuple[str, ...]) -> None:
-    value = getattr(settings, name)
-    if value not in known:
-        raise SettingError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    check_choice(getattr(settings, name), name, known)
 
 
 def _flag(settings: object, name: str) -> None:
-    value = getattr(settings, name)
-    if not isinstance(value, bool):
-        raise SettingError(f"{name} must be True or False, got {value!r}")
+    check_flag(getattr(settings, name), name)
 
 
 def _whole(settings: object, name: str, least: int) -> None:
-    value = getattr(settings, name)
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    object.__setattr__(settings, name, int(value))
+    object.__setattr__(settings, name, check_whole(getattr(settings, name), name, least))
 
 
 def _number(settings: object, name: str, *, least: float = _SMALLEST) -> None:
-    value = getattr(settings, name)
-    if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) <= _GREATEST:
-        raise SettingError(f"{name} must be a number from {least:g} to {_GREATEST:g}, got {value!r}")
-    object.__setattr__(settings, name, float(value))
+    object.__setattr__(settings, name, check_number(getattr(settings, name), name, least, _GREATEST))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ import numpy as np
 from sureness._types import FloatArray
 from sureness._wording import counted
 from sureness.errors import SettingError
-from sureness.evaluation.ranking import block_scores
 from sureness.sources.base import FactorSource, KnownScores, ScoreSource, id_maps, is_partial, product_of
+from sureness.sources.blocks import block_scores
 
 _SPARE, _PASSES = 10, 2  # of the random projection: extra directions, and passes over all scores
 

@@ -11,9 +11,9 @@ from sureness.errors import EmptyError, SettingError, warn
 from sureness.jobs.inputs import given_seen, is_saved, warn_notes, warned_log
 from sureness.recommender.runs import Run, open_run
 from sureness.sources.aligned import Seen
-from sureness.sources.base import ScoreSource, is_partial, user_blocks
+from sureness.sources.base import ScoreSource, is_partial
+from sureness.sources.blocks import known_pairs, user_blocks
 from sureness.sources.candidates import CandidateSource
-from sureness.sources.tables import known_pairs
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table
 from sureness.tables.reading import column_names
@@ -29,7 +29,7 @@ def labelled_run(
     run = open_run(path) if isinstance(path, Path) and is_saved(path) else Run(_top_n_table(path, held_out, columns))
     later = run.validation if held_out is None else warned_log(run, held_out, columns, "held_out")
     if later is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs as held_out=...")
     _say_outside(run.source, later, path)
     return run, later, given_seen(run, seen, columns, run.train)
 

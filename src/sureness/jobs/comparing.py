@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sureness.data.interactions import Interactions
-from sureness.lists.base import ListSizePolicy
 from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
 from sureness.lists.policies import (
     BestFixedSize,
     ExpectedUtility,
     FixedSize,
+    ListSizePolicy,
     Oracle,
     RandomSize,
     Threshold,

@@ -11,8 +11,8 @@ import polars as pl
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import ColumnError, DataError
-from sureness.lists.base import ListSizePolicy
 from sureness.lists.lists import Lists
+from sureness.lists.policies import ListSizePolicy
 from sureness.lists.ragged import Ragged, row_starts, similar_lengths
 
 _CELLS = 1_000_000  # probabilities in the matrix of some users

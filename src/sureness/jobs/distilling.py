@@ -22,8 +22,6 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import METHODS, distillation_method
 from sureness.distillation.settings import DistillationSettings
 from sureness.errors import EmptyError, LeakError, SettingError
-from sureness.evaluation.inference import n_parameters
-from sureness.evaluation.ranking import RankingQuality, evaluate_ranking
 from sureness.jobs._checkpoints import Checkpoints
 from sureness.jobs.inputs import is_saved
 from sureness.jobs.judging import judge
@@ -31,9 +29,10 @@ from sureness.jobs.logs import LogOptions, SplitLog, split_log
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.jobs.training import model_settings, run_of, typed_settings
-from sureness.models.base import as_recommender
+from sureness.metrics.inference import n_parameters
+from sureness.metrics.ranking import RankingQuality, evaluate_ranking
+from sureness.models.base import as_recommender, need_torch
 from sureness.models.catalogue import make_recommender
-from sureness.models.needs import need_torch
 from sureness.recommender.runs import DistilledRuns, open_run
 from sureness.report.page import require_report
 from sureness.saving.objects import split_path

@@ -13,10 +13,10 @@ from sureness._progress import Progress, silent
 from sureness.data.filtering import rated_above
 from sureness.data.interactions import union
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.ranking import METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.jobs.inputs import is_nothing, known_log
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
+from sureness.metrics.ranking import DEFAULT_METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.recommender.runs import Run, open_run
@@ -75,7 +75,7 @@ def usual_metrics(run: Run) -> tuple[str, ...]:
     """
     if run.about.get("protocol") == "preference":
         return WITHIN
-    return LEAVE_ONE_OUT if run.test is not None and run.test.user_degree.max() == 1 else METRICS
+    return LEAVE_ONE_OUT if run.test is not None and run.test.user_degree.max() == 1 else DEFAULT_METRICS
 
 
 def judge(run: Run, metrics: Sequence[str] = (), *, seen: Seen = None, progress: Progress = silent) -> RankingQuality:
@@ -91,7 +91,7 @@ def judge(run: Run, metrics: Sequence[str] = (), *, seen: Seen = None, progress:
     progress : Progress
     """
     if run.test is None:
-        raise EmptyError("there is no test part to judge by; give a log with test")
+        raise EmptyError("there is no test part to judge by; give a log as test=...")
     chosen = tuple(metrics) or usual_metrics(run)
     if run.about.get("protocol") != "preference":
         left_out = run.seen() if seen is None else seen

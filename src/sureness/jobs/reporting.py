@@ -21,6 +21,7 @@ from sureness.jobs.listing import ListOptions, open_listing
 from sureness.jobs.options import Usually
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
+from sureness.numerics.checks import check_whole
 from sureness.report.fields import fields_of
 from sureness.report.inputs import Additions, Background
 from sureness.report.list_sizes import ListSizes, gather_list_sizes
@@ -44,7 +45,7 @@ class ReportOptions:
     seen: Annotated[Table | None, "Log of what was seen before, to count each user's interactions."] = None
     candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
     lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
-    utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
+    utility: Annotated[str | None, "What a list is worth, for the page of a run.", Usually("f1")] = None
     group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
     title: Annotated[str | None, "Title of the page."] = None
     outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None
@@ -145,8 +146,7 @@ def _judged_rows(table: Place, columns: Columns, most_rows: int, extra: list[str
     frame = frame.select(list(dict.fromkeys(n for n in [*wanted, "user_id", "item_id", "weight"] if n in names)))
     n_rows = count_rows(frame, table)
     notes: list[str] = []
-    if most_rows < 1:
-        raise SettingError(f"most_rows must be a whole number of at least 1, got {most_rows}")
+    check_whole(most_rows, "most_rows", 1)
     if n_rows > most_rows:
         if "user_id" not in names:
             raise ColumnError(

@@ -12,14 +12,13 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.splitting import Split
-from sureness.lists.allocation import allocate_domains
-from sureness.lists.equal_allocation import equal_shares
-from sureness.lists.judging import AllocationComparison, evaluate_allocation
+from sureness.lists.comparing import AllocationComparison, evaluate_allocation
+from sureness.lists.pages import allocate_domains, equal_shares
 from sureness.lists.policies import ExpectedUtility
 from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.subset import subset_of
+from sureness.sources.function import subset_of
 
 
 @dataclass(frozen=True, eq=False)

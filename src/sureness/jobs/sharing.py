@@ -12,10 +12,10 @@ from sureness._progress import Progress
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.jobs.inputs import counter
 from sureness.jobs.ranked import Ranked, RankedTable, sized
-from sureness.lists.allocation import BudgetAllocation, allocate_domains, spend_budget
-from sureness.lists.equal_allocation import equal_shares, spread_budget
+from sureness.lists.budgets import BudgetAllocation, spend_budget, spread_budget
+from sureness.lists.comparing import compare_worth
 from sureness.lists.expectation import expected_utility
-from sureness.lists.judging import compare_worth
+from sureness.lists.pages import allocate_domains, equal_shares
 from sureness.lists.ragged import Ragged, row_starts, similar_lengths
 from sureness.metrics.utility import at_sizes, utility_at_every_size
 from sureness.numerics.ranking import NOTHING

@@ -13,8 +13,8 @@ from sureness.data.simulator import SimulatorSettings, simulate, world_tables
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
+from sureness.sources.blocks import candidate_table, score_pairs
 from sureness.sources.svd import svd_source
-from sureness.sources.tables import candidate_table, score_pairs
 from sureness.tables.writing import write_tables
 
 _TABLES = ("train", "held_out", "test", "items", "candidates")

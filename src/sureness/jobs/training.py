@@ -14,16 +14,15 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import written
 from sureness.errors import SettingError
-from sureness.evaluation.ranking import RankingQuality
 from sureness.jobs._checkpoints import Checkpoints
 from sureness.jobs.judging import judge
 from sureness.jobs.logs import LogOptions, SplitLog, named_value, split_log
 from sureness.jobs.options import OneOf
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
-from sureness.models.base import Recommender
+from sureness.metrics.ranking import RankingQuality
+from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
-from sureness.models.needs import need_torch
 from sureness.recommender.runs import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource

@@ -28,8 +28,8 @@ from sureness.jobs.fitting import FitOptions, fit
 from sureness.jobs.listing import CalibrationOptions, ListOptions
 from sureness.jobs.logs import LogOptions, split_log
 from sureness.jobs.simulating import WorldOptions, write_world
-from sureness.lists.allocation import allocate_budget, allocate_domains
-from sureness.lists.pages import fill_with_trending
+from sureness.lists.budgets import allocate_budget
+from sureness.lists.pages import allocate_domains, fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
@@ -124,7 +124,7 @@ def _jobs(folder: Path, *, trained: bool) -> Iterator[str]:
     run = folder / "run.sureness"
     _save_run(log, run)
     for map_ in ("lists", "per-user-platt", "per-user-gaussian", "per-user-gamma", "platt"):
-        of_run = CalibrationOptions(calibrate=map_)
+        of_run = CalibrationOptions(calibrator=map_)
         cut_run(run, lists, ListOptions(max_size=10), of_run, PageOptions(save=folder / "saved.sureness"))
     cut_run(run, lists, ListOptions(max_size=10, expected_relevant=2.0))
     yield "recommend"

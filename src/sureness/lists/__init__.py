@@ -5,19 +5,17 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "allocation": ["BudgetAllocation", "DomainAllocation", "allocate_budget", "allocate_domains"],
-        "base": ["ListSizePolicy"],
-        "comparing": ["PolicyComparison", "compare_policies"],
-        "equal_allocation": ["equal_budget", "equal_shares"],
+        "budgets": ["BudgetAllocation", "allocate_budget", "equal_budget"],
+        "comparing": [
+            "AllocationComparison", "PolicyComparison", "compare_policies", "evaluate_allocation",
+        ],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
-        "judging": ["AllocationComparison", "evaluate_allocation"],
-        "lists": ["Lists"],
-        "pages": ["Pages", "fill_with_trending"],
-        "ranked": ["ranked_lists"],
+        "lists": ["Lists", "ranked_lists"],
+        "pages": ["DomainAllocation", "Pages", "allocate_domains", "equal_shares", "fill_with_trending"],
         "policies": [
-            "BestFixedSize", "ExpectedUtility", "FixedSize", "Oracle", "RandomSize", "Threshold",
+            "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Oracle", "RandomSize", "Threshold",
             "ValidationBest", "best_sizes",
         ],
-        "keeping": ["promise"],
+        "promises": ["promise"],
     },
 )  # fmt: skip

@@ -1,8 +1,4 @@
-"""Compiled loops behind `allocation`: slots shared by domains, a budget shared by users, pages with trending items.
-
-Three floors: row functions look at one user, block functions at a stretch of users with scratch of their own, and
-public functions run one block, or many that threads share.
-"""
+"""Compiled loops of `pages` and `budgets`: slots shared by domains, a budget shared by users, trending items."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import heapq
 
 import numpy as np
 
-from sureness.numerics.checks import LARGEST
 from sureness.numerics.compiling import kernel
 from sureness.numerics.threads import block_bounds, each_block, each_stretch
 
@@ -18,235 +13,45 @@ PRICE_BITS = 16  # of a price that one pass over the users settles
 _PRICE_BINS = 1 << PRICE_BITS
 _MANY = 1 << 20  # numbers to look at, from which on blocks with bins of their own pay
 _BIN_BLOCKS = 16  # a fixed number, so that sums do not depend on the number of threads
-_SPARE = 5  # places for records beyond the largest size: that of no items, and four that are worth nothing
-
-
-# --- checks that numpy would need copies for ------------------------------------------------------------------------
-
-
-@kernel(nogil=True)
-def _first_unusable(values, starts, lengths, start, stop):
-    for place in range(start, stop):
-        usable = True
-        for at in range(starts[place], starts[place] + lengths[place]):
-            usable &= abs(values[at]) <= LARGEST  # false for NaN
-        if not usable:
-            return place
-    return lengths.shape[0]
-
-
-def first_unusable(rows, lengths):
-    """The first row with a number that is missing or larger than `LARGEST` within its length; their count if none."""
-    found = []
-    each_stretch(lambda *stretch: found.append(_first_unusable(*rows, lengths, *stretch)), len(lengths), rows[0].size)
-    return min(found)
 
 
 # --- slots shared by domains ----------------------------------------------------------------------------------------
-#
-# A row of `tables` has, for every number of items, the best total of the domains so far; -inf if it cannot be. In front
-# of it stand `width` cells of -inf, so that a merge may look at fewer than 0 items.
-
-
-@kernel()
-def _records(utilities, user, domain, low, high, length, sizes, worth):
-    """The sizes that beat all smaller ones, which alone can be part of a best page.
-
-    Returns their number, whether they are concave, and whether all utilities of the candidates are usable. Four more
-    that are worth -inf stand behind them.
-    """
-    usable = True
-    for size in range(length):
-        usable &= abs(utilities[user, domain, size]) <= LARGEST  # false for NaN
-    best = 0.0 if low == 0 else np.float64(utilities[user, domain, low - 1])
-    sizes[domain, 0], worth[domain, 0] = low, best
-    count, gain, concave = 1, np.inf, True
-    for size in range(low + 1, high + 1):
-        value = np.float64(utilities[user, domain, size - 1])
-        if value > best:
-            concave &= value - best <= gain
-            gain = value - best
-            sizes[domain, count], worth[domain, count] = size, value
-            best = value
-            count += 1
-    for place in range(count, count + 4):
-        sizes[domain, place], worth[domain, place] = 0, -np.inf
-    concave &= sizes[domain, count - 1] == low + count - 1  # with a gap it is not
-    return count, concave, usable
-
-
-@kernel()
-def _share_concave(group, n_group, sizes, worth, counts, slots, width, table, picks, taken, gains):
-    """Best total of the concave domains for every number of items; each next item goes where it gains most.
-
-    `picks` says which domain got the item that made the total that long. Returns the smallest and largest number.
-    """
-    first, total = 0, 0.0
-    for place in range(n_group):
-        domain = group[place]
-        taken[place] = 0
-        gains[place] = worth[domain, 1] - worth[domain, 0] if counts[domain] > 1 else 0.0
-        first += sizes[domain, 0]
-        total += worth[domain, 0]
-    for used in range(slots + 1):  # a loop: assigning to a slice takes longer than a short row
-        table[width + used] = -np.inf
-    table[width + first] = total
-    used = first
-    while used < slots:
-        best, gain = 0, 0.0  # records only rise, so every gain is positive
-        for place in range(n_group):
-            if gains[place] > gain:
-                best, gain = place, gains[place]
-        if gain == 0.0:
-            break
-        used += 1
-        total += gain
-        table[width + used] = total
-        domain = group[best]
-        picks[used] = domain
-        taken[best] += 1
-        after = taken[best] + 1
-        gains[best] = worth[domain, after] - worth[domain, after - 1] if after < counts[domain] else 0.0
-    return first, used
-
-
-@kernel()
-def _lay_out(domain, sizes, worth, counts, slots, width, table):
-    """The totals of a single domain, and its smallest and largest size that fits."""
-    for used in range(slots + 1):
-        table[width + used] = -np.inf
-    used = sizes[domain, 0]
-    for place in range(counts[domain]):
-        if sizes[domain, place] > slots:
-            break
-        used = sizes[domain, place]
-        table[width + used] = worth[domain, place]
-    return sizes[domain, 0], used
-
-
-@kernel()
-def _merge(before, sizes, worth, count, slots, width, after):
-    """after[n] = the best before[n - size] + worth(size): one more domain, for every number of items.
-
-    Four sizes at a time, so that a cell is read and written a quarter as often. Unsigned indices cannot be negative,
-    and the compiler needs to know that to handle several cells at once.
-    """
-    for used in range(slots + 1):
-        after[width + used] = -np.inf
-    stop = np.uint64(width + slots + 1)
-    for place in range(0, count, 4):
-        start = np.uint64(width + sizes[place])
-        size_0, size_1 = np.uint64(sizes[place]), np.uint64(sizes[place + 1])
-        size_2, size_3 = np.uint64(sizes[place + 2]), np.uint64(sizes[place + 3])
-        worth_0, worth_1, worth_2, worth_3 = worth[place], worth[place + 1], worth[place + 2], worth[place + 3]
-        for cell in range(start, stop):
-            one, two = before[cell - size_0] + worth_0, before[cell - size_1] + worth_1
-            three, four = before[cell - size_2] + worth_2, before[cell - size_3] + worth_3
-            one = one if one > two else two
-            three = three if three > four else four
-            one = one if one > three else three
-            after[cell] = one if one > after[cell] else after[cell]
-
-
-@kernel()
-def _best_end(before, first, sizes, worth, count, slots, width):
-    """The size of the last domain and the number of items before it; of the best ones those with the fewest items."""
-    best, best_size, best_used = -np.inf, 0, 0
-    ahead, ahead_at, seen = -np.inf, first, first  # the best so far of before[first:seen], and where it stands
-    for place in range(count - 1, -1, -1):  # large sizes first, so that the room before only grows
-        while seen <= slots - sizes[place]:
-            if before[width + seen] > ahead:
-                ahead, ahead_at = before[width + seen], seen
-            seen += 1
-        total = ahead + worth[place]
-        if total > best or (total == best and ahead_at + sizes[place] < best_used + best_size):
-            best, best_size, best_used = total, sizes[place], ahead_at
-    return best_size, best_used
-
-
-@kernel()
-def _share_row(counts, concave, sizes, worth, slots, group, taken, gains, tables, picks, shares):
-    """Sizes of one user's domains. Concave domains are shared out first and together, the others one by one."""
-    n_domains, width = counts.shape[0], sizes.shape[1] - _SPARE
-    wanted = 0
-    for domain in range(n_domains):
-        shares[domain] = sizes[domain, counts[domain] - 1]
-        wanted += shares[domain]
-    if wanted <= slots:  # the page has room for the best of every domain
-        return
-    n_group, n_others = 0, 0
-    for domain in range(n_domains):  # concave ones to the front of `group`, the others to its end
-        if concave[domain]:
-            group[n_group] = domain
-            n_group += 1
-        else:
-            n_others += 1
-            group[n_domains - n_others] = domain
-    n_base = max(n_group, 1)  # what is shared out first: all concave domains, or one of the others
-    if n_group > 0:
-        least, used = _share_concave(
-            group, n_group, sizes, worth, counts, slots, width, tables[n_base], picks, taken, gains
-        )
-    else:
-        least, used = _lay_out(group[0], sizes, worth, counts, slots, width, tables[n_base])
-    first = least
-    for place in range(n_base, n_domains - 1):
-        domain = group[place]
-        _merge(tables[place], sizes[domain], worth[domain], counts[domain], slots, width, tables[place + 1])
-        first += sizes[domain, 0]
-    if n_base < n_domains:
-        domain = group[n_domains - 1]
-        shares[domain], used = _best_end(
-            tables[n_domains - 1], first, sizes[domain], worth[domain], counts[domain], slots, width
-        )
-    for place in range(n_domains - 2, n_base - 1, -1):
-        domain, record = group[place], 0
-        reached = tables[place + 1, width + used]
-        while tables[place, width + used - sizes[domain, record]] + worth[domain, record] != reached:
-            record += 1  # the sum that was the best is there again, bit by bit
-        shares[domain] = sizes[domain, record]
-        used -= shares[domain]
-    shares[group[0]] = used
-    if n_group > 0:
-        for place in range(n_group):
-            shares[group[place]] = sizes[group[place], 0]
-        for item in range(least + 1, used + 1):
-            shares[picks[item]] += 1
 
 
 @kernel(nogil=True)
-def _share_block(utilities, slots, lows, highs, lengths, start, stop, shares, values):
-    if start == stop:
-        return
+def _share_block(utilities, slots, lows, highs, lengths, start, stop, shares):
+    """The textbook programme: the best total for every number of items, one more domain at a time."""
     n_domains, width = utilities.shape[1:]
-    room = min(slots[start:stop].max(), n_domains * width)
-    tables = np.full((n_domains + 1, width + room + 1), -np.inf)
-    picks = np.empty(room + 1, dtype=np.int64)
-    sizes = np.empty((n_domains, width + _SPARE), dtype=np.int64)
-    worth, gains = np.empty((n_domains, width + _SPARE)), np.empty(n_domains)
-    counts, group, taken = np.empty((3, n_domains), dtype=np.int64)
-    concave = np.empty(n_domains, dtype=np.bool_)
+    room = n_domains * width if start == stop else min(slots[start:stop].max(), n_domains * width)
+    totals, picks = np.empty((n_domains + 1, room + 1)), np.empty((n_domains, room + 1), dtype=np.int64)
     for user in range(start, stop):
-        usable = True
+        own, reached = min(slots[user], room), 0
+        totals[:, : own + 1] = -np.inf
+        totals[0, 0] = 0.0
         for domain in range(n_domains):
-            length = lengths[user, domain]
-            high = min(highs[domain], length)
-            low = min(lows[domain], high)
-            counts[domain], concave[domain], fine = _records(utilities, user, domain, low, high, length, sizes, worth)
-            usable &= fine
-        if usable:
-            own = min(slots[user], room)
-            _share_row(counts, concave, sizes, worth, own, group, taken, gains, tables, picks, shares[user])
-        for domain in range(n_domains):
-            size = shares[user, domain]
-            value = 0.0 if size == 0 else np.float64(utilities[user, domain, size - 1])
-            values[user, domain] = value if usable else np.nan
+            before, after = totals[domain], totals[domain + 1]
+            high = min(highs[domain], lengths[user, domain])
+            low, best = min(lows[domain], high), -np.inf
+            for size in range(low, min(high, own) + 1):
+                worth = 0.0 if size == 0 else np.float64(utilities[user, domain, size - 1])
+                if worth <= best:  # a smaller size is worth as much
+                    continue
+                best = worth
+                for used in range(size, min(own, reached + size) + 1):
+                    if before[used - size] + worth > after[used]:
+                        after[used] = before[used - size] + worth
+                        picks[domain, used] = size
+            reached = min(own, reached + high)
+        used = np.argmax(totals[n_domains, : own + 1])  # the first of equal ones, with the fewest items
+        for domain in range(n_domains - 1, -1, -1):
+            shares[user, domain] = picks[domain, used]
+            used -= shares[user, domain]
 
 
-def share_slots(utilities, slots, lows, highs, lengths, shares, values):
-    """The best sizes of the domains of every user, and what they are worth; NaN if some utilities are unusable."""
+def share_slots(utilities, slots, lows, highs, lengths, shares):
+    """The best sizes of the domains of every user."""
     each_stretch(
-        lambda *stretch: _share_block(utilities, slots, lows, highs, lengths, *stretch, shares, values),
+        lambda *stretch: _share_block(utilities, slots, lows, highs, lengths, *stretch, shares),
         len(utilities), utilities.size,
     )  # fmt: skip
 

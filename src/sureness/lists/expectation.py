@@ -18,7 +18,7 @@ from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
-from sureness.numerics.checks import as_array, check_choice, check_probability_rows, number_array
+from sureness.numerics.checks import as_array, check_choice, check_probability_rows, check_whole, number_array
 from sureness.numerics.memory import check_memory
 from sureness.numerics.poisson_binomial import Gains, expected_gains, log_odds_shifts, poisson_binomial_pmf
 from sureness.numerics.poisson_binomial import shift_log_odds as shift_log_odds  # part of this module for callers
@@ -211,10 +211,7 @@ def scale_odds(probabilities: ArrayLike, expected_relevant: ArrayLike, *, tail: 
 
 def check_max_size(max_size: int) -> None:
     """Refuse anything but a whole number from 1 to `LONGEST`."""
-    if not isinstance(max_size, int | np.integer) or isinstance(max_size, bool) or max_size < 1:
-        raise SettingError(f"max_size must be a whole number of at least 1, got {max_size!r}")
-    if max_size > LONGEST:
-        raise SettingError(f"max_size must be at most {LONGEST:,}, got {max_size:,}")
+    check_whole(max_size, "max_size", 1, LONGEST)
 
 
 def _approximate(

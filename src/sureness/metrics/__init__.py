@@ -1,4 +1,4 @@
-"""Numbers that judge probabilities and rankings, with confidence intervals."""
+"""Numbers that judge probabilities, rankings and lists, with confidence intervals."""
 
 from sureness._lazy import lazy_names
 
@@ -8,17 +8,25 @@ __getattr__, __dir__, __all__ = lazy_names(
         "calibration": [
             "BrierSplit", "adaptive_calibration_error", "brier_score", "brier_split", "debiased_calibration_error",
             "expected_calibration_error", "maximum_calibration_error", "negative_log_likelihood",
-            "top_n_calibration_error",
+            "top_n_calibration_error", "ReliabilityCurve", "reliability_curve",
         ],
         "cells": [
             "METRICS", "Cells", "Judged", "Metric", "cell_sums", "cells_of_parts", "chosen", "judge", "named_metric",
             "top_mask",
         ],
-        "differences": ["Difference", "paired_difference", "resampled_difference"],
         "intervals": ["Interval", "basic_interval", "by_group", "interval", "interval_of_cells", "resampled_metric"],
-        "ranking": ["MEASURES", "judge_lists", "longest", "parse_measure"],
-        "reliability": ["ReliabilityCurve", "reliability_curve"],
-        "resampling": ["cluster_sums", "clusters_of", "confidence_in_gains", "resample", "resampled_means"],
+        "inference": ["inference_table", "n_parameters"],
+        "rank_comparison": [
+            "CommonIds", "RankComparison", "RankScatter", "compare_ranks", "held_out_ranks", "rank_scatter",
+        ],
+        "ranking": [
+            "DEFAULT_METRICS", "MEASURES", "RankingQuality", "best_items", "evaluate_ranking", "evaluate_within",
+            "judge_lists", "longest", "parse_measure",
+        ],
+        "resampling": [
+            "Difference", "cluster_sums", "clusters_of", "confidence_in_gains", "paired_difference", "resample",
+            "resampled_difference", "resampled_means",
+        ],
         "utility": [
             "DCG", "F1", "NDCG", "NORMALISERS", "PDCG", "TP", "Utility", "at_sizes", "named_utility",
             "utility_at_every_size", "utility_of",

@@ -8,6 +8,8 @@ from sureness.metrics.calibration import expected_calibration_error as expected_
 from sureness.metrics.calibration import maximum_calibration_error as maximum_calibration_error
 from sureness.metrics.calibration import negative_log_likelihood as negative_log_likelihood
 from sureness.metrics.calibration import top_n_calibration_error as top_n_calibration_error
+from sureness.metrics.calibration import ReliabilityCurve as ReliabilityCurve
+from sureness.metrics.calibration import reliability_curve as reliability_curve
 from sureness.metrics.cells import METRICS as METRICS
 from sureness.metrics.cells import Cells as Cells
 from sureness.metrics.cells import Judged as Judged
@@ -18,25 +20,36 @@ from sureness.metrics.cells import chosen as chosen
 from sureness.metrics.cells import judge as judge
 from sureness.metrics.cells import named_metric as named_metric
 from sureness.metrics.cells import top_mask as top_mask
-from sureness.metrics.differences import Difference as Difference
-from sureness.metrics.differences import paired_difference as paired_difference
-from sureness.metrics.differences import resampled_difference as resampled_difference
+from sureness.metrics.inference import inference_table as inference_table
+from sureness.metrics.inference import n_parameters as n_parameters
 from sureness.metrics.intervals import Interval as Interval
 from sureness.metrics.intervals import basic_interval as basic_interval
 from sureness.metrics.intervals import by_group as by_group
 from sureness.metrics.intervals import interval as interval
 from sureness.metrics.intervals import interval_of_cells as interval_of_cells
 from sureness.metrics.intervals import resampled_metric as resampled_metric
+from sureness.metrics.rank_comparison import CommonIds as CommonIds
+from sureness.metrics.rank_comparison import RankComparison as RankComparison
+from sureness.metrics.rank_comparison import RankScatter as RankScatter
+from sureness.metrics.rank_comparison import compare_ranks as compare_ranks
+from sureness.metrics.rank_comparison import held_out_ranks as held_out_ranks
+from sureness.metrics.rank_comparison import rank_scatter as rank_scatter
+from sureness.metrics.ranking import DEFAULT_METRICS as DEFAULT_METRICS
 from sureness.metrics.ranking import MEASURES as MEASURES
+from sureness.metrics.ranking import RankingQuality as RankingQuality
+from sureness.metrics.ranking import best_items as best_items
+from sureness.metrics.ranking import evaluate_ranking as evaluate_ranking
+from sureness.metrics.ranking import evaluate_within as evaluate_within
 from sureness.metrics.ranking import judge_lists as judge_lists
 from sureness.metrics.ranking import longest as longest
 from sureness.metrics.ranking import parse_measure as parse_measure
-from sureness.metrics.reliability import ReliabilityCurve as ReliabilityCurve
-from sureness.metrics.reliability import reliability_curve as reliability_curve
+from sureness.metrics.resampling import Difference as Difference
 from sureness.metrics.resampling import cluster_sums as cluster_sums
 from sureness.metrics.resampling import clusters_of as clusters_of
 from sureness.metrics.resampling import confidence_in_gains as confidence_in_gains
+from sureness.metrics.resampling import paired_difference as paired_difference
 from sureness.metrics.resampling import resample as resample
+from sureness.metrics.resampling import resampled_difference as resampled_difference
 from sureness.metrics.resampling import resampled_means as resampled_means
 from sureness.metrics.utility import DCG as DCG
 from sureness.metrics.utility import F1 as F1
@@ -53,7 +66,9 @@ from sureness.metrics.utility import utility_of as utility_of
 __all__ = [
     "BrierSplit",
     "Cells",
+    "CommonIds",
     "DCG",
+    "DEFAULT_METRICS",
     "Difference",
     "F1",
     "Interval",
@@ -64,12 +79,16 @@ __all__ = [
     "NDCG",
     "NORMALISERS",
     "PDCG",
+    "RankComparison",
+    "RankScatter",
+    "RankingQuality",
     "ReliabilityCurve",
     "TP",
     "Utility",
     "adaptive_calibration_error",
     "at_sizes",
     "basic_interval",
+    "best_items",
     "brier_score",
     "brier_split",
     "by_group",
@@ -78,20 +97,27 @@ __all__ = [
     "chosen",
     "cluster_sums",
     "clusters_of",
+    "compare_ranks",
     "confidence_in_gains",
     "debiased_calibration_error",
+    "evaluate_ranking",
+    "evaluate_within",
     "expected_calibration_error",
+    "held_out_ranks",
+    "inference_table",
     "interval",
     "interval_of_cells",
     "judge",
     "judge_lists",
     "longest",
     "maximum_calibration_error",
+    "n_parameters",
     "named_metric",
     "named_utility",
     "negative_log_likelihood",
     "paired_difference",
     "parse_measure",
+    "rank_scatter",
     "reliability_curve",
     "resample",
     "resampled_difference",

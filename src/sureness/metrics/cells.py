@@ -16,8 +16,16 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.errors import SettingError
-from sureness.metrics.bounds import largest_gap_bounds, mean_bounds, total_gap_bounds
-from sureness.metrics.gaps import PREDICTED, WEIGHT, debiased_gaps, largest_gap, weighted_gaps
+from sureness.metrics.gaps import (
+    PREDICTED,
+    WEIGHT,
+    debiased_gaps,
+    largest_gap,
+    largest_gap_bounds,
+    mean_bounds,
+    total_gap_bounds,
+    weighted_gaps,
+)
 from sureness.numerics.binning import calibration_sums
 from sureness.numerics.checks import check_labels, check_probabilities, check_weight, same_length
 from sureness.numerics.grouping import top_n

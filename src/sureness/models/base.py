@@ -15,14 +15,12 @@ from sureness._registry import name_of
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions, check_log
-from sureness.errors import DamagedError, EmptyError, NotFittedError
-from sureness.models.configured import Configured
-from sureness.models.needs import need_torch
-from sureness.models.settings import Setting, Space
-from sureness.models.state import HISTORY, TrainingState
+from sureness.errors import DamagedError, EmptyError, NotFittedError, missing_extra
+from sureness.models.checkpoints import HISTORY, Checkpoint, TrainingState, run_identity
+from sureness.models.settings import Configured, Setting, Space
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
 from sureness.sources.aligned import Seen, unseen
-from sureness.sources.base import ScoreSource
+from sureness.sources.base import FactorSource, ScoreSource
 
 if TYPE_CHECKING:
     from sureness.models.networks.network import Network
@@ -129,7 +127,6 @@ class Recommender(Configured, Savable):
     ) -> Self:  # fmt: skip
         """Train the network that `build` makes; `given` is what it knows besides the log and its settings."""
         need_torch(f"fitting {type(self).__name__}")
-        from sureness.models.checkpoints import Checkpoint, run_identity
         from sureness.models.networks.training import train_network
 
         validation = checked_validation(train, validation)
@@ -196,7 +193,7 @@ class Recommender(Configured, Savable):
 
     def recommend(self, users: ArrayLike, n: int = 10, *, seen: Seen = None) -> pl.DataFrame:
         """The best items of users, given by their ids: user_id, rank, item_id, score; items in `seen` are left out."""
-        from sureness.evaluation.ranking import best_items
+        from sureness.metrics.ranking import best_items
 
         return best_items(self._fitted(), users, n, seen=seen)
 
@@ -261,6 +258,25 @@ class Recommender(Configured, Savable):
         return Interactions(users, items, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
+def product_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:
+    """Scores as products of the rows of two tables."""
+    return FactorSource(arrays["user_factors"], arrays["item_factors"], users=users, items=items)
+
+
+class FactorRecommender(Recommender):
+    """A model whose arrays become factors by one function, which its network uses too."""
+
+    needs = ()
+
+    @staticmethod
+    def source_of(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) -> FactorSource:
+        """The scores, from the arrays of the network."""
+        return product_source(arrays, users, items)
+
+    def _opened(self) -> FactorSource:
+        return self.source_of(self._arrays or {}, self.users, self.items)
+
+
 def as_recommender(source: ScoreSource) -> Recommender | None:
     """A source as one of our models, which can be fitted and has settings; None for any other source."""
     return source if isinstance(source, Recommender) else None
@@ -276,3 +292,17 @@ def checked_validation(train: Interactions, validation: Interactions | None) -> 
     if not len(validation):
         raise EmptyError("validation has no pair of a known user and a known item; give None to run all epochs")
     return validation
+
+
+def need_torch(what: str) -> None:
+    """Refuse what cannot be done without torch, before any work is done.
+
+    Parameters
+    ----------
+    what : str
+        The start of the sentence, such as "fitting BPR".
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise missing_extra(what, "torch", "models") from error

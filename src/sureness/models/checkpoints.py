@@ -1,4 +1,4 @@
-"""Training that survives being killed: one file, always complete, from which a run resumes and ends the same."""
+"""How far training is, and the file from which an interrupted run resumes and ends the same."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
+from sureness._printing import fields_repr
 from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import ArtefactError, CheckpointError, FileError, KindError, OutputError, VersionError
 from sureness.models.settings import Settings
-from sureness.models.state import TrainingState
 from sureness.saving.objects import read_packed, write_packed
 from sureness.saving.packed import JSON, Packed
 
@@ -28,9 +29,36 @@ if TYPE_CHECKING:
     from sureness.models.networks.network import Network
     from sureness.models.networks.optimiser import RowAdam
 
+HISTORY = {"epoch": pl.Int64, "loss": pl.Float64, "metric": pl.Float64, "seconds": pl.Float64}
+"""The columns of a training history; one row per epoch, `metric` only where the epoch was validated."""
+
 KIND = "checkpoint"
 MAY_DIFFER = ("epochs", "end_rate", "patience", "device", "threads")
 """Settings that may change when training resumes: they do not change what an epoch computes, if rates are constant."""
+
+
+@dataclass
+class TrainingState:
+    """How far training is: everything but the tensors."""
+
+    epoch: int = 0  # finished epochs
+    best: float = -1.0  # the best validation metric; -1 before the first validation
+    best_epoch: int = 0
+    failures: int = 0  # validations since the best one
+    seconds: float = 0.0  # over all processes that trained
+    history: list[dict[str, float | None]] = field(default_factory=list)  # rows with the columns of HISTORY
+
+    __repr__ = fields_repr
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The history as a table."""
+        return pl.DataFrame(self.history, schema=HISTORY)
+
+    @property
+    def best_metric(self) -> float | None:
+        """The best validation metric, None without any validation."""
+        return self.best if self.best >= 0 else None
 
 
 class CheckpointFile:

@@ -10,12 +10,12 @@ import numpy as np
 
 from sureness._types import AnyArray
 from sureness.data.ids import IdMap
-from sureness.models.factors import FactorRecommender
+from sureness.models.base import FactorRecommender
 from sureness.models.settings import POPULARITY, RATES, Settings, Space
 from sureness.sources.base import FactorSource
 
 if TYPE_CHECKING:
-    from sureness.models.networks.cml import CMLNetwork
+    from sureness.models.networks.factors import CMLNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,6 @@ class CML(FactorRecommender, CMLSettings):
 
     @classmethod
     def network_type(cls) -> type[CMLNetwork]:
-        from sureness.models.networks.cml import CMLNetwork
+        from sureness.models.networks.factors import CMLNetwork
 
         return CMLNetwork

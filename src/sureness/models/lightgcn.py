@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sureness._types import AnyArray
 from sureness.data.ids import IdMap
-from sureness.models.factors import FactorRecommender
+from sureness.models.base import FactorRecommender
 from sureness.models.settings import POPULARITY, Settings, Space
 from sureness.sources.base import FactorSource
 

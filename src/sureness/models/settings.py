@@ -1,14 +1,16 @@
-"""The settings that every model has; frozen once they are made."""
+"""The settings that every model has, frozen once they are made, and classes that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral, Real
+from functools import wraps
 from typing import Any, Literal, Self, cast, get_args
 
+from sureness._settings import Configurable
 from sureness.errors import SettingError
 from sureness.metrics.ranking import parse_measure
+from sureness.numerics.checks import check_choice, check_flag, check_number, check_whole
 
 Setting = bool | int | float | str | Sequence[int]
 """The value of a setting."""
@@ -73,31 +75,21 @@ class Settings:
     def require_whole(self, least: int, *names: str, most: int = _LARGEST) -> None:
         """Refuse settings that are not whole numbers from `least` to `most`; numpy numbers become Python numbers."""
         for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise SettingError(f"{name} must be a whole number of at least {least}, got {value!r}")
-            if int(value) > most:
-                raise SettingError(f"{name} must be at most {most:,}, got {value:,}")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, check_whole(getattr(self, name), name, least, most))
 
     def require_number(self, how: Literal["above 0", "0 or more"], *names: str, most: float = _GREATEST) -> None:
         """Refuse settings that are not numbers of this sign up to `most`; numpy numbers become Python numbers."""
         least = _SMALLEST if how == "above 0" else 0.0
         for name in names:
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not least <= float(value) <= most:
-                raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {value!r}")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, check_number(getattr(self, name), name, least, most))
 
     def require_one_of(self, known: tuple[str, ...], name: str) -> None:
         """Refuse a setting that is none of the known values."""
-        if getattr(self, name) not in known:
-            raise SettingError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        check_choice(getattr(self, name), name, known)
 
     def require_flag(self, name: str) -> None:
         """Refuse a setting that is neither True nor False."""
-        if not isinstance(getattr(self, name), bool):
-            raise SettingError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        check_flag(getattr(self, name), name)
 
     def rate_of(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 1.
@@ -132,3 +124,52 @@ def check_names(owner: str, known: Sequence[str], names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             raise SettingError(f"{owner} has no setting {name!r}; it has {', '.join(sorted(known))}")
+
+
+class Configured(Configurable, Settings):
+    """Base of ``class BPR(Configured, BPRSettings)``: made like the settings, but compared by identity.
+
+    People, `inspect` and type checkers see the constructor of the dataclass. A subclass of a frozen dataclass may set
+    attributes that are not fields, so learned values can be stored; settings are changed by `set_params` alone.
+    """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__init__" not in vars(cls):
+            cls.__init__ = _naming_settings(cls.settings_type().__init__)  # type: ignore[method-assign]
+
+    @classmethod
+    def settings_type(cls) -> type[Settings]:
+        """The class of its settings."""
+        return next(kind for kind in cls.__mro__ if issubclass(kind, Settings) and "__dataclass_params__" in vars(kind))
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings as a frozen object."""
+        return self.settings_type()(**self.get_params())
+
+    def set_params(self, **settings: Setting) -> Self:
+        """Change settings; what was learned stays until the next fit."""
+        known = self.get_params()
+        check_names(type(self).__name__, list(known), settings)
+        changed = self.settings_type()(**(known | settings))
+        for field in fields(changed):
+            object.__setattr__(self, field.name, getattr(changed, field.name))
+        return self
+
+    def __eq__(self, other: object) -> bool:  # objects with equal settings have learned different things
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _naming_settings(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a settings class, which answers an unknown name with the names there are."""
+
+    @wraps(init)
+    def checked(self: Configured, *args: Any, **settings: Any) -> None:
+        check_names(type(self).__name__, [field.name for field in fields(self)], settings)
+        init(self, *args, **settings)
+
+    return checked

@@ -16,10 +16,9 @@ from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness.data.splitting import Split
 from sureness.errors import ArtefactError, DivergedError, FileError, SettingError
-from sureness.models.base import Recommender
+from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender
 from sureness.models.checkpoints import fingerprint
-from sureness.models.needs import need_torch
 from sureness.models.settings import Setting, Space, check_names
 from sureness.saving.records import read_record, write_record
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,39 @@ def check_probability_rows(
             f"{name} must lie in [0, 1], got {rows.min():.6g} to {rows.max():.6g}; calibrate the scores first"
         )
     return rows, single
+
+
+def check_whole(value: object, name: str, least: int = 0, most: int | None = None) -> int:
+    """A setting that is a whole number of at least `least`; numpy's numbers become Python's.
+
+    Examples
+    --------
+    >>> check_whole(np.int8(3), "k", 1)
+    3
+    >>> check_whole(2.5, "k", 1)
+    Traceback (most recent call last):
+    ...
+    sureness.errors.SettingError: k must be a whole number of at least 1, got 2.5
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise SettingError(f"{name} must be a whole number of at least {least}, got {brief(value)}")
+    if most is not None and int(value) > most:
+        raise SettingError(f"{name} must be at most {most:,}, got {int(value):,}")
+    return int(value)
+
+
+def check_number(value: object, name: str, least: float, most: float) -> float:
+    """A setting that is a number in this range; numpy's numbers become Python's."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not least <= float(value) <= most:
+        raise SettingError(f"{name} must be a number from {least:g} to {most:g}, got {brief(value)}")
+    return float(value)
+
+
+def check_flag(value: object, name: str) -> bool:
+    """A setting that is True or False."""
+    if not isinstance(value, bool):
+        raise SettingError(f"{name} must be True or False, got {brief(value)}")
+    return value
 
 
 def check_share(value: float, name: str) -> float:

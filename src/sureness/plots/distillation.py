@@ -12,8 +12,8 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._types import FloatArray
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.rank_comparison import RankComparison, RankScatter
 from sureness.metrics.intervals import Interval
+from sureness.metrics.rank_comparison import RankComparison, RankScatter
 from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
 from sureness.plots.style import (
     BLUE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sureness.metrics.reliability import ReliabilityCurve
+from sureness.metrics.calibration import ReliabilityCurve
 from sureness.plots.style import (
     BLUE,
     GREY,

@@ -10,9 +10,9 @@ import numpy as np
 from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
-from sureness.evaluation.ranking import block_scores
 from sureness.numerics.ranking import top_k
 from sureness.sources.base import ScoreSource
+from sureness.sources.blocks import block_scores
 
 LIST_ENTRIES = 1 << 16
 """How many entries of lists are gathered before anything is computed from them."""

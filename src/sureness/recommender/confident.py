@@ -25,11 +25,10 @@ from sureness.calibration.multi_segment import unknown_values_sentence
 from sureness.calibration.pair_fields import Fields
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, VersionError, warn
-from sureness.lists.base import ListSizePolicy
 from sureness.lists.comparing import PolicyComparison, compare_policies
-from sureness.lists.keeping import By, promise
 from sureness.lists.lists import Lists
-from sureness.lists.policies import ExpectedUtility
+from sureness.lists.policies import ExpectedUtility, ListSizePolicy
+from sureness.lists.promises import By, promise
 from sureness.metrics.utility import Utility
 from sureness.numerics.forks import check_not_forked
 from sureness.numerics.intensity import once_gone, over_periods, over_shares

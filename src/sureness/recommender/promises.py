@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from sureness.data.interactions import Interactions
-from sureness.lists.keeping import promise
 from sureness.lists.lists import Lists
+from sureness.lists.promises import promise
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.saving.packed import JSON
 

@@ -16,7 +16,7 @@ from sureness._types import FloatArray
 from sureness.calibration.maps import ProbabilityMap, check_map
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
-from sureness.metrics.reliability import ReliabilityCurve, reliability_curve
+from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.plots.bands import ProbabilityBands, prepare_bands
 from sureness.plots.comparison import MetricComparison, prepare_metric_comparison

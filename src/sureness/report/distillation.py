@@ -15,11 +15,11 @@ from sureness._progress import Progress, silent
 from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
-from sureness.evaluation.inference import inference_table
-from sureness.evaluation.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
-from sureness.evaluation.ranking import evaluate_ranking
 from sureness.lists.comparing import PolicyComparison
+from sureness.metrics.inference import inference_table
 from sureness.metrics.intervals import Interval
+from sureness.metrics.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
+from sureness.metrics.ranking import evaluate_ranking
 from sureness.plots.comparison import MetricComparison
 from sureness.plots.distillation import (
     RankDifferences,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from sureness._progress import Progress
 from sureness._wording import counted
-from sureness.metrics.reliability import ReliabilityCurve
+from sureness.metrics.calibration import ReliabilityCurve
 from sureness.plots.bands import draw_bands
 from sureness.plots.comparison import draw_metric_comparison
 from sureness.plots.curves import draw_fitted_curves

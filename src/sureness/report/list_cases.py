@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.evaluation.ranking import best_items
 from sureness.lists.lists import Lists
+from sureness.metrics.ranking import best_items
 from sureness.plots.list_cases import ListCut, prepare_list_cut
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.report.cases import RankedItem, with_names

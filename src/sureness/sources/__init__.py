@@ -10,15 +10,16 @@ __getattr__, __dir__, __all__ = lazy_names(
             "from_surprise", "source_of",
         ],
         "base": [
-            "BLOCK_SCORES", "FactorSource", "KnownScores", "MatrixSource", "PartialSource", "SavableSource",
-            "ScoreSource", "check_users", "checked_block", "id_maps", "named", "user_blocks",
+            "FactorSource", "KnownScores", "MatrixSource", "PartialSource", "SavableSource",
+            "ScoreSource", "check_users", "checked_block", "id_maps", "named",
         ],
         "candidates": ["CandidateSource"],
-        "function": ["FunctionSource", "PartialFunctionSource"],
+        "blocks": [
+            "BLOCK_SCORES", "block_scores", "blocks_of", "candidate_table", "list_blocks", "score_pairs", "scores_of",
+            "top_blocks", "user_blocks",
+        ],
+        "function": ["FunctionSource", "PartialFunctionSource", "TorchSource", "subset_of"],
         "aligned": ["Aligned", "Seen", "among", "fitted_to", "unseen"],
-        "subset": ["subset_of"],
         "svd": ["svd_source"],
-        "tables": ["candidate_table", "score_pairs", "scores_of"],
-        "torch_model": ["TorchSource"],
     },
 )  # fmt: skip

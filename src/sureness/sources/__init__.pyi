@@ -12,7 +12,6 @@ from sureness.sources.aligned import Seen as Seen
 from sureness.sources.aligned import among as among
 from sureness.sources.aligned import fitted_to as fitted_to
 from sureness.sources.aligned import unseen as unseen
-from sureness.sources.base import BLOCK_SCORES as BLOCK_SCORES
 from sureness.sources.base import FactorSource as FactorSource
 from sureness.sources.base import KnownScores as KnownScores
 from sureness.sources.base import MatrixSource as MatrixSource
@@ -23,16 +22,21 @@ from sureness.sources.base import check_users as check_users
 from sureness.sources.base import checked_block as checked_block
 from sureness.sources.base import id_maps as id_maps
 from sureness.sources.base import named as named
-from sureness.sources.base import user_blocks as user_blocks
+from sureness.sources.blocks import BLOCK_SCORES as BLOCK_SCORES
+from sureness.sources.blocks import block_scores as block_scores
+from sureness.sources.blocks import blocks_of as blocks_of
+from sureness.sources.blocks import candidate_table as candidate_table
+from sureness.sources.blocks import list_blocks as list_blocks
+from sureness.sources.blocks import score_pairs as score_pairs
+from sureness.sources.blocks import scores_of as scores_of
+from sureness.sources.blocks import top_blocks as top_blocks
+from sureness.sources.blocks import user_blocks as user_blocks
 from sureness.sources.candidates import CandidateSource as CandidateSource
 from sureness.sources.function import FunctionSource as FunctionSource
 from sureness.sources.function import PartialFunctionSource as PartialFunctionSource
-from sureness.sources.subset import subset_of as subset_of
+from sureness.sources.function import TorchSource as TorchSource
+from sureness.sources.function import subset_of as subset_of
 from sureness.sources.svd import svd_source as svd_source
-from sureness.sources.tables import candidate_table as candidate_table
-from sureness.sources.tables import score_pairs as score_pairs
-from sureness.sources.tables import scores_of as scores_of
-from sureness.sources.torch_model import TorchSource as TorchSource
 
 __all__ = [
     "Aligned",
@@ -49,6 +53,8 @@ __all__ = [
     "Seen",
     "TorchSource",
     "among",
+    "block_scores",
+    "blocks_of",
     "candidate_table",
     "check_users",
     "checked_block",
@@ -61,12 +67,14 @@ __all__ = [
     "from_rectools",
     "from_surprise",
     "id_maps",
+    "list_blocks",
     "named",
     "score_pairs",
     "scores_of",
     "source_of",
     "subset_of",
     "svd_source",
+    "top_blocks",
     "unseen",
     "user_blocks",
 ]

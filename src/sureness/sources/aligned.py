@@ -15,16 +15,8 @@ from sureness.data.interactions import Interactions, check_log
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import DataError, EmptyError, IdError, SettingError, warn
 from sureness.propensity import PropensityModel
-from sureness.sources.base import (
-    SENTINEL,
-    ScoreSource,
-    checked_block,
-    id_maps,
-    is_partial,
-    named,
-    trained_pairs,
-    user_blocks,
-)
+from sureness.sources.base import SENTINEL, ScoreSource, checked_block, id_maps, is_partial, named, trained_pairs
+from sureness.sources.blocks import user_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

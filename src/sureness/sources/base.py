@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeGuard, runtime_checkable
 
@@ -16,10 +16,6 @@ from sureness.data.ids import IdMap
 from sureness.errors import DataError, IdError
 from sureness.numerics.checks import check_rows, number_array
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
-from sureness.sources.precision import as_float32, check_precision, check_sparse_precision
-
-BLOCK_SCORES = 2_000_000
-"""How many scores are held in memory at a time while a source is read."""
 
 _LOOKED_AT = 16  # users of float64 factors whose scores are tried as float32
 
@@ -309,14 +305,6 @@ def checked_block(source: ScoreSource, users: IntArray) -> FloatArray:
     return block
 
 
-def user_blocks(source: ScoreSource, n_scores: int = BLOCK_SCORES) -> Iterator[IntArray]:
-    """All rows of a source in order, in blocks whose scores fit in memory."""
-    width = source.scores_per_user if is_partial(source) else source.n_items
-    size = max(1, n_scores // max(width, 1))
-    for start in range(0, source.n_users, size):
-        yield np.arange(start, min(start + size, source.n_users))
-
-
 def check_users(users: ArrayLike, n_users: int) -> IntArray:
     """Check row numbers of users."""
     return check_rows(users, n_users, "users", "must be rows {} of the source")
@@ -329,8 +317,65 @@ def check_names(source: ScoreSource) -> None:
         if ids is None:
             continue
         if not isinstance(ids, IdMap):
-            raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
+            raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap(...), which keeps their order")
         if len(ids) != n_rows:
             raise IdError(
                 f"{side} must name each of the {counted(n_rows, 'row')} of the source, got {counted(len(ids), 'id')}"
             )
+
+
+_LEVELS = 4_096  # with fewer float32 numbers between a user's lowest and highest score, ties are looked for
+_SPACING = 2.0**-23  # between neighbouring float32 numbers, relative to their size
+
+
+def check_precision(block: AnyArray) -> None:
+    """Refuse a block of scores, one row per user, if float32 would merge different scores of a user.
+
+    That two of thousands of scores agree to seven digits is no harm. It is one where a large number is added to all
+    scores of a user, so that few float32 numbers are left between them.
+
+    Examples
+    --------
+    >>> check_precision(np.array([[0.1, 0.2, 0.3]]))
+    >>> try:
+    ...     check_precision(1e9 + np.arange(10.0)[None])
+    ... except DataError as error:
+    ...     print(str(error)[:61])
+    scores of a user must differ as float32, but the 10 different
+    """
+    if block.dtype == np.float32 or not block.size:
+        return
+    for row in np.flatnonzero(_coarse(block.min(axis=1), block.max(axis=1))):
+        _check_user(block[row])
+
+
+def check_sparse_precision(scores: AnyArray, starts: IntArray) -> None:
+    """The same for sparse rows."""
+    if scores.dtype == np.float32 or not scores.size:
+        return
+    filled = np.flatnonzero(np.diff(starts))
+    lows, highs = (extreme.reduceat(scores, starts[filled]) for extreme in (np.minimum, np.maximum))
+    for row in filled[_coarse(lows, highs)]:
+        _check_user(scores[starts[row] : starts[row + 1]])
+
+
+def as_float32(block: AnyArray) -> FloatArray:
+    """A block of scores as float32, refused if that would merge different scores of a user."""
+    check_precision(block)
+    return np.asarray(block, dtype=np.float32)
+
+
+def _coarse(lows: AnyArray, highs: AnyArray) -> AnyArray:
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused elsewhere
+        width = highs.astype(np.float64) - lows
+        return (width > 0) & (width < _LEVELS * _SPACING * np.maximum(np.abs(lows), np.abs(highs)))
+
+
+def _check_user(scores: AnyArray) -> None:
+    n_before, n_after = len(np.unique(scores)), len(np.unique(scores.astype(np.float32)))
+    if n_after < n_before:
+        raise DataError(
+            f"scores of a user must differ as float32, but the {counted(n_before, 'different score')} from "
+            f"{scores.min():.17g} to {scores.max():.17g} become {n_after:,}; subtract each user's mean from the scores "
+            "first"
+        )

@@ -16,8 +16,7 @@ from sureness.data.cleaning import drop, name_items_by_domain
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
-from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_users
-from sureness.sources.precision import check_sparse_precision
+from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_sparse_precision, check_users
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
 from sureness.tables.id_values import id_series
@@ -74,8 +73,8 @@ class CandidateSource(SavableSource):
     def from_table(
         cls,
         table: Table,
-        *,
         columns: Columns | None = None,
+        *,
         users: IdMap | None = None,
         items: IdMap | None = None,
         by_domain: bool = False,

@@ -11,7 +11,7 @@ import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.errors import EmptyError
-from sureness.lists.allocation import PriceSearch, most_spent, sizes_above, spend_budget, spend_rest, spent_on
+from sureness.lists.budgets import PriceSearch, most_spent, paid, sizes_above, spend_budget, spend_rest
 from sureness.lists.ragged import Ragged, row_starts
 from sureness.numerics.ranking import NOTHING
 from sureness.spark.frames import arrow_types, created, fetched
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
     def paid(self, sizes: IntArray) -> float:
         """What lists of these sizes cost."""
-        return spent_on(self.costs, sizes)
+        return paid(self.costs, sizes)
 
 
 def spend(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:

@@ -13,8 +13,7 @@ from sureness._settings import clone
 from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import IdError, SettingError
 from sureness.jobs.deciding import Tally, decide_block
-from sureness.lists.base import ListSizePolicy
-from sureness.lists.policies import ExpectedUtility
+from sureness.lists.policies import ExpectedUtility, ListSizePolicy
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.spark.applying import apply
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, refuse_taken, renamed

@@ -18,7 +18,7 @@ from sureness.errors import MissingExtraError, SettingError, missing_extra
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.saving.objects import load
 from sureness.sources.base import id_maps
-from sureness.sources.torch_model import TorchSource
+from sureness.sources.function import TorchSource
 
 if TYPE_CHECKING:
     import pyarrow as pa

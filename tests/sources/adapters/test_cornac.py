@@ -60,7 +60,7 @@ def test_factor_models_become_factors(make, train):
 def test_other_models_are_asked_user_by_user(make, train):
     model = make().fit(train)
     source = sn.source_of(model)
-    assert isinstance(source, sn.FunctionSource)
+    assert isinstance(source, sn.sources.FunctionSource)
     assert_same_scores(source, own_scores(model))
 
 
@@ -71,7 +71,7 @@ def test_a_model_with_a_score_of_its_own_is_asked(train):
 
     model = Louder(k=4, max_iter=9, seed=1, num_threads=1).fit(train)
     source = sn.source_of(model)
-    assert isinstance(source, sn.FunctionSource)
+    assert isinstance(source, sn.sources.FunctionSource)
     assert_same_scores(source, own_scores(model))
 
 
@@ -98,5 +98,5 @@ def test_ids_can_be_converted(train):
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    with pytest.raises(sn.NotFittedError, match="fitted"):
+    with pytest.raises(sn.errors.NotFittedError, match="fitted"):
         from_cornac(models.MF())

@@ -118,7 +118,7 @@ def test_approximate_search_is_looked_through():
 
 @pytest.mark.parametrize("make", [*FACTOR_MODELS.values(), CosineRecommender])
 def test_models_that_are_not_fitted_are_refused(make):
-    with pytest.raises(sn.NotFittedError, match="fitted"):
+    with pytest.raises(sn.errors.NotFittedError, match="fitted"):
         from_implicit(make(), LOG)
 
 

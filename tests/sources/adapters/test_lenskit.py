@@ -86,11 +86,11 @@ def test_another_part_of_the_pipeline_can_be_asked(data):
 
 def test_a_scorer_that_needs_histories_is_refused_without_its_pipeline(data):
     scorer = trained(SCORERS["ItemKNN"](), data).component("scorer")
-    with pytest.raises(sn.DataError, match="ItemKNNScorer"):
+    with pytest.raises(sn.errors.DataError, match="ItemKNNScorer"):
         from_lenskit(scorer)
 
 
 @pytest.mark.parametrize("make", [SCORERS["ImplicitMF"], lambda: topn_pipeline(SCORERS["ImplicitMF"]())])
 def test_what_is_not_trained_is_refused(make):
-    with pytest.raises(sn.DataError, match="trained"):
+    with pytest.raises(sn.errors.DataError, match="trained"):
         from_lenskit(make())

@@ -47,5 +47,5 @@ def test_the_mappings_of_its_dataset_are_ids():
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    with pytest.raises(sn.NotFittedError, match="LightFM is not fitted yet"):
+    with pytest.raises(sn.errors.NotFittedError, match="LightFM is not fitted yet"):
         from_lightfm(lightfm.LightFM())

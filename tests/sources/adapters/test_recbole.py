@@ -70,7 +70,7 @@ def test_models_score_as_in_the_full_ranking(name, shop, monkeypatch):
 
 def test_text_ids_can_become_numbers(shop, monkeypatch):
     model, dataset, _ = trained("BPR", shop, monkeypatch)
-    with pytest.raises(sn.DataError, match="id_type=int needs ids that are whole numbers"):
+    with pytest.raises(sn.errors.DataError, match="id_type=int needs ids that are whole numbers"):
         from_recbole(model, dataset, id_type=int)
     monkeypatch.setitem(dataset.field2id_token, dataset.uid_field, ["[PAD]", *range(len(USERS))])
     assert from_recbole(model, dataset, id_type=int).items.ids.to_list() == sorted(ITEMS)
@@ -86,5 +86,5 @@ def test_the_model_is_left_as_it_was(shop, monkeypatch):
 def test_sequential_models_are_refused():
     from recbole.model.sequential_recommender import GRU4Rec
 
-    with pytest.raises(sn.DataError, match="GRU4Rec"):
+    with pytest.raises(sn.errors.DataError, match="GRU4Rec"):
         from_recbole(GRU4Rec.__new__(GRU4Rec), None)

@@ -94,7 +94,7 @@ def test_pairs_that_are_not_listed_are_left_out_of_the_calibration_set(dataset):
 
 
 def test_a_model_that_is_not_fitted_is_refused(dataset):
-    with pytest.raises(sn.NotFittedError, match="PureSVDModel"):
+    with pytest.raises(sn.errors.NotFittedError, match="PureSVDModel"):
         from_rectools(models.PureSVDModel(), dataset)
 
 
@@ -102,6 +102,6 @@ def test_a_model_that_needs_the_context_of_a_request_is_refused(dataset):
     class InContext(models.PopularModel):
         require_recommend_context = True
 
-    with pytest.raises(sn.DataError, match="InContext") as raised:
+    with pytest.raises(sn.errors.DataError, match="InContext") as raised:
         from_rectools(InContext().fit(dataset), dataset)
     assert raised.value.code == "data"

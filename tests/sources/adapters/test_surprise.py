@@ -49,7 +49,7 @@ def test_factor_models_become_factors(make):
 def test_other_models_are_asked_pair_by_pair(make):
     algo = make().fit(trainset())
     source = sn.source_of(algo)
-    assert isinstance(source, sn.FunctionSource)
+    assert isinstance(source, sn.sources.FunctionSource)
     assert_same_scores(source, own_scores(algo))
 
 
@@ -68,5 +68,5 @@ def test_text_ids_of_files_can_become_numbers():
 
 
 def test_an_algorithm_that_is_not_fitted_is_refused():
-    with pytest.raises(sn.NotFittedError, match="SVD is not fitted yet"):
+    with pytest.raises(sn.errors.NotFittedError, match="SVD is not fitted yet"):
         from_surprise(surprise.SVD())

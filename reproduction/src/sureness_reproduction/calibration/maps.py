@@ -124,7 +124,7 @@ def anchor_rows(n_test: int, seed: int) -> NDArray[Any]:
 def set_of(pairs: str, made: Opened, anchor: ScoredPairs | None = None, propensity: Any = None) -> sn.CalibrationSet:
     """A calibration set by name; propensities are popularity in training, or given by row and column."""
     train, held_out = made.split.train, made.split.validation
-    omega = sn.PopularityPropensity().fit(items=train.item_rows) if propensity is None else propensity
+    omega = sn.propensity.PopularityPropensity().fit(items=train.item_rows) if propensity is None else propensity
     known: dict[str, Any] = {"seen": train.matrix, "propensity": omega}
     if pairs == RATINGS:
         return _rated(made, omega)
@@ -218,13 +218,13 @@ def _own(method: str) -> Any:
     return found
 
 
-def fit(built: sn.CalibrationSet, method: str, risk: str, data: str) -> sn.Calibrator | None:
+def fit(built: sn.CalibrationSet, method: str, risk: str, data: str) -> sn.calibration.Calibrator | None:
     """A fitted calibrator; None where the risk has no minimum."""
     if is_own(method):
-        calibrator: sn.Calibrator = _own(method)(**({"risk": risk} if risk else {}))
+        calibrator: sn.calibration.Calibrator = _own(method)(**({"risk": risk} if risk else {}))
     else:
         bins = {"n_bins": _HISTOGRAM_BINS.get(data, 15), "binnings": _BINNINGS}
-        calibrator = sn.make_calibrator(method, risk=risk or "naive", **bins)
+        calibrator = sn.calibration.make_calibrator(method, risk=risk or "naive", **bins)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SurenessWarning)  # relative propensities, few positives: the subject here
         try:
@@ -234,14 +234,14 @@ def fit(built: sn.CalibrationSet, method: str, risk: str, data: str) -> sn.Calib
     return calibrator
 
 
-def maps_of(found: Finished) -> dict[tuple[str, str], sn.Calibrator | None]:
+def maps_of(found: Finished) -> dict[tuple[str, str], sn.calibration.Calibrator | None]:
     """The calibrators of a finished cell by method and risk; None where the risk has no minimum."""
     keys = enumerate(with_risks(found.about["parameters"]["methods"]))
     files = {key: found.folder / f"{number}.json" for number, key in keys}
     return {key: sn.load(file) if file.exists() else None for key, file in files.items()}
 
 
-def probabilities(calibrator: sn.Calibrator | None, scores: NDArray[Any]) -> NDArray[Any] | None:
+def probabilities(calibrator: sn.calibration.Calibrator | None, scores: NDArray[Any]) -> NDArray[Any] | None:
     """Those of a map where there is one."""
     return None if calibrator is None else calibrator.probability(scores)
 

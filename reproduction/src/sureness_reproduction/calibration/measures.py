@@ -14,8 +14,7 @@ from scipy.stats import skew
 
 import sureness as sn
 from sureness.data import Interactions, ScoredPairs, rated_above
-from sureness.evaluation import best_items, evaluate_ranking, evaluate_within
-from sureness.metrics import METRICS, cell_sums, cluster_sums, judge
+from sureness.metrics import METRICS, best_items, cell_sums, cluster_sums, evaluate_ranking, evaluate_within, judge
 from sureness.numerics import logit
 from sureness.propensity import GivenPropensity, PopularityPropensity
 from sureness_reproduction.calibration import maps, propensities
@@ -80,7 +79,10 @@ def binned(bench: Workbench, **parameters: Any) -> Tables:
     for method, risk, probability in found:
         if probability is not None:
             columns[f"{method} {risk}".strip()] = probability
-            key, curve = {"method": method, "risk": risk}, sn.reliability_curve(test.labels, probability, n_bins=10)
+            key, curve = (
+                {"method": method, "risk": risk},
+                sn.metrics.reliability_curve(test.labels, probability, n_bins=10),
+            )
             rows.append(numbers(key | {"bin": "all"}, {"largest": probability.max()}))
             measured = {"promised": curve.confidence, "observed": curve.observed, "low": curve.low, "high": curve.high}
             for place in curve.weight.nonzero()[0]:
@@ -150,14 +152,16 @@ def desiderata_met(bench: Workbench, *, methods: list[str], **parameters: Any) -
     return {"numbers": pl.concat(rows)}
 
 
-def _met(calibrator: sn.Calibrator | None, stretched: sn.Calibrator | None) -> dict[str, float | None]:
+def _met(
+    calibrator: sn.calibration.Calibrator | None, stretched: sn.calibration.Calibrator | None
+) -> dict[str, float | None]:
     if calibrator is None or stretched is None:
         return dict.fromkeys(("Input range", "Monotonicity", "Asymmetricity"))
     grid, far = np.linspace(*calibrator.score_range_, 1_000), np.array([-1e6, 0.0, 1e6])
     probability = calibrator.probability(grid)
     moved = np.quantile(np.abs(stretched.probability(grid * _STRETCH) - probability), 0.99)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sn.SurenessWarning)  # that they lie far outside is the point
+        warnings.simplefilter("ignore", sn.errors.SurenessWarning)  # that they lie far outside is the point
         outside = calibrator.probability(far)
     odds = logit(np.clip(probability, 1e-6, 1 - 1e-6))
     gap, rise = np.abs(odds - np.linspace(odds[0], odds[-1], len(odds))).max(), np.ptp(odds)  # no gap for a sigmoid

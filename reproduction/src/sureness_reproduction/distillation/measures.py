@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sureness import evaluation
+from sureness import metrics
 from sureness.data import union
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.distillation.training import models_needed, models_of, split_of
@@ -27,7 +27,7 @@ def judged(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tables
     split, parts = split_of(bench, **parameters), []
     seen = union([split.train, split.validation])
     for role, model in models_of(bench, **parameters).items():
-        users = evaluation.evaluate_ranking(model, split.test, seen=seen, metrics=METRICS).per_user
+        users = metrics.evaluate_ranking(model, split.test, seen=seen, metrics=METRICS).per_user
         found = {name: users[name] for name in METRICS}
         parts.append(samples(users["user_id"], {"role": role, "method": methods[0]}, found))
     return {"samples": pl.concat(parts)}
@@ -39,8 +39,8 @@ def counted(bench: Workbench, *, methods: list[str], **parameters: Any) -> Table
     split, parts = split_of(bench, **parameters), []
     seen_score = 0.0 if parameters["model"] == "bpr" else -np.inf  # CDAE's are probabilities: 0 is below all others
     for role, model in models_of(bench, **parameters).items():
-        public = evaluation.held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
-        masked = evaluation.held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
+        public = metrics.held_out_ranks(model, split.test, seen=split.train, seen_score=seen_score)
+        masked = metrics.held_out_ranks(model, split.test, seen=union([split.train, split.validation]))
         for counting, ranks in ((PUBLIC, public + 1), (MASKED, masked)):
             keys = {"role": role, "method": methods[0], "counting": counting}
             parts.append(samples(np.arange(len(ranks)), keys, at_ranks(ranks)))
@@ -58,8 +58,8 @@ def compared(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tabl
     """The ranks of all test interactions by both models, and those of some items that either ranks high."""
     both, split = models_of(bench, **parameters), split_of(bench, **parameters)
     teacher, student, seen = both["teacher"], both["student"], union([split.train, split.validation])
-    found = evaluation.compare_ranks(teacher, student, split.test, seen=seen)
-    scatter = evaluation.rank_scatter(teacher, student, seen=seen, n_points=1_500, seed=parameters["seed"])
+    found = metrics.compare_ranks(teacher, student, split.test, seen=seen)
+    scatter = metrics.rank_scatter(teacher, student, seen=seen, n_points=1_500, seed=parameters["seed"])
     values = {
         DIFFERENCE: found.average_difference, BETTER: found.student_better, "equal": found.equal,
         "teacher's first items in the student's first tenth": scatter.known_to_other("teacher"),
@@ -74,6 +74,6 @@ def compared(bench: Workbench, *, methods: list[str], **parameters: Any) -> Tabl
 def sized(bench: Workbench, **parameters: Any) -> Tables:
     """How many million numbers each model has learned, and how many seconds the lists of all users take."""
     models, train = models_of(bench, **parameters), split_of(bench, **parameters).train
-    sizes = evaluation.inference_table(models, length=50, seen=train, repeats=2)
+    sizes = metrics.inference_table(models, length=50, seen=train, repeats=2)
     found = sizes.select(role="model", parameters=pl.col("parameters") / 1e6, time="seconds")
     return {"numbers": found.unpivot(index="role", variable_name="metric")}

@@ -49,7 +49,7 @@ def _learned_from(bench: Workbench, **about: Any) -> tuple[Interactions, Interac
 def _make(model: str, settings: Settings, seed: int) -> Any:
     """A recommender by name, or a user's own class, which takes the same settings."""
     made = settings | {"seed": seed}
-    return load_own(model)(**made) if is_own(model) else sn.make_recommender(model, **made)
+    return load_own(model)(**made) if is_own(model) else sn.models.make_recommender(model, **made)
 
 
 def _trials(name: str, /, **parameters: Any) -> list[Cell]:
@@ -83,12 +83,12 @@ def _alone_cell(role: str, seed: int, *, data: str, start: str, model: str, base
 
 
 def _learns(method: str, role: str) -> bool:
-    return bool(getattr(sn.distillation_method(method), f"{role}_learns"))
+    return bool(getattr(sn.distillation.distillation_method(method), f"{role}_learns"))
 
 
 def spread_over(method: str, changes: Settings) -> Settings:
     """Settings of a direction without its name go to every direction that learns."""
-    general = {field.name for field in fields(sn.DistillationSettings)}
+    general = {field.name for field in fields(sn.distillation.DistillationSettings)}
     named = {name: value for name, value in changes.items() if "__" in name or name in general}
     sides = [f"to_{role}" for role in ROLES if _learns(method, role)]
     return {f"{side}__{name}": changes[name] for name in changes if name not in named for side in sides} | named
@@ -132,7 +132,9 @@ def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> d
     if is_own(method):
         pair = [_beginning(bench, role, seed, **about) for role in ROLES]
         return dict(load_own(method)(*pair, split_of(bench, **about), seed))
-    settings = sn.distillation_method(method, seed=seed, **about["schedule"], **spread_over(method, changes))
+    settings = sn.distillation.distillation_method(
+        method, seed=seed, **about["schedule"], **spread_over(method, changes)
+    )
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
     both = sn.BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
     both.fit(*_learned_from(bench, **about))

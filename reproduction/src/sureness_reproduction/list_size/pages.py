@@ -12,12 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.evaluation import n_parameters, top_blocks
 from sureness.jobs import DomainLists, domain_lists
 from sureness.lists import ExpectedUtility, allocate_budget, equal_budget, fill_with_trending
-from sureness.metrics import at_sizes, utility_at_every_size
+from sureness.metrics import at_sizes, n_parameters, utility_at_every_size
 from sureness.numerics import members
-from sureness.sources import fitted_to, id_maps
+from sureness.sources import fitted_to, id_maps, top_blocks
 from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
@@ -112,7 +111,7 @@ def pages_shared(
     return {"samples": pl.concat(parts), "cases": pl.DataFrame(_shared_cases(lists, sizes, worth))}
 
 
-def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+def _simulated(world: dict[str, int], seed: int) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     drawn = sn.simulate(sn.SimulatorSettings(**world, seed=seed))
     split = sn.by_ratio(sn.Interactions.from_matrix((drawn.train + drawn.held_out).tocsr()), seed=seed)
     return sn.svd_source(split.train, n_factors=7, seed=seed), split, np.array(drawn.domains)[drawn.item_domain]
@@ -120,13 +119,13 @@ def _simulated(world: dict[str, int], seed: int) -> tuple[sn.ScoreSource, sn.Spl
 
 def _shops(
     bench: Workbench, data: str, pair: str, seed: int, source: str
-) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     split = bench.split(data, "ratio", seed=seed, pair=pair)
     scores = als_source(split, _ALS, seed) if source == "als" else sn.svd_source(split.train, n_factors=64, seed=seed)
     return scores, split, np.asarray(split.train.item_domain)
 
 
-def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, NDArray[Any]]:
+def _categories(bench: Workbench, seed: int) -> tuple[sn.sources.ScoreSource, sn.data.Split, NDArray[Any]]:
     """BPR on the four largest categories of Ciao, for users who reviewed items of all four."""
     log = load_dataset(CIAO, bench.shelf.place(CIAO), domains=True).interactions
     of_pair = np.asarray(log.item_domain)[log.item_rows]
@@ -136,7 +135,7 @@ def _categories(bench: Workbench, seed: int) -> tuple[sn.ScoreSource, sn.Split, 
     pairs = pl.DataFrame({"user": log.user_rows, "domain": of_pair})
     known = pairs.select(pl.col("domain").n_unique().over("user")).to_series().to_numpy()
     split = prepare(log.keep(known == _DOMAINS).compact(), "ratio", seed=seed, per_user=20, positive_above=None)
-    model = sn.make_recommender("bpr", popularity=0.5, seed=seed).fit(split.train, split.validation)
+    model = sn.models.make_recommender("bpr", popularity=0.5, seed=seed).fit(split.train, split.validation)
     return model, split, np.asarray(split.train.item_domain)
 
 

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 import sureness as sn
 from sureness.calibration import SigmoidCalibrator
 from sureness.data import Interactions
-from sureness.evaluation import block_scores
 from sureness.lists import ExpectedUtility, Lists, ListSizePolicy
 from sureness.metrics import METRICS, expected_calibration_error
 from sureness.numerics import calibration_sums, once_gone, sigmoid, top_k
 from sureness.recommender import ConfidentRecommender, Target
-from sureness.sources import fitted_to
+from sureness.sources import block_scores, fitted_to
 from sureness_reproduction.list_size.runs import Opened
 from sureness_reproduction.own import is_own, kind_of, load_own
 
@@ -49,11 +48,11 @@ class Form:
 
 OURS, DEFAULT = "PerK, shrunk line", "PerK, default"
 PUBLISHED, NOTEBOOK = "PerK as published", "PerK, notebook"
-_EACH = partial(sn.PerUserPlatt, prior_width=np.inf)
+_EACH = partial(sn.calibration.PerUserPlatt, prior_width=np.inf)
 """A map for each user as the dissertation has it: over all candidates, without a prior."""
 
 FORMS = {
-    OURS: Form(sn.PerUserPlatt),
+    OURS: Form(sn.calibration.PerUserPlatt),
     DEFAULT: Form(lambda: None),
     PUBLISHED: Form(_EACH, "fitted", 2_000),
     NOTEBOOK: Form(_EACH, "fitted", 3_000, rescaled=True),
@@ -76,8 +75,8 @@ def form_of(method: str) -> Form:
     if method.isdecimal():
         return Form(_EACH, "fitted", int(method))
     if kind_of(method) == "policy":
-        return Form(sn.PerUserPlatt, own=load_own(method))
-    return Form(load_own(method) if is_own(method) else partial(sn.make_calibrator, method))
+        return Form(sn.calibration.PerUserPlatt, own=load_own(method))
+    return Form(load_own(method) if is_own(method) else partial(sn.calibration.make_calibrator, method))
 
 
 class Fitted(NamedTuple):
@@ -104,14 +103,14 @@ def fitted_forms(made: Opened, methods: Iterable[str], max_size: int) -> Iterato
 def _recommender(made: Opened, form: Form, max_size: int) -> ConfidentRecommender:
     """The fitted recommender of a form; a calibrator for all users is fitted on all candidates, as published."""
     calibrator, train, validation = form.calibrator(), made.split.train, made.split.validation
-    for_all = isinstance(calibrator, sn.Calibrator)
+    for_all = isinstance(calibrator, sn.calibration.Calibrator)
     if for_all:
         calibrator.fit_source(made.source, validation, seen=train)
     recommender = ConfidentRecommender(
         made.source, calibrator, ExpectedUtility(max_size=max_size), expected_relevant=form.expected_relevant
     )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the kept", sn.SurenessWarning)  # that is what the ablation is about
+        warnings.filterwarnings("ignore", "the kept", sn.errors.SurenessWarning)  # that is what the ablation is about
         return recommender.fit(train, validation, refit=not for_all)
 
 

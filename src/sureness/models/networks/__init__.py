@@ -6,14 +6,12 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "batches": ["Batch", "Batches", "PairBatches", "SoftItems", "UserBatches"],
-        "bpr": ["BPRNetwork"],
         "cdae": ["CDAENetwork"],
-        "cml": ["CMLNetwork"],
+        "factors": ["BPRNetwork", "CMLNetwork", "FactorNetwork", "UBPRNetwork"],
         "lightgcn": ["LightGCNNetwork"],
-        "network": ["FactorNetwork", "Network", "as_numpy", "new_table", "products", "rows_of"],
+        "network": ["Network", "as_numpy", "new_table", "products", "rows_of"],
         "neumf": ["NeuMFNetwork"],
-        "optimiser": ["RowAdam"],
+        "optimiser": ["DenseAdam", "RowAdam"],
         "training": ["Trainer", "seeded", "train_network", "using_threads"],
-        "ubpr": ["UBPRNetwork"],
     },
 )

@@ -32,19 +32,6 @@ class SoftItems(NamedTuple):
     shift: float = 0.0
 
 
-class GuidedItems(NamedTuple):
-    """Items that a guide labels during the step, sigmoid(steepness * product of its factors); the rest as SoftItems."""
-
-    items: IntArray  # (rows, n), -1 where there is none
-    rows: IntArray  # (B,) the row of each pair
-    user_factors: FloatArray  # of the guide
-    item_factors: FloatArray
-    steepness: float
-    weight: float  # of each item in the loss of its pair
-    slope: float
-    shift: float
-
-
 class PairBatches:
     """Every positive once per epoch, in random order, each with new negatives.
 

@@ -10,12 +10,9 @@ from torch.nn import functional
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.models.cdae import CDAESettings
-from sureness.models.networks.batches import Batch, SoftItems, UserBatches
-from sureness.models.networks.fused import drawn_items
-from sureness.models.networks.history_step import Histories, fused_history_step
+from sureness.models.networks.batches import Batch, UserBatches
 from sureness.models.networks.losses import embedding_penalty
 from sureness.models.networks.network import Network, new_table, rows_of
-from sureness.models.networks.optimiser import RowAdam
 
 
 class CDAENetwork(Network):
@@ -30,7 +27,6 @@ class CDAENetwork(Network):
     def __init__(self, train: Interactions, settings: CDAESettings) -> None:
         super().__init__(train, settings)
         size, scale = settings.n_factors, settings.start_scale
-        self.has_fused_step = not settings.deep
         self.users_in = new_table(self.n_users, size, scale)
         self.items_in, self.items_out = new_table(self.n_items, size, scale), new_table(self.n_items, size, scale)
         self.item_level = new_table(self.n_items, 1, 1e-6)
@@ -91,21 +87,6 @@ class CDAENetwork(Network):
         loss = functional.softplus(-scores[:, 0]) + functional.softplus(scores[:, 1:]).sum(dim=1)
         inputs = rows_of(self.items_in, items[:, 0])
         return loss + self.settings.l2 * embedding_penalty(outputs.flatten(1), inputs, user[owners])
-
-    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        tasks = [drawn_items(batch)] if soft is None else [drawn_items(batch), soft]
-        return fused_history_step(
-            len(batch.users), optimiser, [(task, self._histories(batch)) for task in tasks], self.settings.l2
-        )
-
-    def _histories(self, batch: Batch) -> Histories:
-        """The histories of a batch's users, with a new dropout."""
-        from sureness.models.networks import _history_kernels  # loads the compiler
-
-        by_root = self.settings.history == "root"
-        found = Histories(*_history_kernels.read_histories(batch.users, self.row_starts, self.item_rows, by_root))
-        kept = functional.dropout(torch.from_numpy(found.weights), self.settings.dropout, self.training)
-        return found._replace(weights=kept.numpy())
 
 
 def _runs(users: IntArray) -> tuple[IntArray, IntArray]:

@@ -17,13 +17,12 @@ from sureness._wording import counted
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
-from sureness.models.factors import product_source
-from sureness.models.networks.batches import Batch, Batches, GuidedItems, PairBatches, SoftItems
+from sureness.models.networks.batches import Batch, Batches, PairBatches, SoftItems
 from sureness.models.networks.optimiser import RowAdam
 from sureness.models.settings import Settings
 from sureness.numerics.memory import check_memory
 from sureness.sources.base import FactorSource, ScoreSource
-from sureness.sources.torch_model import TorchSource
+from sureness.sources.function import TorchSource
 
 
 class Network(nn.Module, ABC):
@@ -33,8 +32,6 @@ class Network(nn.Module, ABC):
     has_fused_step: bool = False  # whether `fused_step` does a whole step in compiled code
     draws_dropout: ClassVar[bool] = False  # whether its steps take random numbers of torch
     weighs_positives: ClassVar[bool] = False  # whether every positive needs a weight of its own, such as a propensity
-    asks_for_rows: ClassVar[bool] = False  # whether it asks the optimiser for every row that it reads while training
-    asks_guides: ClassVar[bool] = False  # whether it has a `guided_step`
     starts_from_factors: ClassVar[bool] = False  # whether `start_from` can replace the first weights by given factors
 
     def __init__(self, train: Interactions, settings: Settings) -> None:
@@ -67,19 +64,8 @@ class Network(nn.Module, ABC):
         """One whole step in compiled code, equal to `loss` and `RowAdam`; returns the mean loss without L2."""
         raise NotImplementedError
 
-    def guided_step(self, batch: Batch, optimiser: RowAdam, guided: GuidedItems) -> float:
-        """A `fused_step` that also computes the soft labels of its items, if the network `asks_guides`."""
-        raise NotImplementedError
-
-    def reach(self, optimiser: RowAdam, users: IntArray, items: IntArray) -> None:
-        """Called before pairs are scored between two steps: asks the optimiser for what their scores are read from."""
-
     def after_step(self, batch: Batch, soft: SoftItems | None = None) -> None:
         """Called after every step, to keep embeddings inside a ball for example."""
-
-    def product_tables(self) -> tuple[FloatArray, FloatArray] | None:
-        """The tables of users and items whose products are its scores now; None if there are none in memory."""
-        return None
 
     def start_from(self, factors: FactorSource) -> None:
         """Replace the weights by factors of the same users, items and width; those that are 0 throughout stay."""
@@ -110,35 +96,6 @@ class Network(nn.Module, ABC):
     def tensor(self, rows: IntArray) -> Tensor:
         """Row numbers on the device of the network."""
         return torch.from_numpy(rows).to(self.device)
-
-
-class FactorNetwork(Network):
-    """A table of users, a table of items; the score is their product."""
-
-    def __init__(self, train: Interactions, settings: Settings) -> None:
-        super().__init__(train, settings)
-        self.user_factors = new_table(self.n_users, settings.n_factors, settings.start_scale)
-        self.item_factors = new_table(self.n_items, settings.n_factors, settings.start_scale)
-
-    def reach(self, optimiser: RowAdam, users: IntArray, items: IntArray) -> None:
-        optimiser.reach("user_factors", users)
-        optimiser.reach("item_factors", items)
-
-    def score(self, users: Tensor, items: Tensor) -> Tensor:
-        return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
-
-    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
-        if self.user_factors.device.type != "cpu":
-            return super().pair_scores(users, items, dropout=dropout)
-        from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
-
-        scores = np.empty(items.shape, dtype=np.float32)
-        tables = self.user_factors.detach().numpy(), self.item_factors.detach().numpy()
-        _kernels.row_products(*tables, users, items, scores)
-        return scores
-
-    def source(self, users: IdMap, items: IdMap) -> FactorSource:
-        return product_source(self.arrays(), users, items)
 
 
 def new_table(n_rows: int, n_columns: int, scale: float) -> nn.Parameter:

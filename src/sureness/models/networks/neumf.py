@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
-from sureness.models.networks.batches import Batch, SoftItems
-from sureness.models.networks.fused import drawn_items
+from sureness.models.networks.batches import Batch
 from sureness.models.networks.losses import embedding_penalty, pointwise_loss
-from sureness.models.networks.network import Network, as_numpy, chain, items_against, new_table, rows_of
-from sureness.models.networks.neumf_step import NeuMFStep
-from sureness.models.networks.optimiser import RowAdam
+from sureness.models.networks.network import Network, chain, items_against, new_table, rows_of
 from sureness.models.neumf import NeuMFSettings
-
-_NOTHING: FloatArray = np.empty(0, dtype=np.float32)
 
 
 class NeuMFNetwork(Network):
     """Score = w · [user * item ; layers(user', item')]."""
 
-    has_fused_step = True
     settings: NeuMFSettings
 
     def __init__(self, train: Interactions, settings: NeuMFSettings) -> None:
@@ -64,43 +55,13 @@ class NeuMFNetwork(Network):
 
     @torch.no_grad()
     def score_block(self, users: Tensor) -> Tensor:
-        """All items: the products of factors, then the layers; compiled on the CPU."""
+        """All items: the products of factors, then the layers, one user at a time."""
         size, weight = self.settings.n_factors, self.output.weight[0]
-        weighted, of_user = self.user_factors[users] * weight[:size], self.of_user(self.user_inputs[users])
+        scores = (self.user_factors[users] * weight[:size]) @ self.item_factors.T + self.output.bias
         of_item = self.of_item(self.item_inputs)
-        if self.device.type == "cpu":
-            return self._compiled_scores(weighted, of_user, of_item)
-        scores = weighted @ self.item_factors.T + self.output.bias
-        for user, row in zip(of_user, scores, strict=True):
+        for user, row in zip(self.of_user(self.user_inputs[users]), scores, strict=True):
             row += self.layers(torch.relu(user + of_item)) @ weight[size:]
         return scores
-
-    def _compiled_scores(self, weighted: Tensor, of_user: Tensor, of_item: Tensor) -> Tensor:
-        from sureness.models.networks import _scoring_kernels as kernels  # loads the compiler
-
-        between = self.linear_layers[:-1]
-        weights, biases = (
-            np.concatenate([as_numpy(getattr(layer, name)).ravel() for layer in between] or [_NOTHING])
-            for name in ("weight", "bias")
-        )
-        widths = self.settings.widths[: max(1, len(self.settings.widths) - 1)]
-        factors, items = (_tiles(rows, kernels.TILE).numpy() for rows in (self.item_factors, of_item))
-        buffers, scores = torch.empty(2, max(widths), kernels.TILE), torch.empty(len(of_user), self.n_items)
-        kernels.score_rows(
-            weighted.numpy(), factors, of_user.numpy(), items, weights, biases, np.array(widths),
-            self._last_layer(kernels.OUTPUTS), as_numpy(self.output.bias)[0], buffers.numpy(), scores.numpy(),
-        )  # fmt: skip
-        return scores
-
-    def _last_layer(self, multiple: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Weight, bias and weight in the score of the last layer, filled up with outputs that are always 0."""
-        output = self.output.weight[0, self.settings.n_factors :]
-        if not self.linear_layers:
-            return _NOTHING.reshape(0, 0), _NOTHING, as_numpy(output)
-        layer = self.linear_layers[-1]
-        more = -layer.out_features % multiple
-        weight, bias, output = (functional.pad(each, (0, more)) for each in (layer.weight.T, layer.bias, output))
-        return as_numpy(weight), as_numpy(bias), as_numpy(output)
 
     def loss(self, batch: Batch) -> Tensor:
         users, positives, negatives = items_against(batch, self)
@@ -121,17 +82,3 @@ class NeuMFNetwork(Network):
         layers = [self.of_user, self.of_item, *self.linear_layers]
         deep = embedding_penalty(weight[size:], *(layer.weight.flatten() for layer in layers))
         return settings.l2 * shallow + settings.dense_l2 * deep
-
-    def fused_step(self, batch: Batch, optimiser: RowAdam, soft: SoftItems | None = None) -> float:
-        step = optimiser.keep(
-            lambda: NeuMFStep(optimiser, len(self.settings.widths) - 1, self.settings.l2, self.settings.dense_l2)
-        )
-        own = drawn_items(batch, 1 / batch.negatives.shape[1])
-        return step.run(batch.users, [own] if soft is None else [own, soft]) / len(batch.users)
-
-
-def _tiles(rows: Tensor, size: int) -> Tensor:
-    """Rows (n, w) as columns of tiles (n / size, w, size), the last of which is filled up with zeros."""
-    n_tiles = -(-len(rows) // size)
-    filled = functional.pad(rows, (0, 0, 0, n_tiles * size - len(rows)))
-    return filled.reshape(n_tiles, size, -1).transpose(1, 2).contiguous()

@@ -17,14 +17,12 @@ from sureness._progress import Progress, silent
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import DivergedError, EmptyError
-from sureness.evaluation.ranking import evaluate_ranking
-from sureness.models.checkpoints import Checkpoint
-from sureness.models.networks.batches import Batch, GuidedItems, SoftItems
-from sureness.models.networks.dense_adam import DenseAdam
+from sureness.metrics.ranking import evaluate_ranking
+from sureness.models.checkpoints import Checkpoint, TrainingState
+from sureness.models.networks.batches import Batch, SoftItems
 from sureness.models.networks.losses import soft_label_loss
 from sureness.models.networks.network import Network
-from sureness.models.networks.optimiser import RowAdam
-from sureness.models.state import TrainingState
+from sureness.models.networks.optimiser import DenseAdam, RowAdam
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +37,8 @@ class Trainer:
         self.settings = network.settings
         self.optimiser = _optimiser(network)
         self.batches = network.batches(train)
-        self.fused = network.has_fused_step and network.device.type == "cpu"
+        rows = self.settings.adam == "rows"
+        self.fused = network.has_fused_step and rows and network.device.type == "cpu"
         if not self.batches.n_batches:
             raise EmptyError("there is nothing to learn from: no user has both a seen and an unseen item")
 
@@ -60,11 +59,9 @@ class Trainer:
         for batch in self.batches.epoch(rng):
             yield self.step(batch)
         self.network.eval()
-        self.optimiser.settle()
 
     def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
         """One step on one batch, and on the soft labels of another model if there are any; returns its mean loss."""
-        self._begin_step(batch)
         if self.fused:
             loss = self.network.fused_step(batch, self.optimiser, soft)
         else:
@@ -72,18 +69,10 @@ class Trainer:
             if soft is not None:
                 mean = mean + self._soft_loss(batch, soft).mean()
             mean.backward()  # type: ignore[no-untyped-call]
-            self.optimiser.step()
+            self.optimiser.step(len(batch.users) if self.settings.summed else 1)
             loss = float(mean.detach())
         self.network.after_step(batch, soft)
         return loss
-
-    def guided_step(self, batch: Batch, guided: GuidedItems) -> float:
-        """One step on one batch and on items that a guide labels meanwhile; returns its mean loss."""
-        self._begin_step(batch)
-        return self.network.guided_step(batch, self.optimiser, guided)
-
-    def _begin_step(self, batch: Batch) -> None:
-        self.optimiser.times = len(batch.users) if self.settings.summed else 1
 
     def _soft_loss(self, batch: Batch, soft: SoftItems) -> Tensor:
         network = self.network

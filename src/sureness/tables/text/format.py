@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from sureness.errors import SettingError
+from sureness.numerics.checks import check_whole
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """Separators that have a word; any other single character is written as it is."""
@@ -50,8 +51,7 @@ class TextFormat:
                 codecs.lookup(self.encoding)
             except (LookupError, ValueError) as error:
                 raise SettingError(f"encoding must be one such as cp1252 or utf-16, got {self.encoding!r}") from error
-        if self.skip_lines < 0:
-            raise SettingError(f"skip_lines must be a whole number of at least 0, got {self.skip_lines}")
+        check_whole(self.skip_lines, "skip_lines")
         if self.comment == "":
             raise SettingError("comment must be what such lines start with, such as #, or none; got nothing")
 
