@@ -174,7 +174,7 @@ class _State:
             first - cells.target, first * rise - self.stretch * cells.target_score, second, second * rise,
             second * rise * rise,
         )  # fmt: skip
-        sums: FloatArray = np.stack(
-            [np.bincount(term.codes, each, term.n_groups).astype(np.float64) for each in columns], axis=1
-        )
+        sums = np.empty((term.n_groups, 5))
+        for place, each in enumerate(columns):
+            sums[:, place] = np.bincount(term.codes, each, term.n_groups)
         return sums[:, :2], sums[:, 2:]

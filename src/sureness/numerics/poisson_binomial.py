@@ -7,17 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-<<<<<<< HEAD
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
-from sureness.errors import SettingError
-from sureness.numerics.checks import check_probability_rows
-=======
-from sureness._types import FloatArray
-from sureness.numerics.checks import check_choice, check_probability_rows, check_whole
-
-Method = Literal["exact", "recursion", "refined_normal"]
->>>>>>> main
+from sureness.numerics.checks import check_probability_rows, check_whole
 
 
 def poisson_binomial_pmf(probabilities: ArrayLike, *, max_count: int | None = None) -> FloatArray:
@@ -47,62 +39,12 @@ def poisson_binomial_pmf(probabilities: ArrayLike, *, max_count: int | None = No
     from sureness.numerics import _counting_kernels  # loads the compiler
 
     rows, single = check_probability_rows(probabilities)
-<<<<<<< HEAD
-    if max_count is not None and (not isinstance(max_count, int | np.integer) or max_count < 0):
-        raise SettingError(f"max_count must be a whole number, 0 or more, got {max_count!r}")
-    result = np.empty((len(rows), 1 + (rows.shape[1] if max_count is None else max_count)))
+    most = rows.shape[1] if max_count is None else check_whole(max_count, "max_count")
+    result = np.empty((len(rows), most + 1))
     _counting_kernels.pmf_rows(rows, result)
     return result[0] if single else result
 
 
-=======
-    n_counts = rows.shape[1] + 1 if max_count is None else check_whole(max_count, "max_count") + 1
-    result = np.empty((len(rows), n_counts))
-    if method == "refined_normal":
-        below = refined_normal_cdf(rows, np.arange(-1, n_counts))
-        result = np.diff(below, axis=1)
-    elif method == "recursion":
-        _counting_kernels.recursion_rows(rows, result)
-    else:
-        cosine, sine = _counting_kernels.ROOTS
-        _counting_kernels.pmf_rows(rows, cosine, sine, result)
-    return result[0] if single else result
-
-
-def poisson_binomial_cdf(
-    probabilities: ArrayLike, *, method: Method = "exact", max_count: int | None = None
-) -> FloatArray:
-    """The probability of at most 0, 1, 2, ... relevant items; parameters as for `poisson_binomial_pmf`.
-
-    Examples
-    --------
-    >>> poisson_binomial_cdf([0.5, 0.5]).round(3)
-    array([0.25, 0.75, 1.  ])
-    """
-    if method == "refined_normal":
-        rows, single = check_probability_rows(probabilities)
-        counts = np.arange(rows.shape[1] + 1 if max_count is None else check_whole(max_count, "max_count") + 1)
-        result = refined_normal_cdf(rows, counts)
-        return result[0] if single else result
-    pmf = poisson_binomial_pmf(probabilities, method=method, max_count=max_count)
-    return np.minimum(np.cumsum(pmf, axis=-1), 1.0)
-
-
-def refined_normal_cdf(probabilities: FloatArray, counts: FloatArray) -> FloatArray:
-    """The normal approximation with continuity and skewness corrections; shape (n_users, n_counts)."""
-    from scipy.special import ndtr
-
-    variance = np.sum(probabilities * (1 - probabilities), axis=1, keepdims=True)
-    third = np.sum(probabilities * (1 - probabilities) * (1 - 2 * probabilities), axis=1, keepdims=True)
-    mean = probabilities.sum(axis=1, keepdims=True)
-    spread = np.sqrt(np.maximum(variance, 1e-300))
-    x = (counts + 0.5 - mean) / spread
-    density = np.exp(-0.5 * np.minimum(x * x, 1_400.0)) / np.sqrt(2 * np.pi)
-    skewness = np.where(variance > 0, third / spread**3, 0.0)
-    return np.asarray(np.clip(ndtr(x) + skewness * (1 - x * x) * density / 6, 0.0, 1.0))
-
-
->>>>>>> main
 def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, most: float = 1.0) -> FloatArray:
     """Sums of p, p**2, ... over each user's candidates after the first `skip`.
 
@@ -131,7 +73,6 @@ def power_sums(probabilities: ArrayLike, n_powers: int = 8, *, skip: int = 0, mo
         power *= base
         result[:, j] = power.sum(axis=1)
     return result
-<<<<<<< HEAD
 
 
 class Gains(NamedTuple):
@@ -246,5 +187,3 @@ def shift_log_odds(probabilities: FloatArray, shift: FloatArray) -> FloatArray:
     """
     factor = np.exp(shift)[:, None]
     return np.asarray(probabilities * factor / (1.0 - probabilities + probabilities * factor))
-=======
->>>>>>> main
