@@ -82,7 +82,8 @@ def without_versions(value):
     return {key: without_versions(each) for key, each in value.items() if key not in VOLATILE}
 
 
-VOLATILE = {"n_bytes", "checksum", "sureness", "version", "versions", "created", "seconds", "bytes", "size", "python", "numpy"}
+VOLATILE = {"checksum", "sureness", "version", "versions", "created", "seconds", "bytes", "n_bytes", "size"}
+VOLATILE |= {"python", "numpy"}
 
 
 def assert_same(found, expected, where: str) -> None:
