@@ -31,7 +31,7 @@ $(INSTALLED): pyproject.toml reproduction/pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(INSTALLED)  ## Show what it is good for, in a simulated world; DATA=ml-100k: on real data in SURENESS_DATA
-	SURENESS_DATA='$(SURENESS_DATA)' $(BIN)/sureness demo --output $(DEMO_OUTPUT) $(if $(DATA),--data '$(DATA)')
+	SURENESS_DATA='$(SURENESS_DATA)' $(BIN)/sureness demo --output $(DEMO_OUTPUT) $(if $(DATA),'$(DATA)')
 
 test: $(INSTALLED)  ## Run all tests
 	$(BIN)/python -m pytest
@@ -107,7 +107,7 @@ test-spark: $(SQL)/.installed  ## Test sureness.spark on real sessions of Spark,
 	SURENESS_DATA='$(SURENESS_DATA)' SURENESS_SPARK=classic $(SQL)/bin/python -m pytest tests/spark -n 0 -k "not connect"; \
 	classic=$$?; wait $$connect && exit $$classic
 
-sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/how-to/sql.md
+sql-table: $(SQL)/.installed  ## Compare that SQL with Python on real databases; writes the table of docs/measured/databases.md
 	$(SQL)/bin/python -m tests.sql.table
 
 $(BENCH)/.installed: pyproject.toml constraints.txt

@@ -4,7 +4,7 @@
 
 Each part is judged by its mean negative log-likelihood on uniformly exposed pairs that nothing was fitted on (in
 simulated worlds by the true preference). Finished worlds are kept in benchmarks/results/anchoring.csv; a second run
-goes on from there, and then prints the table of docs/mathematics/calibration.md.
+goes on from there, and then prints the table of docs/measured/calibration.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.demo import prepare
+from benchmarks.knowledge import prepare
 from sureness.errors import NoMinimumError, SurenessWarning
 
 RESULTS = Path(__file__).parent / "results" / "anchoring.csv"

@@ -5,7 +5,7 @@
 Both start from the same learned shape for all pairs, are fitted on the same pairs and judged on the same others. MCGrad
 runs with its default settings in an environment of its own (`make mcgrad`). Times are those of the processor, of one
 thread. Finished cells are kept in benchmarks/results/segments.csv; a second run goes on from there, and then prints the
-table of docs/how-to/overlapping-segments.md.
+table of docs/measured/calibration.md.
 """
 
 from __future__ import annotations

@@ -20,14 +20,27 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src"
 TITLES = {
-    "calibration": "Calibration", "lists": "List sizes", "recommender": "Confident recommenders and runs",
-    "distillation": "Distillation", "models": "Recommenders", "models.networks": "Networks",
-    "sources": "Score sources", "data": "Data", "propensity": "Propensities", "metrics": "Metrics",
-    "evaluation": "Ranking quality", "jobs": "Jobs",
-    "expressions": "Expressions", "saving": "Files", "report": "Reports", "plots": "Figures",
-    "numerics": "Numerics", "errors": "Errors",
-}  # fmt: skip
-"""The packages in the order of their pages."""
+    "calibration": "Calibration",
+    "lists": "List sizes",
+    "recommender": "Confident recommenders and runs",
+    "distillation": "Distillation",
+    "models": "Recommenders",
+    "models.networks": "Networks",
+    "sources": "Score sources",
+    "data": "Data",
+    "tables": "Tables",
+    "propensity": "Propensities",
+    "metrics": "Metrics",
+    "jobs": "Jobs",
+    "expressions": "Expressions",
+    "saving": "Files",
+    "report": "Reports",
+    "plots": "Figures",
+    "numerics": "Numerics",
+    "spark": "Spark",
+    "errors": "Errors",
+}
+"""The packages and modules in the order of their pages."""
 IMPORT = re.compile(r"^from (sureness[\w.]*) import (\w+) as \2$", flags=re.MULTILINE)
 UNTOUCHED = re.compile(r"(<(a|pre|h[1-6])\b.*?</\2>)", flags=re.DOTALL)
 NAME = re.compile(r"<code>((?:sn\.|sureness\.)?(\w+)(?:\([^<]*\))?)</code>")
@@ -36,8 +49,7 @@ NAME = re.compile(r"<code>((?:sn\.|sureness\.)?(\w+)(?:\([^<]*\))?)</code>")
 @cache
 def groups() -> dict[str, dict[str, str]]:
     """Package -> public name -> where it is defined; names at the top come first."""
-    found = {folder: _published(f"sureness.{folder}") for folder in TITLES if folder != "errors"}
-    found["errors"] = {name: f"sureness.errors.{name}" for name in _classes_of_errors()}
+    found = {folder: names for folder in TITLES if (names := _published(f"sureness.{folder}"))}
     found["saving"] |= {name: _home(f"sureness.{module}", name) for module, name in BESIDE}
     top = set(sureness.__all__)
     return {
@@ -66,7 +78,7 @@ BESIDE = (
 
 def _published(package: str) -> dict[str, str]:
     """The names that a package publishes, and where each is defined; constants are left out."""
-    homes = {name: _home(package, name) for _, name in _imports(package)}
+    homes = {name: _home(package, name) for _, name in _imports(package)} or _of_module(package)
     return {name: where for name, where in homes.items() if not _is_constant(name, where)}
 
 
@@ -90,9 +102,15 @@ def _imports(package: str) -> list[tuple[str, str]]:
     return IMPORT.findall(stub.read_text(encoding="utf-8")) if stub.exists() else []
 
 
-def _classes_of_errors() -> list[str]:
-    module = _package()["errors"]
-    return [name for name, member in module.members.items() if not member.is_alias and member.is_class]
+def _of_module(module: str) -> dict[str, str]:
+    """The public classes and functions of a module, which has no stub."""
+    found = _package().members.get(module.removeprefix("sureness."))
+    members = found.members if found is not None and found.is_module and not found.is_package else {}
+    return {
+        name: f"{module}.{name}"
+        for name, member in members.items()
+        if not name.startswith("_") and not member.is_alias and (member.is_class or member.is_function)
+    }
 
 
 def on_config(config: MkDocsConfig) -> None:

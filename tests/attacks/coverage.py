@@ -1,6 +1,6 @@
 """Do 95% intervals cover, and does a choice among equals fall on one of them too often? Counted in simulated worlds.
 
-``python -m tests.attacks.coverage`` prints the tables of docs/mathematics/intervals.md.
+``python -m tests.attacks.coverage`` prints the tables of docs/measured/intervals.md.
 """
 
 from __future__ import annotations

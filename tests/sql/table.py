@@ -1,4 +1,4 @@
-"""Compare every map on every real database with Python, and write the table of docs/how-to/sql.md."""
+"""Compare every map on every real database with Python, and write the table of docs/measured/databases.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tests.sql.cases import MAPS, difference, domain_of, expected, fitted, nasty
 from tests.sql.engines import ENGINES, Column, Engine, started, why_absent
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "sql.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "databases.md"
 MARKED = re.compile(r"(?<=<!-- written by make sql-table -->\n).*?(?=<!-- end -->)", re.DOTALL)
 VERSIONS = {
     "sqlite": "SELECT sqlite_version()", "duckdb": "SELECT version()",
