@@ -94,10 +94,9 @@ def unsure_users(lists: ListStudy) -> Finding | None:
     test = test.take(np.flatnonzero(np.asarray(test.n_relevant) > 0))
     if test.n_users < _FEWEST_USERS:
         return None
-    shown, expected, _ = lists.recommender.policy_.decide(test)
-    inside = np.arange(test.width) < shown[:, None]
-    found = np.any(np.asarray(test.hits) & inside, axis=1)
-    order = np.argsort(expected, kind="stable")
+    test = lists.recommender.policy_.decide(test)
+    found = np.any(np.asarray(test.hits) & test.shown, axis=1)
+    order = np.argsort(np.asarray(test.expected), kind="stable")
     tenth = test.n_users // 10
     least, most = (float(found[chosen].mean()) for chosen in (order[:tenth], order[-tenth:]))
     return Finding(

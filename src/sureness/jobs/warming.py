@@ -39,7 +39,7 @@ from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
 from sureness.numerics.ranking import Shares, draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source

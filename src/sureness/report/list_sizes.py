@@ -134,7 +134,7 @@ def gather_list_sizes(
     return ListSizes(
         utility=title, main=main, reference=None if compared is None else compared.reference,
         n_users=lists.n_users, n_judged=None if compared is None else len(compared.users),
-        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(np.count_nonzero(policy.decide(lists).unsure)),
+        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(policy.decide(lists).needed("unsure", policy).sum()),
         mean_size=float(sizes.mean()), max_size=policy.max_size, policies=_policies(compared, main),
         distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
         degree=prepare_size_by_degree(sizes, degree),
