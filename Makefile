@@ -31,7 +31,7 @@ $(INSTALLED): pyproject.toml reproduction/pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(INSTALLED)  ## Show what it is good for, in a simulated world; DATA=ml-100k: on real data in SURENESS_DATA
-	SURENESS_DATA='$(SURENESS_DATA)' $(BIN)/sureness demo --output $(DEMO_OUTPUT) $(if $(DATA),--data '$(DATA)')
+	SURENESS_DATA='$(SURENESS_DATA)' $(BIN)/sureness demo --output $(DEMO_OUTPUT) $(if $(DATA),'$(DATA)')
 
 test: $(INSTALLED)  ## Run all tests
 	$(BIN)/python -m pytest

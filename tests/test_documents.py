@@ -59,11 +59,12 @@ def own_registry(monkeypatch):
 @pytest.mark.usefixtures("own_registry")
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=name)
 def test_examples_run_in_order(path, tmp_path, monkeypatch, capsys):
-    """Python and commands of a document run in one folder, one after the other, as a reader would."""
+    """Python and commands of a document run in one folder, one after the other, as a reader of a clone would."""
     absent = sorted({block.needs for block in blocks(path) if block.needs and not find_spec(block.needs)})
     if absent:
         pytest.skip(f"{name(path)} shows {', '.join(absent)}, which is not installed; make test-adapters has it")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     names: dict[str, object] = {}
     for block in blocks(path):
         if block.language == "python":

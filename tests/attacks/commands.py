@@ -25,9 +25,9 @@ from sureness.saving.packed import JSON, arrays_of, tree_of
 from tests.conftest import draw_pairs
 
 _SHORT = ("epochs=2", "validate_every=1")
-_TRAIN = ("train", "--data", "log.csv", "--factors", "2", *(word for each in _SHORT for word in ("--set", each)))
+_TRAIN = ("train", "log.csv", "--factors", "2", *(word for each in _SHORT for word in ("--set", each)))
 _DISTILL = (
-    "distill", "--data", "log.csv", "--teacher", "bpr:4", "--student", "bpr:2", "--set", "epochs=2",
+    "distill", "log.csv", "--teacher", "bpr:4", "--student", "bpr:2", "--set", "epochs=2",
     *(word for each in _SHORT for role in ("teacher", "student") for word in (f"--{role}-set", each)),
 )  # fmt: skip
 _WORLD = ("data", "simulate", "--users", "30", "--items", "20", "--domains", "2", "--factors", "2", "-o", "world")
@@ -70,7 +70,7 @@ CASES = {
     "list-size": Case(("list-size", "lists.parquet", "-o", "out.parquet", "--max-size"), ("4",), ("2",),
                       ("out.parquet",)),
     "list-size of a run": Case(
-        ("list-size", "--model", "run.sureness", "-o", "out.parquet", "--save", "saved.sureness", "--report",
+        ("list-size", "run.sureness", "-o", "out.parquet", "--save", "saved.sureness", "--report",
          "page.html", "--max-size"), ("4",), ("2",), ("out.parquet", "saved.sureness", "page.html"),
     ),
     "allocate": Case(("allocate", "lists.parquet", "-o", "out.csv", "--budget"), ("40",), ("20",), ("out.csv",)),

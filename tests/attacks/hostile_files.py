@@ -23,7 +23,7 @@ COMMANDS = {
     "report": ("report", "{}", "map.json", "-o", "page.html"),
     "list-size": ("list-size", "{}", "-o", "out.parquet"),
     "allocate": ("allocate", "{}", "-o", "out.parquet", "--budget", "10"),
-    "train": ("train", "--data", "{}", "-o", "out.sureness", "--set", "epochs=1", "--factors", "2"),
+    "train": ("train", "{}", "-o", "out.sureness", "--set", "epochs=1", "--factors", "2"),
     "data describe": ("data", "describe", "{}"),
     "evaluate": ("evaluate", "run.sureness", "--test", "{}"),
 }
@@ -34,7 +34,7 @@ SAVED = {
     "inspect": ("inspect", "{}"),
     "sql": ("sql", "{}", "--dialect", "duckdb"),
     "evaluate": ("evaluate", "{}"),
-    "list-size": ("list-size", "--model", "{}", "-o", "out.parquet"),
+    "list-size": ("list-size", "{}", "-o", "out.parquet"),
 }
 """Commands that read something saved."""
 

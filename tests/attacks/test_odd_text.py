@@ -29,7 +29,7 @@ def test_the_files_of_a_seed_are_always_the_same():
 def test_odd_text_on_the_command_line(tmp_path, number):
     odd = odd_files(len(KINDS), seed=1)[number]
     (tmp_path / odd.name).write_bytes(odd.content)
-    done = run("data", "describe", odd.name, "--protocol", "ratio", "--json", cwd=tmp_path)
+    done = run("data", "describe", odd.name, "--split", "ratio", "--json", cwd=tmp_path)
     assert "Traceback" not in done.stderr
     errors = re.findall(r"^error: ", done.stderr, flags=re.M)
     assert done.returncode == len(errors) <= 1

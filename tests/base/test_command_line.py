@@ -44,12 +44,12 @@ def test_a_typing_error_is_one_sentence(base, words):
 
 
 NEEDING = [
-    ("train --data log.parquet -o run.sureness", "models"),
-    ("distill --data log.parquet --teacher bpr:8 --student bpr:2 -o distilled.sureness", "models"),
+    ("train log.parquet -o run.sureness", "models"),
+    ("distill log.parquet --teacher bpr:8 --student bpr:2 -o distilled.sureness", "models"),
     ("report table.parquet platt.json", "plots"),
     ("demo --recommender svd", "plots"),
     ("demo", "plots"),
-    ("list-size --model run.sureness -o lists.parquet --report page.html", "plots"),
+    ("list-size run.sureness -o lists.parquet --report page.html", "plots"),
 ]
 
 

@@ -20,7 +20,7 @@ def test_a_saved_factor_model_gives_the_lists_it_gave_with_torch(base, saved):
 
 
 def test_a_run_of_a_factor_model_is_calibrated_and_cut(base, saved):
-    base.succeed("list-size", "--model", saved / "run.sureness", "-o", "lists.parquet", "--save", "mine.sureness")
+    base.succeed("list-size", saved / "run.sureness", "-o", "lists.parquet", "--save", "mine.sureness")
     assert pl.read_parquet(base.cwd / "lists.parquet").height
     base.succeed("fit", saved / "run.sureness", "-o", "calibrator.json")
     base.succeed("apply", "calibrator.json", saved / "run.sureness", "--top", 5, "-o", "top.parquet")

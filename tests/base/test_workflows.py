@@ -44,7 +44,7 @@ def test_a_saved_calibrator_and_a_saved_recommender_are_inspected(base, world, s
 
 
 def test_lists_are_made_from_a_saved_recommender_of_a_factor_model(base, saved):
-    base.succeed("list-size", "--model", saved / "bpr.sureness", "-o", "lists.parquet")
+    base.succeed("list-size", saved / "bpr.sureness", "-o", "lists.parquet")
     made = pl.read_parquet(base.cwd / "lists.parquet")
     expected = pl.read_parquet(saved / "bpr-lists.parquet")
     ours = made.filter(pl.col("user_id").is_in(expected["user_id"].unique().implode()))

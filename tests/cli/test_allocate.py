@@ -77,7 +77,7 @@ def test_a_page_agrees_with_the_library(folder, tmp_path, page, name):
 
 
 def test_the_shown_items_are_the_best_ones(folder, tmp_path, page):
-    succeed("allocate", folder / "pairs.csv", "--slots", "10", "--items", "-o", "items.parquet", cwd=tmp_path)
+    succeed("allocate", folder / "pairs.csv", "--slots", "10", "--show-items", "-o", "items.parquet", cwd=tmp_path)
     items = pl.read_parquet(tmp_path / "items.parquet")
     assert items.columns == ["user_id", "domain", "rank", "item_id", "probability"]
     expected = [
@@ -101,7 +101,7 @@ def test_a_budget_agrees_with_the_library(folder, tmp_path, world):
 
 
 def test_lists_of_a_budget_run_over_all_domains(folder, tmp_path):
-    succeed("allocate", folder / "pairs.parquet", "--budget", "200", "--items", "-o", "i.parquet", cwd=tmp_path)
+    succeed("allocate", folder / "pairs.parquet", "--budget", "200", "--show-items", "-o", "i.parquet", cwd=tmp_path)
     items = pl.read_parquet(tmp_path / "i.parquet")
     assert items.columns == ["user_id", "rank", "domain", "item_id", "probability"]
     assert items["domain"].n_unique() == len(DOMAINS)
@@ -110,7 +110,16 @@ def test_lists_of_a_budget_run_over_all_domains(folder, tmp_path):
 
 
 def test_columns_can_have_other_names(folder, tmp_path, page):
-    names = ("--user-column", "who", "--item-column", "what", "--domain-column", "kind", "--probability-column", "p")
+    names = (
+        "--columns",
+        "user_id=who",
+        "--columns",
+        "item_id=what",
+        "--columns",
+        "domain=kind",
+        "--columns",
+        "probability=p",
+    )
     told = json.loads(
         succeed("allocate", folder / "other.tsv", "--slots", "10", *names, "-o", "s.csv", "--json", cwd=tmp_path)
     )

@@ -67,11 +67,11 @@ def test_other_distributions_add_commands(monkeypatch):
     class Distribution:
         metadata = {"Summary": "Greet the world."}  # noqa: RUF012
 
-    point = EntryPoint("hello", "sureness.cli.inspect:COMMAND", "sureness.commands")
+    point = EntryPoint("hello", "sureness.cli.inspect:inspect_file", "sureness.commands")
     vars(point)["dist"] = Distribution()
     monkeypatch.setattr(_app, "entry_points", lambda group: [point] if group == "sureness.commands" else [])
     found = _app.targets()
-    assert found["hello"] == ("sureness.cli.inspect:COMMAND", "Greet the world.")
+    assert found["hello"] == ("sureness.cli.inspect:inspect_file", "Greet the world.")
     assert commands()["hello"] is commands()["inspect"]
 
 

@@ -49,9 +49,9 @@ def test_fit_and_apply_agree_with_the_library(folder, tmp_path, method):
 
 def test_columns_can_have_other_names(folder, tmp_path):
     succeed(
-        "fit", folder / "other.tsv", "--score-column", "s", "--label-column", "clicked", "-o", "map.json", cwd=tmp_path
+        "fit", folder / "other.tsv", "--columns", "score=s,label=clicked", "-o", "map.json", cwd=tmp_path
     )  # fmt: skip
-    succeed("apply", "map.json", folder / "other.tsv", "--score-column", "s", "-o", "out.csv", cwd=tmp_path)
+    succeed("apply", "map.json", folder / "other.tsv", "--columns", "score=s", "-o", "out.csv", cwd=tmp_path)
     assert pl.read_csv(tmp_path / "out.csv").columns[-1] == "probability"
 
 
@@ -74,24 +74,24 @@ def test_auto_says_why(folder, tmp_path):
 
 def test_auto_and_segments_do_not_mix(folder, tmp_path):
     done = run(
-        "fit", folder / "pairs.csv", "--method", "auto", "--segment-column", "domain", "-o", "m.json", cwd=tmp_path
+        "fit", folder / "pairs.csv", "--method", "auto", "--columns", "segment=domain", "-o", "m.json", cwd=tmp_path
     )
     refused(done, SettingError, "segments")
 
 
 def test_overlapping_segments_from_fit_to_apply(folder, tmp_path):
-    fields = ["--segment", "domain", "--numeric-segment", "item_id", "--method", "platt"]
+    fields = ["--field", "domain", "--numeric-field", "item_id", "--method", "platt"]
     assert "map.json" in succeed("fit", folder / "pairs.parquet", *fields, "-o", "map.json", cwd=tmp_path)
     succeed("apply", "map.json", folder / "pairs.parquet", "-o", "o.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "o.parquet")["probability"].is_between(0, 1).all()
 
 
 def test_segments_from_fit_to_apply(folder, tmp_path):
-    succeed("fit", folder / "pairs.parquet", "--segment-column", "domain", "-o", "map.json", cwd=tmp_path)
+    succeed("fit", folder / "pairs.parquet", "--columns", "segment=domain", "-o", "map.json", cwd=tmp_path)
     done = run("apply", "map.json", folder / "pairs.parquet", "-o", "out.parquet", cwd=tmp_path)
     refused(done, SettingError, "segment")
     succeed(
-        "apply", "map.json", folder / "pairs.parquet", "--segment-column", "domain", "-o", "o.parquet", cwd=tmp_path
+        "apply", "map.json", folder / "pairs.parquet", "--columns", "segment=domain", "-o", "o.parquet", cwd=tmp_path
     )
     assert pl.read_parquet(tmp_path / "o.parquet")["probability"].is_between(0, 1).all()
 
@@ -110,10 +110,10 @@ def test_top_n_base_rate_and_anchor_are_understood(folder, tmp_path):
 
 
 def test_from_the_simulator_to_a_page(tmp_path):
-    succeed("data", "simulate", "-o", "world", "--users", "300", "--items", "60", "--format", "csv", cwd=tmp_path)
+    succeed("data", "simulate", "-o", "world", "--users", "300", "--items", "60", "--ending", "csv", cwd=tmp_path)
     fit = ("fit", "world/candidates.csv", "--held-out-share", "0.1", "--training-pairs", "left_out")
     succeed(*fit, "--method", "platt", "-o", "platt.json", cwd=tmp_path)
-    succeed(*fit, "--method", "platt", "--risk", "naive", "-o", "naive.json", cwd=tmp_path)
+    succeed(*fit, "--method", "platt", "--set", "risk=naive", "-o", "naive.json", cwd=tmp_path)
     found = json.loads(
         succeed(
             "report", "world/test.csv", "platt.json", "naive.json", "--items", "world/items.csv", "--seen",

@@ -144,43 +144,45 @@ def test_what_cannot_be_done_is_one_sentence(tmp_path, words, error, word):
 
 
 def test_any_file_can_be_described(tmp_path, log):
-    columns = ["--user-column", "who", "--item-column", "what", "--time-column", "when"]
+    columns = ["--columns", "user_id=who", "--columns", "item_id=what", "--columns", "time=when"]
     described = json.loads(succeed("data", "describe", log, *columns, "--json", cwd=tmp_path))
     assert described["statistics"]["users"] == 30
     assert described["notes"][0] == "1 of 600 rows had no user or no item and were dropped"
     assert "repeated a pair; the latest one was kept" in described["notes"][1]
     assert sum(part["interactions"] for part in described["split"]["parts"]) == described["statistics"]["interactions"]
-    shown = succeed("data", "describe", log, *columns, "--protocol", "leave-one-out", cwd=tmp_path)
+    shown = succeed("data", "describe", log, *columns, "--split", "leave-one-out", cwd=tmp_path)
     assert "Split by the protocol leave-one-out" in shown
 
 
 def test_a_file_is_described_as_cut_by_time(tmp_path, log):
-    words = ("data", "describe", log, "--user-column", "who", "--item-column", "what")
-    timed = (*words, "--time-column", "when")
+    words = ("data", "describe", log, "--columns", "user_id=who", "--columns", "item_id=what")
+    timed = (*words, "--columns", "time=when")
     assert any("ignores the times" in note for note in told(*timed, cwd=tmp_path)["notes"])
-    cuts = ("--protocol", "time", "--validation-from", "2020-02-01", "--test-from", "2020-02-15")
+    cuts = ("--split", "time", "--split", "validation_from=2020-02-01", "--split", "test_from=2020-02-15")
     table = pl.read_csv(log, try_parse_dates=True).drop_nulls("who").group_by("who", "what").agg(pl.col("when").max())
     later = [int((table["when"] >= start).sum()) for start in (date(2020, 1, 1), date(2020, 2, 1), date(2020, 2, 15))]
     found = told(*timed, *cuts, cwd=tmp_path)["split"]
     assert found["protocol"] == "time"
     assert [part["interactions"] for part in found["parts"]] == [later[0] - later[1], later[1] - later[2], later[2]]
-    ordered = told(*timed, "--protocol", "time", "--share-of", "user", "--test-share", "0.1", cwd=tmp_path)["split"]
+    ordered = told(*timed, "--split", "time", "--split", "share_of=user", "--split", "test_share=0.1", cwd=tmp_path)[
+        "split"
+    ]
     assert ordered["parts"][2]["interactions"] / table.height == pytest.approx(0.1, abs=0.03)
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--protocol", "time"], ColumnError),
-        (["--protocol", "ratio", "--test-share", "0.2"], SettingError),
-        (["--test-from", "2020-02-01"], SettingError),
-        (["--time-column", "when", "--protocol", "time", "--test-from", "soon"], SettingError),
-        (["--time-column", "when", "--protocol", "time", "--test-from", "2021-02-01"], SettingError),
+        (["--split", "time"], ColumnError),
+        (["--split", "ratio", "--split", "test_share=0.2"], SettingError),
+        (["--split", "test_from=2020-02-01"], SettingError),
+        (["--columns", "time=when", "--split", "time", "--split", "test_from=soon"], SettingError),
+        (["--columns", "time=when", "--split", "time", "--split", "test_from=2021-02-01"], SettingError),
     ],
     ids=str,
 )
 def test_a_file_that_cannot_be_cut_there_gets_one_sentence(tmp_path, log, words, error):
-    named = ("--user-column", "who", "--item-column", "what")
+    named = ("--columns", "user_id=who", "--columns", "item_id=what")
     refused(run("data", "describe", log, *named, *words, cwd=tmp_path), error)
 
 
@@ -192,15 +194,15 @@ def test_a_set_too_small_for_its_filter_is_still_described(tmp_path):
     assert described["split"]["parts"] == []
     assert described["notes"][-1].startswith("not split: expected interactions that pass the filter")
     assert "not split" in succeed("data", "describe", "citeulike-a", "--from", ".", cwd=tmp_path)
-    words = ("data", "describe", "citeulike-a", "--from", ".", "--protocol", "ratio")
+    words = ("data", "describe", "citeulike-a", "--from", ".", "--split", "ratio")
     refused(run(*words, cwd=tmp_path), DataError, "19")
 
 
 def test_a_file_with_other_columns_says_which_option_helps(tmp_path, log):
-    refused(run("data", "describe", log, cwd=tmp_path), DataError, "--user-column")
-    words = ("data", "describe", log, "--user-column", "who", "--item-column", "what", "--protocol", "given")
+    refused(run("data", "describe", log, cwd=tmp_path), DataError, "--columns user_id=")
+    words = ("data", "describe", log, "--columns", "user_id=who", "--columns", "item_id=what", "--split", "given")
     refused(run(*words, cwd=tmp_path), DataError, "given")
-    assert run("data", "describe", log, "--protocol", "random", cwd=tmp_path).returncode == 2
+    assert run("data", "describe", log, "--split", "random", cwd=tmp_path).returncode == 2
 
 
 def test_a_real_set_is_described(tmp_path, data_folder):

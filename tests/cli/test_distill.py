@@ -24,7 +24,7 @@ ALONE = (
     "--student-set", "epochs=6", "--student-set", "validate_every=2",
 )  # fmt: skip
 TOGETHER = ("--set", "epochs=4", "--set", "validate_every=2", "--set", "refresh_every=2")
-DATA = ("distill", "--data", "log.csv")
+DATA = ("distill", "log.csv")
 PAIR = (*DATA, "--teacher", "bpr:8", "--student", "bpr:2")
 QUICK = (*PAIR, *ALONE, *TOGETHER)
 
@@ -40,7 +40,7 @@ def scores(place):
 
 def trained(folder, name, *words):
     quick = ("--set", "epochs=6", "--set", "validate_every=2")
-    succeed("train", "--data", "log.csv", "-o", f"{name}.sureness", *quick, *words, cwd=folder)
+    succeed("train", "log.csv", "-o", f"{name}.sureness", *quick, *words, cwd=folder)
 
 
 def test_one_command_makes_two_runs_that_every_other_command_takes(folder):
@@ -50,7 +50,7 @@ def test_one_command_makes_two_runs_that_every_other_command_takes(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["distilled.sureness", "log.csv"]
     succeed("fit", "distilled.sureness/student", "--method", "platt", "-o", "platt.json", cwd=folder)
     succeed("apply", "platt.json", "distilled.sureness/student", "--top", 5, "-o", "top.parquet", cwd=folder)
-    succeed("list-size", "--model", "distilled.sureness/student", "--max-size", 10, "-o", "lists.parquet", cwd=folder)
+    succeed("list-size", "distilled.sureness/student", "--max-size", 10, "-o", "lists.parquet", cwd=folder)
     assert (
         pl.read_parquet(folder / "top.parquet").height
         == 5 * open_run(folder / "distilled.sureness/student").source.n_users
@@ -225,7 +225,7 @@ def test_files_of_others_beside_the_checkpoints_stay(folder):
         (["--set", "teacher_learns=false", "--set", "student_learns=false"], DataError, "fixed"),
         (["--device", "abacus"], SurenessError, "device"),
         (["--seed", "-1"], DataError, "seed"),
-        (["--data", "nothing.csv"], FileError, "nothing.csv"),
+        (["nothing.csv"], FileError, "nothing.csv"),
         (["-o", "log.csv"], OutputError, "log.csv"),
         (["-o", "empty"], OutputError, "folder"),
     ],
@@ -244,7 +244,7 @@ def test_a_saved_model_that_cannot_be_used_gets_one_sentence(folder):
         ("--teacher", "large.sureness/source", "-o", "large.sureness"): OutputError,
         ("--teacher", "large.sureness", "--teacher-set", "l2=0.1"): SettingError,
         ("--teacher", "other.sureness"): LeakError,
-        ("--teacher", "large.sureness/source", "--per-user", "5"): DataError,
+        ("--teacher", "large.sureness/source", "--split", "per_user=5"): DataError,
     }.items():
         refused(run(*DATA, "--student", "bpr:2", *words, cwd=folder), error)
 
@@ -255,12 +255,12 @@ def test_the_metrics_are_those_of_the_split(folder):
         "ratio": ["hit@50", "ndcg@50", "recall@50"],
         "leave-one-out": ["hit@50", "ndcg@50", "hit@100", "ndcg@100"],
     }.items():
-        found = told(*QUICK, "--protocol", protocol, cwd=folder)
+        found = told(*QUICK, "--split", protocol, cwd=folder)
         assert list(found["models"]["student"]["test"]) == ["users", *metrics]
 
 
 def test_named_data_start_from_the_best_settings_known_and_are_judged_in_their_own_way(data_folder, tmp_path):
-    found = told("distill", "--data", "coat", "--from", data_folder, "--teacher", "bpr:8", "--student", "bpr:2",
+    found = told("distill", "coat", "--from", data_folder, "--teacher", "bpr:8", "--student", "bpr:2",
                  "--student-set", "l2=0.2", *ALONE, *TOGETHER, cwd=tmp_path)  # fmt: skip
     assert "learning_rate=0.0005" in found["models"]["teacher"]["model"]
     assert "l2=0.2" in found["models"]["student"]["model"]

@@ -31,7 +31,7 @@ def test_a_fitted_map_says_what_it_is_about(folder):
 
 
 def test_lists_that_are_judged_by_a_longer_test_say_so(folder):
-    done = run("list-size", "--model", "run.sureness", "-o", "lists.parquet", cwd=folder)
+    done = run("list-size", "run.sureness", "-o", "lists.parquet", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (done.stdout + done.stderr).count("so what they promise is converted to") == 1
 

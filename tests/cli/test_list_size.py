@@ -62,7 +62,7 @@ def test_what_was_seen_is_left_out_of_a_table(folder, tmp_path):
     everything, unseen = told(*words, cwd=tmp_path), told(*words, "--seen", "seen.csv", cwd=tmp_path)
     assert unseen["left_out"] == 5
     assert everything["rows"] - unseen["rows"] == 5
-    refused(run("list-size", *words, "--test", "seen.csv", cwd=tmp_path), SettingError, "--model")
+    refused(run("list-size", *words, "--test", "seen.csv", cwd=tmp_path), SettingError, "--test")
 
 
 def test_lists_are_those_of_the_library(folder, tmp_path):
@@ -104,7 +104,7 @@ def test_a_shuffled_table_gives_the_same_lists_and_it_is_said(folder, tmp_path):
 def test_equal_probabilities_stay_in_the_order_of_the_file(tmp_path):
     table = pl.DataFrame({"user_id": ["u"] * 3, "item_id": ["c", "a", "b"], "probability": [0.5, 0.5, 0.9]})
     table.write_csv(tmp_path / "t.csv")
-    succeed("list-size", "t.csv", "-o", "o.csv", "--min-size", "3", cwd=tmp_path)
+    succeed("list-size", "t.csv", "-o", "o.csv", "--policy", "min_size=3", cwd=tmp_path)
     assert pl.read_csv(tmp_path / "o.csv")["item_id"].to_list() == ["b", "c", "a"]
 
 
@@ -116,7 +116,7 @@ def test_one_user_is_no_plural(tmp_path):
 def test_columns_keep_their_names(folder, tmp_path):
     table = pl.read_parquet(folder / "p.parquet").rename({"user_id": "who", "item_id": "what", "probability": "p"})
     table.write_csv(tmp_path / "t.tsv", separator="\t")
-    columns = ("--user-column", "who", "--item-column", "what", "--probability-column", "p")
+    columns = ("--columns", "user_id=who", "--columns", "item_id=what", "--columns", "probability=p")
     succeed("list-size", "t.tsv", *columns, "-o", "o.parquet", cwd=tmp_path)
     succeed("list-size", folder / "p.csv", "-o", "same.parquet", cwd=tmp_path)
     mine, same = pl.read_parquet(tmp_path / "o.parquet"), pl.read_parquet(tmp_path / "same.parquet")
@@ -133,7 +133,7 @@ def test_columns_keep_their_names(folder, tmp_path):
 
 
 def test_nobody_is_missing_from_the_sizes_and_users_not_worth_it_are_unsure(folder, tmp_path):
-    words = (folder / "p.parquet", "--utility", "pdcg", "--min-size", "0")
+    words = (folder / "p.parquet", "--utility", "pdcg", "--policy", "min_size=0")
     result = told(*words, "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     sizes = pl.read_csv(tmp_path / "sizes.csv")
     assert sizes["user_id"].to_list() == list(range(30))
@@ -151,7 +151,7 @@ def test_lists_end_where_the_candidates_end(tmp_path):
     pl.DataFrame({"user_id": [1, 1], "item_id": [1, 2], "probability": [0.9, 0.8]}).write_parquet(
         tmp_path / "t.parquet"
     )
-    result = told("t.parquet", "-o", "o.parquet", "--min-size", "5", "--max-size", "500", cwd=tmp_path)
+    result = told("t.parquet", "-o", "o.parquet", "--policy", "min_size=5", "--max-size", "500", cwd=tmp_path)
     assert result["list_size"] == {"mean": 2.0, "smallest": 2.0, "median": 2.0, "largest": 2.0}
 
 
@@ -237,7 +237,7 @@ def test_the_number_of_items_and_the_expected_hits_are_printed(folder, tmp_path)
 
 
 def test_a_fixed_size_is_a_policy_too(folder, tmp_path):
-    for words in (("--size", "3"), ("--policy", "fixed", "--size", "3")):
+    for words in (("--policy", "size=3"), ("--policy", "fixed,size=3")):
         result = told(folder / "top10.parquet", *words, "-o", "o.parquet", cwd=tmp_path)
         assert result["list_size"] == {"mean": 3.0, "smallest": 3.0, "median": 3.0, "largest": 3.0}
 
@@ -319,13 +319,13 @@ def test_bad_columns(tmp_path, changes, word, order):
     ("words", "word"),
     [
         (("--utility", "happiness"), "utility"),
-        (("--min-size", "5", "--max-size", "3"), "min_size=5"),
+        (("--policy", "min_size=5", "--max-size", "3"), "min_size=5"),
         (("--max-size", "0"), "max_size"),
-        (("--min-size", "-1"), "min_size"),
+        (("--policy", "min_size=-1"), "min_size"),
         (("--expected-relevant", "-1"), "expected_relevant"),
         (("--threshold", "1.5"), "1.5"),
         (("--threshold", "0.5", "--utility", "f1"), "utility"),
-        (("--threshold", "0.5", "--size", "3"), "size"),
+        (("--threshold", "0.5", "--policy", "size=3"), "size"),
         (("--threshold", "0.5", "--expected-relevant", "3"), "expected_relevant"),
         (("--policy", "threshold"), "needs a threshold"),
         (("--policy", "fixed", "--threshold", "0.5"), "threshold"),
@@ -333,10 +333,9 @@ def test_bad_columns(tmp_path, changes, word, order):
         (("--expected-relevant", "nan"), "expected_relevant"),
         (("--expected-relevant", "carried"), "expected_relevant"),
         (("--expected-relevant", "fitted"), "expected_relevant"),
-        (("--calibrate", "platt"), "--calibrate"),
+        (("--calibrator", "platt"), "--calibrator"),
         (("--report", "page.html"), "--report"),
-        (("--user-column", "who"), "'who'"),
-        (("--model", "run"), "--model"),
+        (("--columns", "user_id=who"), "'who'"),
     ],
 )
 def test_bad_options(tmp_path, words, word):
@@ -359,7 +358,6 @@ def test_bad_files(tmp_path):
         ("none.parquet", "-o", "o.csv"): DataError,
         ("cut.parquet", "-o", "o.csv"): FileError,
         ("missing.parquet", "-o", "o.csv"): FileError,
-        ("-o", "o.csv"): SettingError,
     }.items():
         refused(run("list-size", *words, cwd=tmp_path), error)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -409,7 +407,7 @@ def fitted(runs, split, **settings):
 
 
 def test_a_run_gets_the_lists_of_the_library_and_a_comparison(runs, split, tmp_path):
-    result = told("--model", runs / "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
+    result = told(runs / "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
     recommender = fitted(runs, split)
     assert pl.read_parquet(tmp_path / "lists.parquet").equals(recommender.recommend())
     rows = {row["policy"]: row for row in result["comparison"]}
@@ -433,7 +431,7 @@ def test_the_comparison_is_shown_with_p_values(runs, tmp_path):
 
 
 def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
-    result = told("--model", runs / "run.sureness", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    result = told(runs / "run.sureness", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     sizes = pl.read_csv(tmp_path / "sizes.csv")
     assert sizes.columns == ["user_id", "list_size", "expected_utility", "expected_hits", "unsure", "expected_relevant"]
     assert sizes["list_size"].to_list() == fitted(runs, split).sizes()["list_size"].to_list()
@@ -443,40 +441,45 @@ def test_sizes_of_a_model_name_everyone(runs, split, tmp_path):
 def test_users_without_candidates_get_no_list(runs, split, tmp_path):
     seen = pl.concat([split.train.table(), split.test.table()]).unique(["user_id", "item_id"])
     seen.write_parquet(tmp_path / "seen.parquet")
-    result = told("--model", runs / "run.sureness", "--seen", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
+    result = told(runs / "run.sureness", "--seen", "seen.parquet", "-o", "lists.parquet", cwd=tmp_path)
     assert result["without_list"] >= 1
     assert 7 not in pl.read_parquet(tmp_path / "lists.parquet")["user_id"].to_list()
-    told("--model", runs / "run.sureness", "--seen", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
+    told(runs / "run.sureness", "--seen", "seen.parquet", "-o", "sizes.csv", "--sizes-only", cwd=tmp_path)
     lost = pl.read_csv(tmp_path / "sizes.csv").filter(user_id=7)
     assert lost.select("list_size", "unsure").row(0) == (0, True)
 
 
 def test_it_says_what_was_written(runs, tmp_path):
     words = ("--max-size", "5", "--save", "saved.sureness")
-    done = run("list-size", "--model", runs / "run.sureness", *words, "-o", "a.csv", cwd=tmp_path)
+    done = run("list-size", runs / "run.sureness", *words, "-o", "a.csv", cwd=tmp_path)
     assert done.stdout.splitlines()[-2:] == ["wrote a.csv", "wrote saved.sureness"]
 
 
 def test_a_saved_recommender_makes_the_same_lists_again(runs, tmp_path):
-    words = ("--utility", "tp", "--max-size", "9", "--calibrate", "per-user-gamma", "--save", "saved.sureness")
-    told("--model", runs / "run.sureness", *words, "-o", "a.parquet", cwd=tmp_path)
-    result = told("--model", "saved.sureness", "-o", "b.parquet", cwd=tmp_path)
+    words = ("--utility", "tp", "--max-size", "9", "--calibrator", "per-user-gamma", "--save", "saved.sureness")
+    told(runs / "run.sureness", *words, "-o", "a.parquet", cwd=tmp_path)
+    result = told("saved.sureness", "-o", "b.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
     assert result["utility"] == "tp"
     assert "comparison" not in result
-    for extra in (("--utility", "f1"), ("--calibrate", "platt"), ("--expected-relevant", "3"), ("--test", "a.parquet")):
+    for extra in (
+        ("--utility", "f1"),
+        ("--calibrator", "platt"),
+        ("--expected-relevant", "3"),
+        ("--test", "a.parquet"),
+    ):
         word = extra[0].removeprefix("--").replace("-", "_")
-        refused(run("list-size", "--model", "saved.sureness", *extra, "-o", "c.csv", cwd=tmp_path), SettingError, word)
+        refused(run("list-size", "saved.sureness", *extra, "-o", "c.csv", cwd=tmp_path), SettingError, word)
     assert not (tmp_path / "c.csv").exists()
 
 
 def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
     recommender = fitted(runs, split, calibrator=sn.calibration.PerUserPlatt(prior_width=0.0))
     recommender.map_.save(tmp_path / "maps.sureness")
-    told("--model", runs / "run.sureness", "--calibrator", "maps.sureness", "-o", "maps.parquet", cwd=tmp_path)
+    told(runs / "run.sureness", "--calibrator", "maps.sureness", "-o", "maps.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "maps.parquet").equals(recommender.recommend())
     succeed("fit", runs / "run.sureness", "--method", "platt", "-o", "map.json", cwd=tmp_path)
-    told("--model", runs / "run.sureness", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
+    told(runs / "run.sureness", "--calibrator", "map.json", "-o", "file.parquet", cwd=tmp_path)
     kept = ConfidentRecommender(
         open_run(runs / "run.sureness").source, sn.load(tmp_path / "map.json", sn.calibration.Calibrator)
     )
@@ -487,13 +490,13 @@ def test_fitted_calibrators_are_used_as_they_are(runs, split, tmp_path):
 
 
 def test_a_plain_calibrator_is_fitted_where_lists_are_made(runs, split, tmp_path):
-    told("--model", runs / "run.sureness", "--calibrate", "platt", "-o", "lists.parquet", cwd=tmp_path)
+    told(runs / "run.sureness", "--calibrator", "platt", "-o", "lists.parquet", cwd=tmp_path)
     recommender = fitted(runs, split, calibrator=sn.PlattCalibrator())
     assert_allclose(pl.read_parquet(tmp_path / "lists.parquet")["probability"], recommender.recommend()["probability"])
 
 
 def test_what_became_of_the_promise_is_said(runs, split, tmp_path):
-    result = told("--model", runs / "run.sureness", "-o", "lists.parquet", "--save", "saved.sureness", cwd=tmp_path)
+    result = told(runs / "run.sureness", "-o", "lists.parquet", "--save", "saved.sureness", cwd=tmp_path)
     recommender = fitted(runs, split)
     kept = result["promise"]
     assert kept["by_rank"] == recommender.promise(split.test).to_dicts()
@@ -513,14 +516,14 @@ def test_what_became_of_the_promise_is_said(runs, split, tmp_path):
 
 @pytest.mark.parametrize("target", ["fitted", "2.5"])
 def test_the_number_of_relevant_items_is_a_choice(runs, split, tmp_path, target):
-    told("--model", runs / "run.sureness", "--expected-relevant", target, "-o", "s.csv", "--sizes-only", cwd=tmp_path)
+    told(runs / "run.sureness", "--expected-relevant", target, "-o", "s.csv", "--sizes-only", cwd=tmp_path)
     number = target if target == "fitted" else float(target)
     expected = fitted(runs, split, expected_relevant=number).sizes()
     assert_allclose(pl.read_csv(tmp_path / "s.csv")["expected_relevant"], expected["expected_relevant"])
 
 
 def test_a_run_takes_other_policies(runs, split, tmp_path):
-    run_ = ("--model", runs / "run.sureness")
+    run_ = (runs / "run.sureness",)
     result = told(*run_, "--threshold", "0.2", "-o", "lists.parquet", "--report", "page.html", cwd=tmp_path)
     lists = pl.read_parquet(tmp_path / "lists.parquet")
     assert lists.equals(fitted(runs, split, policy=sn.Threshold(0.2, min_size=0)).recommend())
@@ -534,16 +537,24 @@ def test_a_run_takes_other_policies(runs, split, tmp_path):
 
 
 def test_a_threshold_that_fills_the_longest_list_of_a_run_is_said(runs, tmp_path):
-    words = ("list-size", "--model", runs / "run.sureness", "--threshold", "0", "-o", "o.parquet")
+    words = ("list-size", runs / "run.sureness", "--threshold", "0", "-o", "o.parquet")
     assert "the longest list" in run(*words, cwd=tmp_path).stderr
     assert "the longest list" not in run(*words, "--max-size", "50", cwd=tmp_path).stderr
 
 
 def test_auto_says_why(runs, tmp_path):
-    result = told("--model", runs / "run.sureness", "--calibrate", "auto", "-o", "lists.parquet", cwd=tmp_path)
+    result = told(runs / "run.sureness", "--calibrator", "auto", "-o", "lists.parquet", cwd=tmp_path)
     assert "best fixed size" in result["chosen_because"]
     done = run(
-        "list-size", runs / "run.sureness", "--calibrate", "auto", "--min-size", "2", "-o", "o.csv", cwd=tmp_path
+        "list-size",
+        runs / "run.sureness",
+        "--calibrator",
+        "auto",
+        "--policy",
+        "min_size=2",
+        "-o",
+        "o.csv",
+        cwd=tmp_path,
     )
     refused(done, SettingError, "min_size")
 
@@ -552,17 +563,17 @@ def test_a_source_alone_takes_its_logs_from_files(runs, split, tmp_path):
     for name, part in split.parts.items():
         part.table().write_csv(tmp_path / f"{name}.csv")
     logs = ("--seen", "train.csv", "--held-out", "validation.csv")
-    alone = told("--model", runs / "alone.sureness", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
-    whole = told("--model", runs / "run.sureness", "-o", "b.parquet", cwd=tmp_path)
+    alone = told(runs / "alone.sureness", *logs, "--test", "test.csv", "-o", "a.parquet", cwd=tmp_path)
+    whole = told(runs / "run.sureness", "-o", "b.parquet", cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "a.parquet").equals(pl.read_parquet(tmp_path / "b.parquet"))
     assert alone["comparison"] == whole["comparison"]
-    assert "comparison" not in told("--model", runs / "alone.sureness", *logs, "-o", "c.parquet", cwd=tmp_path)
+    assert "comparison" not in told(runs / "alone.sureness", *logs, "-o", "c.parquet", cwd=tmp_path)
 
 
 def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
     about = {"protocol": "preference", "positive_above": 3}
     Run(open_run(runs / "run.sureness").source, **split.parts, about=about).save(tmp_path / "run.sureness")
-    done = run("list-size", "--model", "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
+    done = run("list-size", "run.sureness", "-o", "lists.parquet", cwd=tmp_path)
     assert done.returncode == 0
     assert "cannot be judged" in " ".join(done.stderr.split())
     assert "difference to best fixed k" not in done.stdout
@@ -571,8 +582,8 @@ def test_a_test_of_shown_items_does_not_judge_lists(runs, split, tmp_path):
 def test_the_page_has_every_section(runs, split, tmp_path):
     items = pl.DataFrame({"item_id": np.arange(60), "title": [f"Title {number}" for number in range(60)]})
     items.write_csv(tmp_path / "items.csv")
-    words = ("--report", "page.html", "--figures", "figures", "--items", "items.csv")
-    result = told("--model", runs / "run.sureness", *words, "-o", "lists.parquet", cwd=tmp_path)
+    words = ("--report", "page.html,figures=figures,items=items.csv")
+    result = told(runs / "run.sureness", *words, "-o", "lists.parquet", cwd=tmp_path)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for section in ("list-sizes", "list-policies", "list-groups", "list-cases"):
         assert f'<section id="{section}">' in page
@@ -584,33 +595,32 @@ def test_the_page_has_every_section(runs, split, tmp_path):
 @pytest.mark.parametrize(
     ("words", "word"),
     [
-        (("--calibrate", "magic"), "calibrate"),
-        (("--calibrate", "platt", "--calibrator", "map.json"), "calibrator"),
+        (("--calibrator", "magic"), "calibrator"),
         (("--calibrator", "missing.json"), "missing.json"),
         (("--expected-relevant", "0"), "0.0"),
-        (("--min-size", "5", "--max-size", "3"), "min_size=5"),
+        (("--policy", "min_size=5", "--max-size", "3"), "min_size=5"),
         (("--utility", "happiness"), "utility"),
         (("--test", "missing.csv"), "missing.csv"),
     ],
 )
 def test_bad_options_of_a_model(runs, tmp_path, words, word):
-    done = run("list-size", "--model", runs / "run.sureness", *words, "-o", "o.parquet", cwd=tmp_path)
+    done = run("list-size", runs / "run.sureness", *words, "-o", "o.parquet", cwd=tmp_path)
     refused(done, SurenessError, word)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_word_that_is_no_number_is_wrong_usage(runs, tmp_path):
-    words = ("list-size", "--model", runs / "run.sureness", "--expected-relevant", "many", "-o", "o.csv")
+    words = ("list-size", runs / "run.sureness", "--expected-relevant", "many", "-o", "o.csv")
     assert run(*words, cwd=tmp_path).returncode == 2
 
 
 def test_bad_runs(runs, tmp_path):
-    refused(run("list-size", "--model", "nowhere.sureness", "-o", "o.csv", cwd=tmp_path), FileError, "nowhere")
-    refused(run("list-size", "--model", runs / "alone.sureness", "-o", "o.csv", cwd=tmp_path), EmptyError, "validation")
-    told("--model", runs / "run.sureness", "-o", "a.parquet", "--save", "saved.sureness", cwd=tmp_path)
+    refused(run("list-size", "nowhere.sureness", "-o", "o.csv", cwd=tmp_path), FileError, "nowhere")
+    refused(run("list-size", runs / "alone.sureness", "-o", "o.csv", cwd=tmp_path), EmptyError, "validation")
+    told(runs / "run.sureness", "-o", "a.parquet", "--save", "saved.sureness", cwd=tmp_path)
     saved = tmp_path / "saved.sureness"
     saved.write_bytes(saved.read_bytes()[:-100])
-    refused(run("list-size", "--model", "saved.sureness", "-o", "o.csv", cwd=tmp_path), DamagedError, "saved")
+    refused(run("list-size", "saved.sureness", "-o", "o.csv", cwd=tmp_path), DamagedError, "saved")
     assert not (tmp_path / "o.csv").exists()
 
 

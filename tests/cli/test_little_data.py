@@ -50,7 +50,7 @@ def test_an_anchor_of_one_class(tmp_path, label):
 def test_one_user_is_enough(tmp_path, method):
     scores = RNG.normal(size=(1, 80))
     source, held_out = write_run(tmp_path, scores, RNG.random((1, 80)) < 1 / (1 + np.exp(2 - 2 * scores)))
-    words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")
+    words = ("list-size", "run.sureness", "--calibrator", method, "-o", "lists.parquet")
     assert told(*words, cwd=tmp_path)["users"] == 1
     lists = pl.read_parquet(tmp_path / "lists.parquet")
     assert lists["probability"].is_between(0, 1, closed="none").all()
@@ -78,7 +78,7 @@ def test_equal_scores_of_a_recommender_cannot_be_calibrated(tmp_path, method):
     for calibrator in (sn.PlattCalibrator(), sn.calibration.ShapeCalibrator()):
         with pytest.raises(DataError, match="score"):
             sn.ConfidentRecommender(source, calibrator).fit(None, held_out)
-    words = ("list-size", "--model", "run.sureness", "--calibrate", method, "-o", "lists.parquet")
+    words = ("list-size", "run.sureness", "--calibrator", method, "-o", "lists.parquet")
     refused(run(*words, cwd=tmp_path), DataError, "score")
 
 
@@ -120,18 +120,18 @@ def test_missing_segments_are_refused(missing):
 def test_missing_segments_of_a_table(tmp_path):
     write(tmp_path, "pairs.csv", kind=["a", "b"] * 200)
     write(tmp_path, "missing.csv", kind=[None, "b"] * 200)
-    words = ("--segment-column", "kind", "--method", "platt")
+    words = ("--columns", "segment=kind", "--method", "platt")
     refused(run("fit", "missing.csv", *words, "-o", "map.json", cwd=tmp_path), IdError, "segments")
     told("fit", "pairs.csv", *words, "-o", "map.json", cwd=tmp_path)
-    words = ("apply", "map.json", "missing.csv", "--segment-column", "kind", "-o", "new.csv")
+    words = ("apply", "map.json", "missing.csv", "--columns", "segment=kind", "-o", "new.csv")
     refused(run(*words, cwd=tmp_path), ColumnError, "kind")
     with pytest.raises(IdError):
         jobs.fit(tmp_path / "missing.csv", columns=Columns(segment="kind"))
 
 
-@pytest.mark.parametrize("command", [["train", "--data", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["train", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)
 def test_a_log_without_times_cannot_be_split_by_them(tmp_path, command):
     write(tmp_path, "log.csv")
     with pytest.raises(ColumnError, match="times"):
         sn.by_time(sn.Interactions.read(tmp_path / "log.csv"))
-    refused(run(*command, "--protocol", "time", cwd=tmp_path), ColumnError, "times")
+    refused(run(*command, "--split", "time", cwd=tmp_path), ColumnError, "times")

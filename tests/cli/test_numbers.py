@@ -14,7 +14,6 @@ import pytest
 
 from sureness._registry import names
 from sureness.cli import _console, commands
-from sureness.cli import demo as demo_command
 from sureness.distillation.methods import METHODS
 from sureness.errors import SurenessError
 from sureness.models.catalogue import model_type
@@ -27,17 +26,17 @@ SECONDS = 0.3
 LIMIT = 60
 """Seconds of computation after which a job is held to run for ever; compiling on first use is included."""
 
-TRAIN = ("train", "--data", "log2.csv", "--set", "epochs=1", "--set", "n_factors=2", "--set", "validate_every=1",
+TRAIN = ("train", "log2.csv", "--set", "epochs=1", "--set", "n_factors=2", "--set", "validate_every=1",
          "-o", "{out}.sureness")  # fmt: skip
-DISTILL = ("distill", "--data", "log2.csv", "--teacher", "bpr:3", "--student", "bpr:2", "--teacher-set", "epochs=1",
+DISTILL = ("distill", "log2.csv", "--teacher", "bpr:3", "--student", "bpr:2", "--teacher-set", "epochs=1",
            "--student-set", "epochs=1", "--set", "epochs=1", "-o", "{out}.sureness")  # fmt: skip
 CALLS = {
     "fit": [("fit", "t.parquet", "-o", "{out}.json"), ("fit", "run.sureness", "-o", "{out}.json")],
     "apply": [("apply", "map.json", "run.sureness", "-o", "{out}.parquet")],
     "report": [("report", "t.parquet", "map.json", "-o", "{out}.html")],
     "list-size": [("list-size", "t.parquet", "-o", "{out}.parquet"),
-                  ("list-size", "--model", "run.sureness", "-o", "{out}.parquet")],
-    "allocate": [("allocate", "t.parquet", "--domain-column", "kind", "--slots", "5", "-o", "{out}.parquet"),
+                  ("list-size", "run.sureness", "-o", "{out}.parquet")],
+    "allocate": [("allocate", "t.parquet", "--columns", "domain=kind", "--slots", "5", "-o", "{out}.parquet"),
                  ("allocate", "t.parquet", "--budget", "50", "-o", "{out}.parquet")],
     "train": [TRAIN],
     "distill": [DISTILL],
@@ -51,7 +50,7 @@ CALLS = {
 
 IN_TEXTS = [
     (("evaluate", "run.sureness"), "--metric", "ndcg@{}"),
-    (("fit", "t.parquet", "--method", "auto", "-o", "{out}.json"), "--by", "ece@{}"),
+    (("fit", "t.parquet", "--method", "auto", "-o", "{out}.json"), "--set", "by=ece@{}"),
     (DISTILL, "--teacher", "bpr:{}"),
     (TRAIN, "--set", "metric=ndcg@{}"),
 ]
@@ -70,10 +69,10 @@ def is_number(hint: Any) -> bool:
     return hint in (int, float) or any(map(is_number, get_args(hint)))
 
 
-def numeric_options() -> list[tuple[str, str]]:
+def numeric_options() -> list[tuple[str, str, str]]:
     """Each command with each of its numeric options."""
     return [
-        (command, each.word)
+        (command, each.word, each.prefix)
         for command in commands()
         for each in parameters_of(command).values()
         if each.word is not None and (is_number(each.hint) or each.parsed)
@@ -107,10 +106,6 @@ def stopped_early():
         if time.monotonic() > end:
             raise EnoughError("the job goes on")
 
-    @contextmanager
-    def shown(*_: object, **__: object):
-        yield progress
-
     def too_long(*_: object) -> None:
         raise ForEver
 
@@ -118,7 +113,6 @@ def stopped_early():
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         with mock.patch.object(_console, "steps_of", return_value=progress), \
-             mock.patch.object(demo_command, "demo_progress", shown), \
              mock.patch("sureness.numerics.memory.physical_memory", return_value=2**31):  # fmt: skip
             yield
     finally:
@@ -139,15 +133,15 @@ def try_numbers(call: tuple[str, ...], option: str, text: str, folder: Path, inp
 
 
 CASES = [
-    pytest.param(call, option, id=f"{command} {option} {number}")
-    for command, option in numeric_options()
+    pytest.param(call, option, f"{prefix}{{}}", id=f"{command} {option} {prefix}{number}")
+    for command, option, prefix in numeric_options()
     for number, call in enumerate(CALLS[command])
 ]
 
 
-@pytest.mark.parametrize(("call", "option"), CASES)
-def test_options(inputs, tmp_path, call, option):
-    try_numbers(call, option, "{}", tmp_path, inputs)
+@pytest.mark.parametrize(("call", "option", "text"), CASES)
+def test_options(inputs, tmp_path, call, option, text):
+    try_numbers(call, option, text, tmp_path, inputs)
 
 
 @pytest.mark.parametrize(

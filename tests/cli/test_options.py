@@ -60,7 +60,7 @@ def test_a_dataclass_arrives_with_its_defaults():
 
 def test_every_kind_of_field_can_be_given():
     words = ("--needed", "x", "--how", "ndcg", "--size", 3, "--paths", "a", "--paths", "b", "--quiet", "--no-sure")
-    assert call("t.csv", *words, "--rate", "unknown", "--user-column", "who", "--json").exit_code == 0
+    assert call("t.csv", *words, "--rate", "unknown", "--columns", "user_id=who", "--json").exit_code == 0
     expected = Options(
         needed="x", method="ndcg", size=3, paths=(Path("a"), Path("b")), quiet=True, sure=False, rate=None
     )  # fmt: skip
@@ -69,7 +69,7 @@ def test_every_kind_of_field_can_be_given():
 
 def test_what_no_field_takes_is_wrong_usage():
     for words in ((), ("--needed", "x", "--how", "magic"), ("--needed", "x", "--size", "many"),
-                  ("--needed", "x", "--rate", "half"), ("--needed", "x", "--item-column", "i")):  # fmt: skip
+                  ("--needed", "x", "--rate", "half"), ("--needed", "x", "--columns", "item_id=i")):  # fmt: skip
         assert call("t.csv", *words).exit_code == 2, words
 
 
@@ -86,5 +86,5 @@ def test_the_help_is_that_of_the_fields():
     ):
         assert text in shown
     assert "--no-quiet" not in shown
-    assert "--item-column" not in shown
+    assert "item_id" not in shown
     assert next(iter(inspect.signature(command).parameters)) == "table"

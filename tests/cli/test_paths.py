@@ -12,7 +12,7 @@ import pytest
 
 from sureness.cli import commands
 from sureness.errors import OutputError
-from tests.cli.parameters import parameters_of
+from tests.cli.parameters import Parameter, parameters_of
 from tests.cli.runner import refused, run
 
 TEXTS = {"data", "options_teacher", "options_student"}
@@ -34,8 +34,11 @@ class Call:
         """The command line."""
         named = parameters(self.command)
         given = {**self.reads, **self.writes, **changed}
-        arguments = [given[name] for name, option in named.items() if option is None and name in given]
-        options = [word for name in given if (option := named[name]) for word in (option, given[name])]
+        arguments = [given[name] for name, each in named.items() if each.word is None and name in given]
+        options = [
+            word for name in given if (option := named[name].word)
+            for word in (option, named[name].prefix + given[name])
+        ]  # fmt: skip
         return [*self.command.split(), *arguments, *options, *self.others]
 
 
@@ -44,16 +47,16 @@ CALLS = [
     Call("fit", {"data": "run.sureness", "options_held_out": "log.csv", "options_seen": "log2.csv"},
          {"output": "o.json"}),
     Call("apply", {"calibrator": "map.json", "data": "t.parquet"}, {"output": "o.parquet"},
-         ("--probability-column", "chance")),
+         ("--columns", "probability=chance")),
     Call("apply", {"calibrator": "map.json", "data": "run.sureness", "options_seen": "log.csv"},
          {"output": "o.parquet"}),
     Call("apply", {"calibrator": "segments.json", "data": "run.sureness", "options_segments": "segments.csv"},
-         {"output": "o.parquet"}, ("--segment-column", "kind")),
+         {"output": "o.parquet"}, ("--columns", "segment=kind")),
     Call("report", {"table": "t.parquet", "calibrators": "map.json", "options_items": "items.csv",
                     "options_seen": "log.csv", "options_candidates": "u.parquet", "options_lists": "run.sureness"},
          {"output": "o.html", "options_figures": "figures"}, quick=False),
-    Call("list-size", {"table": "t.parquet"}, {"output": "o.parquet"}),
-    Call("list-size", {"model": "run.sureness", "calibration_calibrator": "map.json", "calibration_held_out": "log.csv",
+    Call("list-size", {"data": "t.parquet"}, {"output": "o.parquet"}),
+    Call("list-size", {"data": "run.sureness", "calibration_calibrator": "map.json", "calibration_held_out": "log.csv",
                        "calibration_seen": "log2.csv", "calibration_test": "log3.csv", "page_items": "items.csv"},
          {"output": "o.parquet", "page_save": "o.sureness", "page_report": "o.html", "page_figures": "figures"},
          quick=False),
@@ -76,10 +79,10 @@ CALLS = [
 ]  # fmt: skip
 
 
-def parameters(command: str) -> dict[str, str | None]:
-    """The parameters of a command that take paths, and the option of each; None for an argument."""
+def parameters(command: str) -> dict[str, Parameter]:
+    """The parameters of a command that take paths."""
     return {
-        name: each.word
+        name: each
         for name, each in parameters_of(command).items()
         if is_path(each.hint) or (name in TEXTS and str in (each.hint, *get_args(each.hint)))
     }
@@ -161,5 +164,5 @@ def test_a_demo_does_not_replace_the_log_it_reads(folder):
         (folder / "o").mkdir(exist_ok=True)
         (folder / "o" / name).write_bytes((folder / kept).read_bytes())
         before = contents(folder)
-        refused(run("demo", "--data", f"o/{name}", "-o", "o", cwd=folder), OutputError)
+        refused(run("demo", f"o/{name}", "-o", "o", cwd=folder), OutputError)
         assert contents(folder) == before

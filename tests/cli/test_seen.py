@@ -13,9 +13,9 @@ ALONE = {  # commands for a source without a split, and the same with what was s
     "apply": ["apply", "map.json", "run.sureness/source", "--top", 5, "-o", "new.parquet"],
     "fit": ["fit", "run.sureness/source", "--held-out", "log.csv", "-o", "new.json"],
     "fit lists": ["fit", "run.sureness/source", "--held-out", "log.csv", "--method", "lists", "-o", "n.json"],
-    "list-size": ["list-size", "--model", "run.sureness/source", "--held-out", "log.csv", "--test", "log3.csv",
+    "list-size": ["list-size", "run.sureness/source", "--held-out", "log.csv", "--test", "log3.csv",
                   "-o", "new.parquet"],
-    "list-size auto": ["list-size", "--model", "run.sureness/source", "--held-out", "log.csv", "--calibrate", "auto",
+    "list-size auto": ["list-size", "run.sureness/source", "--held-out", "log.csv", "--calibrator", "auto",
                        "-o", "new.parquet"],
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("words", ALONE.values(), ids=ALONE)
@@ -58,7 +58,8 @@ def test_popularity_needs_a_log(folder):
     words = (
         "fit",
         "run.sureness",
-        "--popularity-propensity",
+        "--set",
+        "popularity_propensity=true",
         "--base-rate",
         0.1,
         "--seen",

@@ -13,7 +13,7 @@ SCORES = Column("double", [-1.0, 0.0, None, 2.5])
 
 
 def test_the_expression_is_that_of_the_library(inputs):
-    printed = succeed("sql", "map.json", "--dialect", "spark", "--column", "s", "--table", "shop.t", cwd=inputs)
+    printed = succeed("sql", "map.json", "--dialect", "spark", "--columns", "score=s", "--table", "shop.t", cwd=inputs)
     assert printed == sn.load(inputs / "map.json").expression("spark", "s", table="shop.t") + "\n"
 
 
@@ -37,7 +37,7 @@ def test_a_map_of_fields_is_written_as_it_is_in_python(tmp_path):
         (("users.sureness", "--table", "t"), "setting"),  # its table is made in Python
         (("lists.json",), "setting"),  # it compares the rows of a table
         (("map.json", "--query"), "setting"),
-        (("map.json", "--column", ""), "setting"),
+        (("map.json", "--columns", "score="), "setting"),
         (("run.sureness",), "kind"),
     ],
 )

@@ -22,7 +22,7 @@ QUICK = ("--set", "epochs=6", "--set", "validate_every=2", "--factors", "8")
 
 @pytest.fixture
 def trained(log_folder):
-    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "run.sureness", *QUICK, cwd=log_folder)
+    succeed("train", "log.csv", "--model", "bpr", "-o", "run.sureness", *QUICK, cwd=log_folder)
     return log_folder
 
 
@@ -43,7 +43,7 @@ def test_a_log_becomes_lists_with_probabilities_by_four_commands(trained, log):
 
 
 def test_the_same_command_gives_the_same_model(trained):
-    succeed("train", "--data", "log.csv", "--model", "bpr", "-o", "again.sureness", *QUICK, cwd=trained)
+    succeed("train", "log.csv", "--model", "bpr", "-o", "again.sureness", *QUICK, cwd=trained)
     first, second = (
         open_run(trained / name).source.score_block(np.arange(3)) for name in ("run.sureness", "again.sureness")
     )
@@ -53,7 +53,7 @@ def test_the_same_command_gives_the_same_model(trained):
 @pytest.mark.parametrize("model", ["ubpr", "neumf", "cml", "lightgcn", "cdae"])
 def test_every_model_trains_and_is_judged(log, tmp_path, model):
     log.write_parquet(tmp_path / "log.parquet")
-    found = told("train", "--data", "log.parquet", "--model", model, "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    found = told("train", "log.parquet", "--model", model, "-o", "run.sureness", *QUICK, cwd=tmp_path)
     assert found["epochs"] == 6
     assert 0 < found["test"]["ndcg@50"] <= 1
     assert found["parameters"] > 0
@@ -69,7 +69,7 @@ def test_an_odd_log_is_cleaned_and_it_is_said_what_went(log, tmp_path):
     pl.concat([odd, once, nobody, odd.head(40)]).write_csv(tmp_path / "odd.csv")
 
     shown = succeed(
-        "train", "--data", "odd.csv", "-o", "run.sureness", "--protocol", "leave-one-out", *QUICK, cwd=tmp_path
+        "train", "odd.csv", "-o", "run.sureness", "--split", "leave-one-out", *QUICK, cwd=tmp_path
     )  # fmt: skip
 
     said = " ".join(shown.split())
@@ -100,7 +100,7 @@ def killed_once_there_is_a_checkpoint(words, folder, output):
 
 def test_a_killed_training_resumes_to_the_same_model(log, tmp_path):
     log.write_csv(tmp_path / "log.csv")
-    words = ["train", "--data", "log.csv", "--model", "cdae", "--factors", "8", "--set", "epochs=150"]
+    words = ["train", "log.csv", "--model", "cdae", "--factors", "8", "--set", "epochs=150"]
     succeed(*words, "-o", "whole.sureness", cwd=tmp_path)
     killed_once_there_is_a_checkpoint(words, tmp_path, "killed.sureness")
     assert told(*words, "-o", "killed.sureness", cwd=tmp_path)["resumed"]
@@ -113,7 +113,7 @@ def test_a_killed_training_resumes_to_the_same_model(log, tmp_path):
 
 def test_tuning_tries_settings_and_leaves_nothing_beside_the_run(log, tmp_path):
     log.write_csv(tmp_path / "log.csv")
-    first, second = (told("train", "--data", "log.csv", "--tune", 2, *QUICK, cwd=tmp_path) for _ in range(2))
+    first, second = (told("train", "log.csv", "--tune", 2, *QUICK, cwd=tmp_path) for _ in range(2))
     assert len(first["trials"]) == 2
     for trial in (*first["trials"], *second["trials"]):
         trial.pop("seconds")
@@ -152,31 +152,33 @@ def test_the_source_of_a_run_is_a_part_of_its_file(trained):
 
 
 def test_preference_is_estimated_with_popularity_and_a_base_rate(trained):
-    found = told("fit", "run.sureness", "--popularity-propensity", "--base-rate", 0.12, "-o", "c.json", cwd=trained)
+    found = told(
+        "fit", "run.sureness", "--set", "popularity_propensity=true", "--base-rate", 0.12, "-o", "c.json", cwd=trained
+    )
     assert found["estimand"] == "preference"
 
 
 @pytest.mark.parametrize(
     ("words", "error", "word"),
     [
-        (["train", "--data", "nothing.csv"], FileError, "nothing.csv"),
-        (["train", "--data", "ml-1n"], DataError, "ml-1m"),
-        (["train", "--data", "log.csv", "--set", "speed=3"], SettingError, "speed"),
-        (["train", "--data", "log.csv", "--set", "epochs=many"], SettingError, "epochs"),
-        (["train", "--data", "log.csv", "--set", "epochs"], SettingError, "name=value"),
-        (["train", "--data", "log.csv", "--device", "abacus"], SurenessError, "device"),
-        (["train", "--data", "log.csv", "--user-column", "who"], DataError, "'who'"),
-        (["train", "--data", "log.csv", "--seed", "-1"], DataError, "seed"),
-        (["train", "--data", "log.csv", "--option", "pair=x"], SettingError, "option"),
-        (["train", "--data", "log.csv", "-o", "log.csv"], OutputError, ".sureness"),
-        (["train", "--data", "log.csv", "-o", "folder"], OutputError, "folder"),
-        (["train", "--data", "log.csv", "-o", "log.csv/run.sureness"], OutputError, "log.csv"),
+        (["train", "nothing.csv"], FileError, "nothing.csv"),
+        (["train", "ml-1n"], DataError, "ml-1m"),
+        (["train", "log.csv", "--set", "speed=3"], SettingError, "speed"),
+        (["train", "log.csv", "--set", "epochs=many"], SettingError, "epochs"),
+        (["train", "log.csv", "--set", "epochs"], SettingError, "name=value"),
+        (["train", "log.csv", "--device", "abacus"], SurenessError, "device"),
+        (["train", "log.csv", "--columns", "user_id=who"], DataError, "'who'"),
+        (["train", "log.csv", "--seed", "-1"], DataError, "seed"),
+        (["train", "log.csv", "--option", "pair=x"], SettingError, "option"),
+        (["train", "log.csv", "-o", "log.csv"], OutputError, ".sureness"),
+        (["train", "log.csv", "-o", "folder"], OutputError, "folder"),
+        (["train", "log.csv", "-o", "log.csv/run.sureness"], OutputError, "log.csv"),
         (["evaluate", "nowhere.sureness"], FileError, "nowhere.sureness"),
         (["evaluate", "folder"], FileError, "folder"),
         (["evaluate", "run.sureness", "--metric", "luck@5"], DataError, "luck@5"),
         (["evaluate", "run.sureness/source"], EmptyError, "test"),
         (["fit", "run.sureness/source"], EmptyError, "held_out"),
-        (["fit", "run.sureness", "--segment-column", "x"], SettingError, "segments"),
+        (["fit", "run.sureness", "--columns", "segment=x"], SettingError, "segments"),
         (["fit", "log.csv", "--seen", "log.csv"], SettingError, "seen"),
         (["fit", "run.sureness", "--sampling-rate", "0.1"], SettingError, "sampling_rate"),
     ],
@@ -192,7 +194,7 @@ def test_a_folder_of_an_earlier_version_is_refused(trained):
     model = trained / "old" / "model"
     model.mkdir(parents=True)
     (model / "manifest.json").write_text(json.dumps({"format": "sureness-model", "schema": 1}))
-    for words in (["evaluate", "old"], ["fit", "old"], ["list-size", "--model", "old", "-o", "lists.csv"]):
+    for words in (["evaluate", "old"], ["fit", "old"], ["list-size", "old", "-o", "lists.csv"]):
         refused(run(*words, cwd=trained), FileError, "old")
 
 
@@ -201,7 +203,7 @@ def test_ids_of_a_text_file_take_the_kind_of_the_run(log, tmp_path, name):
     """In a CSV file 7 may be a number or a name: which, the run decides and not the few rows of the other file."""
     named = log.with_columns(user_id=pl.format(name, "user_id"))
     pl.concat([named, named.head(1).with_columns(user_id=pl.lit("7"))]).write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    succeed("train", "log.csv", "-o", "run.sureness", *QUICK, cwd=tmp_path)
     seen = [*log.filter(user_id=7)["item_id"], log["item_id"][0]]  # by the user 7, whichever of the two it is
     items = log.filter(~pl.col("item_id").is_in(seen))["item_id"].unique().sort().head(2).to_list()
     pl.DataFrame({"user_id": ["7", "7"], "item_id": items}).write_csv(tmp_path / "known.csv")
@@ -229,15 +231,15 @@ def test_what_is_not_known_of_other_logs_is_told(trained):
 def test_domains_are_read_from_their_column_by_every_command(log, tmp_path):
     shops = log.with_columns(shop=pl.when(pl.col("item_id") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
     shops.write_csv(tmp_path / "log.csv")
-    succeed("train", "--data", "log.csv", "--domain-column", "shop", "-o", "run.sureness", *QUICK, cwd=tmp_path)
-    words = ("evaluate", "run.sureness", "--test", "log.csv", "--domain-column", "shop", "--json")
+    succeed("train", "log.csv", "--columns", "domain=shop", "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    words = ("evaluate", "run.sureness", "--test", "log.csv", "--columns", "domain=shop", "--json")
     assert json.loads(succeed(*words, cwd=tmp_path))["notes"] == []
 
 
 def test_a_test_item_that_training_never_meets_is_told(tmp_path):
     rows = [(user, item, user * 10 + item) for user in range(8) for item in range(6)] + [(0, 99, 10_000)]
     pl.DataFrame(rows, schema=["user_id", "item_id", "time"], orient="row").write_csv(tmp_path / "log.csv")
-    words = ("train", "--data", "log.csv", "--protocol", "leave-one-out", "-o", "run.sureness", "--json", *QUICK)
+    words = ("train", "log.csv", "--split", "leave-one-out", "-o", "run.sureness", "--json", *QUICK)
     notes = json.loads(succeed(*words, cwd=tmp_path))["notes"]
     assert any(note.startswith("2 items of the test have no training pair") for note in notes)
 
@@ -245,8 +247,8 @@ def test_a_test_item_that_training_never_meets_is_told(tmp_path):
 def test_a_log_is_trained_on_its_past(log, tmp_path):
     times = np.random.default_rng(0).permutation(log.height)
     log.with_columns(time=pl.Series(times)).write_csv(tmp_path / "log.csv")
-    words = ("--protocol", "time", "--validation-from", "300", "--test-from", "400")
-    found = told("train", "--data", "log.csv", *words, "-o", "run.sureness", *QUICK, cwd=tmp_path)
+    words = ("--split", "time", "--split", "validation_from=300", "--split", "test_from=400")
+    found = told("train", "log.csv", *words, "-o", "run.sureness", *QUICK, cwd=tmp_path)
     assert found["data"]["test_from"] == "400"
     opened = open_run(tmp_path / "run.sureness")
     assert opened.train.times.max() < 300 <= opened.validation.times.min()
@@ -256,6 +258,6 @@ def test_a_log_is_trained_on_its_past(log, tmp_path):
 
 
 def test_a_checkpoint_of_another_run_is_refused(trained):
-    words = ["train", "--data", "log.csv", "--model", "neumf", "--set", "epochs=400", "--factors"]
+    words = ["train", "log.csv", "--model", "neumf", "--set", "epochs=400", "--factors"]
     killed_once_there_is_a_checkpoint([*words, "8"], trained, "other.sureness")
     refused(run(*words, "4", "-o", "other.sureness", cwd=trained), CheckpointError, "n_factors")

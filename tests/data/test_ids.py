@@ -227,3 +227,17 @@ def test_large_numbers_of_another_type_are_not_rounded():
     ids = sn.IdMap.of(np.array([2**63, 2**63 + 1], dtype=np.uint64))
     assert ids.rows(np.array([2**62, -1])).tolist() == [-1, -1]
     assert ids.rows(np.array([2**63 + 1], dtype=np.uint64)).tolist() == [1]
+
+
+@pytest.mark.parametrize(("ids", "what"), [(["b", "a", "a"], "a.? more"), ([1, 1], "1 more"), (["a", None], "missing")])
+def test_each_row_has_an_id_of_its_own(ids, what):
+    with pytest.raises(IdError, match=what):
+        sn.IdMap(pl.Series(ids))
+
+
+def test_the_advice_for_ids_of_a_source_keeps_their_order():
+    scores = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(IdError, match=r"use IdMap\(\.\.\.\)"):
+        sn.MatrixSource(scores, users=["zoe", "ann"])
+    source = sn.MatrixSource(scores, users=sn.IdMap(["zoe", "ann"]))
+    assert source.score_block(source.users.rows(["zoe"])).tolist() == [[1.0, 2.0]]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from sureness.data.ids import IdMap, id_series
 from sureness.data.interactions import Interactions, union
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, IdError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, IdError, SurenessWarning
 from sureness.tables.columns import Columns
 
 IDS = st.one_of(st.integers(-5, 12), st.none())
@@ -385,3 +385,50 @@ def test_among_strange_times_the_strange_one_is_shown():
         Interactions.of([1, 2, 3], [1, 2, 3], times=["4", "5", "yesterday"])
     with pytest.raises(ColumnError, match="numbers"):
         Interactions.of([1, 2], [1, 2], times=["4", "2024-05-31"])
+
+
+@pytest.mark.parametrize("convert", [lambda values: values, csr_matrix, lambda values: values.astype(np.float32)])
+def test_a_missing_entry_of_a_matrix_is_not_a_pair(convert):
+    log = Interactions.from_matrix(convert(np.array([[5.0, np.nan, 0.0], [np.nan, 0.0, 3.0], [np.nan, 1.0, 0.0]])))
+    assert log.table().rows() == [(0, 0), (1, 2), (2, 1)]
+    assert len(log.notes) == 1
+    assert log.notes[0].startswith("3 of ")
+
+
+def test_ids_of_rows_keep_the_order_in_which_they_are_given():
+    log = Interactions.from_matrix([[1, 0], [0, 1]], users=["zoe", "ann"], items=[7, 3])
+    assert log.table().rows() == [("zoe", 7), ("ann", 3)]
+
+
+# --- names of columns that other libraries use ------------------------------------------------------------------------
+
+OTHER_NAMES = {
+    "LensKit, older": ["user", "item", "rating", "timestamp"],
+    "RecTools": ["user_id", "item_id", "rating", "datetime"],
+    "MovieLens": ["userId", "movieId", "rating", "timestamp"],
+    "Surprise": ["userID", "itemID", "rating", "timestamp"],
+    "Surprise, predictions": ["uid", "iid", "r_ui", "timestamp"],
+}
+
+
+@pytest.mark.parametrize("names", OTHER_NAMES.values(), ids=OTHER_NAMES)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_the_names_of_other_libraries_are_recognised_and_reported(names, in_file, tmp_path):
+    given = pl.DataFrame([[7, 8], [1, 2], [4.5, 3.0], [10, 20]], schema=names)
+    if in_file:
+        given.write_csv(tmp_path / "log.csv")
+    with pytest.warns(SurenessWarning, match=f"'{names[-1]}' as time"):
+        log = Interactions.from_table(tmp_path / "log.csv" if in_file else given)
+    assert log.table().rows() == [(7, 1, 4.5, 10), (8, 2, 3.0, 20)]
+
+
+def test_an_agreed_name_comes_before_one_of_another_library():
+    table = pl.DataFrame({"user_id": [1], "user": [2], "item_id": [3]})
+    assert Interactions.from_table(table).table().rows() == [(1, 3)]
+    with pytest.raises(ColumnError, match="user_id"):
+        Interactions.from_table(pl.DataFrame({"user": [1], "uid": [2], "item_id": [3]}))
+
+
+def test_columns_may_be_given_by_position():
+    table = pl.DataFrame({"who": [1], "item_id": [3]})
+    assert Interactions.from_table(table, Columns(user_id="who")).table().rows() == [(1, 3)]

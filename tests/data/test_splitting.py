@@ -188,3 +188,15 @@ def test_a_summary_counts_each_part():
 def test_a_seed_that_is_none_is_refused(split, seed):
     with pytest.raises(SettingError, match="seed"):
         split(Interactions.of([1] * 4, [1, 2, 3, 4]), seed=seed)
+
+
+@pytest.mark.parametrize("shares", [(np.nan, 0.5, 0.5), (0.5, 0.5, np.nan), ("a", 0.5, 0.5), "abc", None, 0.5, (1, 0)])
+def test_shares_that_are_not_three_numbers_are_refused(shares):
+    with pytest.raises(SettingError, match="three numbers"):
+        by_ratio(Interactions.of([1, 2], [1, 2]), shares)
+
+
+@pytest.mark.parametrize("share", ["x", None, np.nan, 1.0, -0.1])
+def test_a_held_out_share_that_is_not_a_number_is_refused(share):
+    with pytest.raises(SettingError, match="share"):
+        hold_out(Interactions.of([1, 2], [1, 2]), share)

@@ -114,7 +114,7 @@ def test_a_folder_of_anything_else_is_refused(folder):
 
 
 def test_the_options_of_text_are_those_of_columns(folder):
-    words = ("--separator", "semicolon", "--decimal", "comma")
+    words = ("--format", "separator=semicolon", "--format", "decimal=comma")
     done = run("fit", "text", *words, "--method", "platt", "-o", "again.json", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -149,7 +149,7 @@ def test_on_the_command_line(shop, tmp_path, ending):
         renamed = table.rename(names)
         path = tmp_path / f"{name}.{ending}"
         renamed.write_parquet(path) if ending == "parquet" else renamed.write_csv(path)
-    columns = ["--user-column", "customer", "--item-column", "article"]
+    columns = ["--columns", "user_id=customer", "--columns", "item_id=article"]
     files = [f"{name}.{ending}" for name in ("top20", "clicks", "log")]
     result = run(
         "fit", files[0], "--held-out", files[1], "--seen", files[2], "--method", "platt", *columns, "--json",

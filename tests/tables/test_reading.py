@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import os
 import time
@@ -430,3 +431,16 @@ def test_a_table_that_fails_midway_leaves_nothing_even_later(tmp_path, ending, p
             write_table(register_io_source(rows, schema=part.schema), tmp_path / f"{number}.{ending}")
     time.sleep(0.05)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_a_spreadsheet_runs_no_id_as_a_formula(tmp_path, ending):
+    ids = ["=1+1", "+a", "-b", "@c", "a=b", "", None, "'x"]
+    table, path = pl.DataFrame({"user_id": ids, "score": [-1.0] * 8}), tmp_path / f"lists{ending}"
+    write_table(table, path, escape_formulas=True)
+    with path.open(newline="") as opened:
+        rows = list(csv.reader(opened, delimiter={".csv": ",", ".tsv": "\t"}[ending]))[1:]
+    assert [row[0] for row in rows] == ["'=1+1", "'+a", "'-b", "'@c", "a=b", "", "", "'x"]
+    assert {row[1] for row in rows} == {"-1.0"}
+    write_table(table, path)
+    assert scan_table(path).collect()["user_id"].to_list()[:4] == ids[:4]

@@ -219,8 +219,8 @@ class CalibrationSet:
     def from_table(
         cls,
         table: Table,
-        *,
         columns: Columns | None = None,
+        *,
         estimand: Estimand | None = None,
         **settings: Unpack[SetSettings],
     ) -> Self:

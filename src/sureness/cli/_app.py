@@ -25,25 +25,28 @@ _HELP = "How sure is your recommender? Turn ranking scores into calibrated proba
 _DATA_HELP = "Data sets and the simulator."
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("demo", "Train, calibrate, choose list sizes and distil on simulated or real data; write a page."),
-    "train": ("train", "Train a recommender on a log and judge it."),
-    "distill": ("distill", "Let a large and a small recommender teach each other."),
-    "evaluate": ("evaluate", "Judge how well a run ranks."),
-    "fit": ("fit", "Learn calibrated probabilities from scores and labels."),
-    "apply": ("apply", "Add probabilities to a table of scores, or list the best items of a run."),
-    "report": ("report", "Judge calibrators on labelled pairs and write a page."),
-    "list-size": ("list_size", "Show each user as many items as are worth showing."),
-    "allocate": ("allocate", "Share the slots of a page, or a budget over all users."),
-    "sql": ("sql", "Print a calibrator as SQL, for the database that holds the scores."),
-    "export": ("export", "Write the factors of a model for a phone: arrays and ids, without its training log."),
-    "inspect": ("inspect", "Say what a saved file holds."),
-    "warm": ("warm", "Compile all numerical kernels now instead of when they are first used."),
-    "data list": ("data_list", "List the data sets that have a recipe."),
-    "data fetch": ("data_fetch", "Download or copy the files of a data set."),
-    "data describe": ("data_describe", "Show the statistics and the split of a data set or a log."),
-    "data simulate": ("simulate", "Write the tables of a simulated world."),
+    "demo": ("demo:demo", "Train, calibrate, choose list sizes and distil on simulated or real data; write a page."),
+    "train": ("train:train_recommender", "Train a recommender on a log and judge it."),
+    "distill": ("distill:distill_recommenders", "Let a large and a small recommender teach each other."),
+    "evaluate": ("evaluate:evaluate_run", "Judge how well a run ranks."),
+    "fit": ("fit:fit_calibrator", "Learn calibrated probabilities from scores and labels."),
+    "apply": ("apply:apply_calibrator", "Add probabilities to a table of scores, or list the best items of a run."),
+    "report": ("report:write_report", "Judge calibrators on labelled pairs and write a page."),
+    "list-size": ("list_size:list_size", "Show each user as many items as are worth showing."),
+    "allocate": ("allocate:allocate_lists", "Share the slots of a page, or a budget over all users."),
+    "sql": ("sql:print_sql", "Print a calibrator as SQL, for the database that holds the scores."),
+    "export": (
+        "export:export_factors",
+        "Write the factors of a model for a phone: arrays and ids, without its training log.",
+    ),
+    "inspect": ("inspect:inspect_file", "Say what a saved file holds."),
+    "warm": ("warm:warm_kernels", "Compile all numerical kernels now instead of when they are first used."),
+    "data list": ("data:list_data", "List the data sets that have a recipe."),
+    "data fetch": ("data:fetch_data", "Download or copy the files of a data set."),
+    "data describe": ("data:describe_data", "Show the statistics and the split of a data set or a log."),
+    "data simulate": ("data:simulate_data", "Write the tables of a simulated world."),
 }
-"""Every command in the order of the help: its module in this package, and its line in the help."""
+"""Every command in the order of the help: its function in this package, and its line in the help."""
 
 _GROUP = "sureness.commands"
 _INTERRUPTED = 130  # typer turns Ctrl-C into this exit code, without a word
@@ -55,11 +58,11 @@ _STOPPED = {
 }
 
 
-_said: set[str] = set()
-"""What the command that runs has said; the same table may be opened several times."""
+_warned: set[str] = set()
+"""What the command that runs has warned about; the same table may be opened several times."""
 
 _typed: dict[str, str] = {}
-"""How settings are typed in the command that runs, by their names in Python: "--max-size" for "max_size"."""
+"""How arguments are typed in the command that runs, by their names in Python; see `as_typed`."""
 
 
 def commands() -> dict[str, Callable[..., None]]:
@@ -68,17 +71,17 @@ def commands() -> dict[str, Callable[..., None]]:
 
 
 def targets(prefix: str = "") -> dict[str, tuple[str, str]]:
-    """The commands below a prefix: "module:COMMAND" and the help of each; other distributions add theirs.
+    """The commands below a prefix: "module:function" and the help of each; other distributions add theirs.
 
     A distribution adds a command by an entry point of the group ``sureness.commands``; its summary is the help.
     """
-    own = {name: (f"sureness.cli.{module}:COMMAND", text) for name, (module, text) in COMMANDS.items()}
+    own = {name: (f"sureness.cli.{place}", text) for name, (place, text) in COMMANDS.items()}
     own |= {point.name: (point.value, _summary(point)) for point in entry_points(group=_GROUP)}
     return {name.removeprefix(prefix): found for name, found in own.items() if name.startswith(prefix)}
 
 
 def loaded(name: str, target: str) -> Any:
-    """The command behind "module:COMMAND", imported now."""
+    """The command of "module:function", imported now."""
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     alone.command(name)(_function(target))
     return get_command(alone)
@@ -107,10 +110,11 @@ class LazyCommands(TyperGroup):
         """Replace the line of the help by the command itself."""
         name, command, rest = super().resolve_command(ctx, args)
         if name in self._targets:
-            command = loaded(name, self._targets[name])
+            target = self._targets[name]
+            command = loaded(name, target)
             _typed.clear()
-            _said.clear()
-            _typed.update(_as_typed(command.params))
+            _warned.clear()
+            _typed.update(_flags(command.params) | getattr(_function(target), "typed", {}))
         return name, command, rest
 
 
@@ -182,9 +186,8 @@ def main() -> None:
 
 
 def fail(error: SurenessError) -> None:
-    """Say what went wrong in one sentence, and leave."""
-    of_setting = error.code == SettingError.code  # in other sentences such a name may be that of a column
-    _say("[bold red]error:[/] ", as_typed(str(error), _typed) if of_setting else str(error))
+    """Print what went wrong in one sentence, and exit."""
+    _print_sentence("[bold red]error:[/] ", as_typed(str(error), _typed, names=error.code == SettingError.code))
     sys.exit(1)
 
 
@@ -204,34 +207,57 @@ def _ignore_interrupts() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    if issubclass(category, SurenessWarning) and str(message) not in _said:
-        _said.add(str(message))
-        _say("[bold yellow]note:[/] ", str(message))
+    if issubclass(category, SurenessWarning) and str(message) not in _warned:
+        _warned.add(str(message))
+        _print_sentence("[bold yellow]note:[/] ", as_typed(str(message), _typed))
 
 
-def _say(prefix: str, sentence: str) -> None:
+def _print_sentence(prefix: str, sentence: str) -> None:
     from sureness.cli._console import err
 
     err.print(prefix, end="")
     err.print(sentence, markup=False, soft_wrap=True)
 
 
-def as_typed(sentence: str, typed: Mapping[str, str]) -> str:
-    """A sentence of the library with settings named as on the command line.
+def as_typed(sentence: str, typed: Mapping[str, str], *, names: bool = False) -> str:
+    """A sentence of the library with its arguments as they are typed on the command line.
 
-    Names of one word stay, since they may be plain words.
+    The library writes advice as in Python: ``seen=...``, ``Columns(decimal="comma")``. With `names`, names of several
+    words such as max_size are arguments too; names of one word stay, since they may be plain words.
 
     Examples
     --------
-    >>> as_typed("max_size must be at least min_size", {"max_size": "--max-size"})
+    >>> typed = {"max_size": "--max-size ", "decimal": "--format decimal=", "user_id": "--columns user_id="}
+    >>> as_typed("max_size must be at least min_size", typed, names=True)
     '--max-size must be at least min_size'
+    >>> as_typed('name it with columns=Columns(user_id=...), or give Columns(decimal="comma")', typed)
+    'name it with --columns user_id=..., or give --format decimal=comma'
     """
-    return re.sub(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+\b(?![/.]\w)", lambda found: typed.get(found[0], found[0]), sentence)
+    sentence = re.sub(
+        rf"(?:columns=)?Columns\(([^()]*)\)|(?<![\w./-]){_GIVEN}",
+        lambda found: " ".join(_argument(each, typed) for each in (found[1] or found[0]).split(", ")),
+        sentence,
+    )
+    if names:
+        several = r"(?<![\w./-])[a-z]+(?:_[a-z]+)+\b(?![/.]\w)"
+        sentence = re.sub(several, lambda found: typed.get(found[0], found[0]).rstrip(" ="), sentence)
+    return sentence
 
 
-def _as_typed(parameters: Iterable[Any]) -> dict[str, str]:
+_GIVEN = r"""[a-z]+(?:_[a-z]+)*=(?:\.\.\.|"[^"]*"|True|False)"""  # an argument as in Python: seen=..., decimal="comma"
+
+
+def _argument(given: str, typed: Mapping[str, str]) -> str:
+    """An argument such as decimal="comma" as it is typed; one that the command does not have stays."""
+    name, _, value = given.partition("=")
+    if name not in typed:
+        return given
+    return typed[name] + value.strip('"') if value not in ("True", "False") else typed[name].rstrip()
+
+
+def _flags(parameters: Iterable[Any]) -> dict[str, str]:
     flags = [flag for parameter in parameters for flag in parameter.opts if flag.startswith("--")]
-    return {flag.removeprefix("--").replace("-", "_"): flag for flag in flags}
+    return {flag.removeprefix("--").replace("-", "_"): f"{flag} " for flag in flags}
 
 
 def _summary(point: EntryPoint) -> str:

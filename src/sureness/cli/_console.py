@@ -103,7 +103,7 @@ def print_next(written: str, run: object) -> None:
     say(
         f"wrote {written}; next:", f"  sureness fit {quoted} -o calibrator.json",
         f"  sureness apply calibrator.json {quoted} -o top.parquet",
-        f"  sureness list-size --model {quoted} -o lists.parquet",
+        f"  sureness list-size {quoted} -o lists.parquet",
     )  # fmt: skip
 
 

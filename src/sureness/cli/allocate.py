@@ -24,7 +24,7 @@ def allocate_lists(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the list sizes go.")],
-    options: Annotated[AllocateOptions, Spread()],
+    options: Annotated[AllocateOptions, Spread(named={"items": "--show-items"})],
     used: Annotated[Columns, columns("probability", "cost", "label", "user_id", "item_id", "domain")],
     json: Json = False,
 ) -> None:
@@ -60,6 +60,3 @@ def _show(result: AllocateResult) -> None:
         ]
     print_table("Allocated", ["what", "value"], rows)
     say(f"wrote {result.output}")
-
-
-COMMAND = allocate_lists

@@ -29,8 +29,8 @@ def apply_calibrator(
 ) -> None:
     """Add a column of probabilities to a table, in batches, so it may be larger than memory.
 
-    A map for lists compares the rows of each user, or of whatever --user-column names, so the table must hold whole
-    users; it need not be sorted. For a run, write the best unseen items of every user with their probabilities.
+    A map for lists compares the rows of each user, or of whatever --columns user_id=... names, so the table must hold
+    whole users; it need not be sorted. For a run, write the best unseen items of every user with their probabilities.
     """
     with shown_progress(json) as progress:
         result = apply(calibrator, place_of(data), output, options, columns=used, progress=progress)
@@ -40,6 +40,3 @@ def apply_calibrator(
 def _show(result: ApplyResult) -> None:
     rows = counted(result.n_pairs, "row")
     say(f"wrote {result.output}: {rows} with the probability of {result.estimand} ({result.meaning})")
-
-
-COMMAND = apply_calibrator

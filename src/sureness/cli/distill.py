@@ -63,6 +63,3 @@ def _share(result: DistillResult) -> str | None:
         return None
     size, quality = student.n_parameters / teacher.n_parameters, student.validation / teacher.validation
     return f"The student has {size:.1%} of its teacher's parameters and {quality:.1%} of its validation metric."
-
-
-COMMAND = distill_recommenders

@@ -39,6 +39,3 @@ def _show(result: EvaluateResult) -> None:
         show_promise(result.promise)
     users = counted(result.quality.n_users, "user")
     print_table(f"Ranking of {users}", ["metric", "mean"], result.quality.means.items())
-
-
-COMMAND = evaluate_run

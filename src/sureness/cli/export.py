@@ -34,6 +34,3 @@ def _show(result: ExportResult) -> None:
         f"{counted(result.n_users, 'user')} and {counted(result.n_items, 'item')} with "
         f"{counted(result.n_factors, 'factor')} each"
     )
-
-
-COMMAND = export_factors

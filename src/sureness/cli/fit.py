@@ -9,7 +9,7 @@ import typer
 
 from sureness._settings import written
 from sureness.cli._console import present, print_table, say, shown_progress
-from sureness.cli._options import Json, Spread, columns, spread
+from sureness.cli._options import Gathered, Json, Spread, columns, spread
 from sureness.jobs.fitting import PER_USER, FitOptions, FitResult, fit
 from sureness.tables.columns import Columns
 from sureness.tables.frames import place_of
@@ -21,9 +21,14 @@ def _rate(text: str | float) -> float | None:
     return None if text == "unknown" else float(text)
 
 
-_OPTIONS = Spread(
-    named={"segments": "--segment", "numeric_segments": "--numeric-segment"}, parsers={"sampling_rate": _rate}
+_OTHERS = Gathered(
+    ("risk", "estimand", "by", "relative_propensity", "popularity_propensity"),
+    "Less common settings, such as risk=naive: {all}.",
 )
+_OPTIONS = Spread(
+    named={"segments": "--field", "numeric_segments": "--numeric-field"}, parsers={"sampling_rate": _rate},
+    gathered={"--set": _OTHERS},
+)  # fmt: skip
 
 
 @spread
@@ -47,15 +52,15 @@ def fit_calibrator(
     """Learn calibrated probabilities from scores and labels.
 
     The table is read in batches, so it may be larger than memory. Up to a million pairs the fit is also judged on
-    users it was not fitted on. With --segment-column, each of its values gets a map of its own; with
-    --segment, given once for each field, segments may overlap.
+    users it was not fitted on. With --columns segment=NAME, each value of that column gets a map of its
+    own; with --field, given once for each field, segments may overlap.
 
     A table of each user's best items (user_id, item_id, score) needs no labels: with --held-out clicks.parquet, a pair
     is labelled 1 if it was clicked later.
 
     --method lists fits the map for lists, which compares the candidates of a user, a query or a session. It takes a
-    run, or a table with user_id and, if known, history (the number of the user's items in the training data). --segment
-    and --numeric-segment name traits of users and items then.
+    run, or a table with user_id and, if known, history (the number of the user's items in the training data). --field
+    and --numeric-field name traits of users and items then.
     """
     with shown_progress(json) as progress:
         target = output or Path("calibrator.sureness" if options.method in PER_USER else "calibrator.json")
@@ -85,6 +90,3 @@ def _show(result: FitResult) -> None:
     if result.out_of_fold is None:
         say("for error figures, judge it on held-out pairs: sureness report")
     say(f"wrote {result.output}")
-
-
-COMMAND = fit_calibrator

@@ -48,6 +48,3 @@ def _in_words(name: str, value: JSON) -> object:
     from sureness.calibration.horizon import Horizon
 
     return str(Horizon.of(cast(dict[str, JSON], value)))
-
-
-COMMAND = inspect_file

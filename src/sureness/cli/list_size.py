@@ -10,12 +10,12 @@ import typer
 
 from sureness._wording import counted
 from sureness.cli._console import present, print_table, say, shown_progress
-from sureness.cli._options import Json, Spread, columns, spread
+from sureness.cli._options import Gathered, Json, Spread, columns, spread
 from sureness.cli._promises import show_promise
 from sureness.errors import SettingError
 from sureness.jobs.cutting import CutResult, PageOptions, cut_run, cut_table
 from sureness.jobs.inputs import is_nothing, is_saved, not_usual
-from sureness.jobs.listing import CalibrationOptions, ListOptions
+from sureness.jobs.listing import CalibrationOptions, ListOptions, PolicyName
 from sureness.lists.comparing import PolicyComparison
 from sureness.recommender.expecting import Target
 from sureness.report.formatting import chance, percent
@@ -32,23 +32,35 @@ def _relevant(text: str) -> float | Target:
         raise typer.BadParameter(f"{text!r} is neither a number nor one of {', '.join(get_args(Target))}") from None
 
 
+_POLICY = Gathered(
+    ("policy", "size", "min_size"),
+    f"What decides, such as fixed,size=10: one of {', '.join(get_args(PolicyName))}, then {{all}}.",
+    first="policy",
+)
+_PAGE = Gathered(
+    ("report", "figures", "items"),
+    "Page about the lists of a run, such as page.html,items=titles.csv: its name, then {all}.",
+    first="report",
+)
+
+
 @spread
 def list_size(
     *,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Table with user_id, item_id, probability: files, a folder or a pattern; or a run of `sureness "
+            "train`, or what --save wrote."
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the lists go: .parquet, .csv or .tsv.")],
-    table: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Table with user_id, item_id, probability: files, a folder or a pattern."),
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="In place of a table: a run of `sureness train`, or what --save wrote.")
-    ] = None,
-    options: Annotated[ListOptions, Spread(parsers={"expected_relevant": _relevant})],
+    options: Annotated[ListOptions, Spread(parsers={"expected_relevant": _relevant}, gathered={"--policy": _POLICY})],
     sizes_only: Annotated[
         bool, typer.Option("--sizes-only", help="Write one row per user instead of the lists.")
     ] = False,
-    calibration: Annotated[CalibrationOptions, Spread(panel="Model")],
-    page: Annotated[PageOptions, Spread(panel="Model")],
+    calibration: Annotated[CalibrationOptions, Spread(panel="Runs")],
+    page: Annotated[PageOptions, Spread(panel="Runs", gathered={"--report": _PAGE})],
     used: Annotated[Columns, columns("probability", "user_id", "item_id", "domain")],
     json: Json = False,
 ) -> None:
@@ -58,20 +70,20 @@ def list_size(
     user, it may be larger than memory. With --threshold 0.05, every item that is at least that likely is kept. The
     scores of a run are calibrated first, and with a test the lists are compared with lists of fixed and other sizes.
     """
-    if bool(table) == (model is not None):
-        raise SettingError("give either a table of probabilities, or with --model a run of `sureness train`")
-    data = cast(Path, place_of(table) if table else model)
+    place = place_of(data)
     with shown_progress(json) as progress:
-        if model is not None or is_saved(data):
+        if isinstance(place, Path) and is_saved(place):
             result = cut_run(
-                data, output, options, calibration, page, sizes_only=sizes_only, columns=used, progress=progress
+                place, output, options, calibration, page, sizes_only=sizes_only, columns=used, progress=progress
             )
         else:
             of_run = replace(calibration, seen=())
             if given := [*not_usual(of_run, CalibrationOptions()), *not_usual(page, PageOptions())]:
-                raise SettingError(f"--{given[0].replace('_', '-')} belongs to a run; give one with --model")
+                raise SettingError(f"{given[0]}=... belongs to a run of `sureness train`, got the table {place}")
             seen = () if is_nothing(calibration.seen) else calibration.seen
-            result = cut_table(data, output, options, seen=seen, sizes_only=sizes_only, columns=used, progress=progress)
+            result = cut_table(
+                place, output, options, seen=seen, sizes_only=sizes_only, columns=used, progress=progress
+            )
     present(result, json, _show)
 
 
@@ -96,8 +108,11 @@ def _show(result: CutResult) -> None:
         show_promise(result.promise)
     if result.headline is not None:
         say(result.headline)
-    how = {None: "", True: " (read in batches: the rows are sorted by user)",
-           False: " (read into memory: the rows are not sorted by user)"}  # fmt: skip
+    how = {
+        None: "",
+        True: " (read in batches: the rows are sorted by user)",
+        False: " (read into memory: the rows are not sorted by user)",
+    }
     say(f"wrote {result.output}{how[result.in_batches]}")
     say(*(f"wrote {path}" for path in (result.saved, result.report) if path is not None))
 
@@ -120,6 +135,3 @@ def _show_comparison(compared: PolicyComparison) -> None:
         "over users. Oracle knows the answers."
     )
     print_table("What list sizes are worth", header, rows, caption)
-
-
-COMMAND = list_size

@@ -37,6 +37,3 @@ def _show(result: ReportResult) -> None:
         f"ECE of {summary.main} over all pairs: {error(summary.ece[summary.main])}",
         f"wrote {result.output}",
     )
-
-
-COMMAND = write_report

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from sureness.cli._console import present
-from sureness.cli._options import Json, Spread, spread
+from sureness.cli._options import Json, Spread, names, spread
 from sureness.jobs.translating import SqlOptions, SqlResult, translate
+from sureness.tables.columns import Columns
 
 
 @spread
@@ -18,6 +19,7 @@ def print_sql(
     *,
     calibrator: Annotated[Path, typer.Argument(help="Calibrator or map written by `sureness fit`.")],
     options: Annotated[SqlOptions, Spread()],
+    used: Annotated[Columns, names("score", "user_id", "segment")],
     json: Json = False,
 ) -> None:
     """Print a calibrator as one SQL expression of a column of scores, or as a query.
@@ -25,11 +27,8 @@ def print_sql(
     What is missing, infinite or not a number gets no probability (NULL). A map for lists is a query, which compares the
     scores of each user; it needs --table.
     """
-    present(translate(calibrator, options), json, _show)
+    present(translate(calibrator, options, columns=used), json, _show)
 
 
 def _show(result: SqlResult) -> None:
     sys.stdout.write(f"{result.sql}\n")  # as it is: nothing wrapped, nothing coloured
-
-
-COMMAND = print_sql

@@ -53,6 +53,3 @@ def _show(result: TrainResult) -> None:
         rows += [(f"test {name}", value) for name, value in result.test.means.items()]
     print_table("Trained", ["what", "value"], rows)
     print_next(str(result.output), result.output)
-
-
-COMMAND = train_recommender

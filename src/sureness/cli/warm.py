@@ -24,6 +24,3 @@ def _show(result: WarmResult) -> None:
     say(f"compiled {compiled} and found {result.n_loaded} in the cache, in {result.seconds:.0f} s")
     if not result.trained:
         say("without torch, those of training were left out; install it with: pip install 'sureness[models]'")
-
-
-COMMAND = warm_kernels

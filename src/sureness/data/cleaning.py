@@ -141,7 +141,8 @@ def _times_of_text(times: pl.Series, notes: list[str]) -> pl.Series:
         raise ColumnError("times must be all numbers or all dates, got both; use one form")
     raise ColumnError(
         f"times must be numbers or dates such as 2024-05-31 or 2024-05-31T18:00:00, got {counted(len(wrong), 'other')} "
-        f"such as {wrong[0]!r}; write them in that form, or say --dates day-first or --dates month-first"
+        f"such as {wrong[0]!r}; write them in that form, or give "
+        'Columns(dates="day-first") or Columns(dates="month-first")'
     )
 
 

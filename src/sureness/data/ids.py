@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Protocol, Self, cast
+from typing import ClassVar, Protocol, Self, TypeAlias, cast, overload
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from sureness.tables.id_values import first_of, id_series, kind_of_ids, of_other
 
 
 class IdMap(Savable):
-    """Distinct ids; the row of an id is its position. Build it with `of`, which sorts them.
+    """Distinct ids; the row of an id is its position. `of` takes them from a column and sorts them.
 
     Ids are found by binary search where they lie, so a map that was opened from a file builds nothing, and finding one
     of a million ids costs as much as finding one of a hundred.
@@ -31,9 +31,16 @@ class IdMap(Savable):
     (3, [1, -1], ['zoë', 'ann'])
     """
 
-    def __init__(self, ids: pl.Series) -> None:
+    def __init__(self, ids: ArrayLike | pl.Series) -> None:
         ids = id_series(ids)
         ordered = ids.sort()
+        if ordered.null_count():
+            raise IdError("ids must not be missing; give each row an id")
+        if len(twice := ordered.filter(ordered.is_duplicated())):
+            raise IdError(
+                f"ids must be distinct, got {first_of(twice)} more than once; give each row its own id, or take the "
+                "distinct ids of a column with IdMap.of"
+            )
         self._sorted = _sorted_ids(ordered)
         self._rows: IntArray | None = None if ids.equals(ordered) else ids.arg_sort().to_numpy().astype(np.int64)
         self.__dict__["ids"] = ids
@@ -165,6 +172,25 @@ class IdMap(Savable):
         else:
             found = _Numbers(arrays["numbers"])
         return cls._of_sorted(found, arrays.get("rows"))
+
+
+Ids: TypeAlias = IdMap | ArrayLike | pl.Series
+"""An id for each row, in their order."""
+
+
+@overload
+def as_id_map(ids: Ids) -> IdMap: ...
+@overload
+def as_id_map(ids: None) -> None: ...
+def as_id_map(ids: Ids | None) -> IdMap | None:
+    """The ids of rows in the order in which they are given.
+
+    Examples
+    --------
+    >>> as_id_map(["zoe", "ann"]).rows(["ann"]).tolist()
+    [1]
+    """
+    return ids if ids is None or isinstance(ids, IdMap) else IdMap(ids)
 
 
 # --- sorted ids of each kind ----------------------------------------------------------------------------------------

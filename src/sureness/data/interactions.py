@@ -14,9 +14,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, IntArray
-from sureness._wording import counted
+from sureness._wording import agreeing, counted
 from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_rows, distinct_pairs
-from sureness.data.ids import IdMap
+from sureness.data.ids import IdMap, Ids, as_id_map
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
@@ -87,8 +87,8 @@ class Interactions(Savable):
     def from_table(
         cls,
         table: Table,
-        *,
         columns: Columns | None = None,
+        *,
         users: IdMap | None = None,
         items: IdMap | None = None,
     ) -> Self:
@@ -140,17 +140,32 @@ class Interactions(Savable):
         return cls.from_table(path, columns=columns)
 
     @classmethod
-    def from_matrix(cls, matrix: csr_matrix, users: IdMap | None = None, items: IdMap | None = None) -> Self:
-        """From a sparse matrix, with a pair for every nonzero entry."""
+    def from_matrix(cls, matrix: csr_matrix | ArrayLike, users: Ids | None = None, items: Ids | None = None) -> Self:
+        """From a matrix, with a pair for every entry that is neither zero nor missing (NaN).
+
+        Examples
+        --------
+        >>> ratings = [[5.0, np.nan], [0.0, 3.0]]
+        >>> log = Interactions.from_matrix(ratings, users=["zoe", "ann"])
+        >>> log.table().rows(), log.notes
+        ([('zoe', 0), ('ann', 1)], ('1 of 4 entries is missing (NaN) and was left out',))
+        """
         from scipy.sparse import csr_matrix, issparse  # slow to import, and not needed to apply a map
 
         if not issparse(matrix):
-            matrix = number_array(matrix, "the matrix") != 0  # scipy has no half precision and no other byte order
+            matrix = number_array(matrix, "the matrix")
             if matrix.ndim != 2:
                 raise DataError(f"the matrix must have one row per user and one column per item, got {matrix.shape}")
+            matrix = matrix.astype(np.float64) if matrix.dtype.kind == "f" else matrix != 0  # types that scipy has
         rows = csr_matrix(matrix, copy=True)
         rows.sum_duplicates()
+        n_entries, missing = rows.nnz if issparse(matrix) else matrix.size, np.isnan(rows.data)
+        rows.data[missing] = 0
         rows.eliminate_zeros()
+        n_missing = int(np.count_nonzero(missing))
+        are = agreeing(n_missing, "is missing (NaN) and was", "are missing (NaN) and were")
+        note = f"{n_missing:,} of {counted(n_entries, 'entry', 'entries')} {are} left out"
+        users, items = as_id_map(users), as_id_map(items)
         users, items = users or IdMap.counting(rows.shape[0]), items or IdMap.counting(rows.shape[1])
         if rows.shape != (len(users), len(items)):
             raise IdError(
@@ -158,7 +173,9 @@ class Interactions(Savable):
                 f"got {rows.shape[0]:,} x {rows.shape[1]:,}; check that the ids belong to it"
             )
         pairs = rows.tocoo()
-        return cls(users, items, pairs.row.astype(np.int64), pairs.col.astype(np.int64))
+        return cls(
+            users, items, pairs.row.astype(np.int64), pairs.col.astype(np.int64), notes=(note,) if n_missing else ()
+        )
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 import polars as pl
@@ -12,8 +13,9 @@ from sureness._types import BoolArray, IntArray, Seed
 from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions, Part, check_log
 from sureness.errors import ColumnError, IdError, SettingError
+from sureness.numerics.checks import brief
 
-_IGNORED = "the split is at random and ignores the times of the log; by_time, or --protocol time, splits by them"
+_IGNORED = 'the split is at random and ignores the times of the log; by_time splits by them, as does protocol="time"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,8 @@ def hold_out(log: Interactions, share: float = 0.1, *, seed: Seed = 0) -> tuple[
     (45, 5)
     """
     check_log(log)
-    if not 0 <= share < 1:
-        raise SettingError(f"the held-out share must be 0 or more and below 1, got {share}")
+    if not isinstance(share, Real) or not 0 <= share < 1:
+        raise SettingError(f"the held-out share must be 0 or more and below 1, got {brief(share)}")
     chosen = np.zeros(len(log), dtype=bool)
     n_held_out = int(np.floor(len(log) * share + 0.5))
     chosen[_generator(seed).choice(len(log), n_held_out, replace=False, shuffle=False)] = True
@@ -207,12 +209,14 @@ def _user_and_domain(log: Interactions) -> IntArray:
 
 
 def _check_shares(shares: Sequence[float]) -> tuple[float, float, float]:
-    if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or abs(sum(shares) - 1) > 1e-9:
+    given = tuple(shares) if isinstance(shares, Iterable) else ()
+    numbers = len(given) == 3 and all(isinstance(share, Real) for share in given)
+    if not (numbers and min(given) >= 0 and given[0] > 0 and abs(sum(given) - 1) <= 1e-9):  # NaN makes it false
         raise SettingError(
             "shares must be three numbers that sum to 1, the first above 0, such as (0.6, 0.2, 0.2), "
-            f"got {tuple(shares)}"
+            f"got {brief(shares)}"
         )
-    return shares[0], shares[1], shares[2]
+    return given[0], given[1], given[2]
 
 
 def _split(log: Interactions, in_validation: BoolArray, in_test: BoolArray) -> Split:

@@ -29,7 +29,7 @@ def labelled_run(
     run = open_run(path) if isinstance(path, Path) and is_saved(path) else Run(_top_n_table(path, held_out, columns))
     later = run.validation if held_out is None else warned_log(run, held_out, columns, "held_out")
     if later is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs as held_out=...")
     _say_outside(run.source, later, path)
     return run, later, given_seen(run, seen, columns, run.train)
 

@@ -126,11 +126,11 @@ def apply(
     asked = Asked.of(fitted, place)
     traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
     if asked.segments is not None and columns.segment is None:
-        raise SettingError(f"{calibrator} has one map per segment; name the column of the segments (segment_column)")
+        raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
     if traits and (columns.segment is not None or is_saved(place)):
         raise SettingError(
-            f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and no "
-            "segment_column"
+            f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and "
+            "no segment column"
         )
     if columns.segment is not None and asked.segments is None:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
@@ -179,7 +179,7 @@ def _add_to_table(
     if columns.probability in frame.collect_schema().names():
         raise ColumnError(
             f"{path} has a column {columns.probability!r} already, which would be lost; give the new one another name "
-            "with probability_column"
+            "with columns=Columns(probability=...)"
         )
     n_rows = count_rows(frame, path)
     count = counter(progress, "applying", n_rows)
@@ -243,7 +243,9 @@ def _list_run(
     """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
     check_whole(options.top, "top", 1)
     if columns.probability in _LISTED:
-        raise SettingError(f"the lists have a column {columns.probability!r} already; give probability_column another")
+        raise SettingError(
+            f"the lists have a column {columns.probability!r} already; give columns=Columns(probability=...) another"
+        )
     run = open_run(path)
     seen = seen_of(run.source, given_seen(run, options.seen, columns, run.seen()))
     n_users = run.source.n_users
@@ -254,7 +256,9 @@ def _list_run(
     else:
         segments = None if options.segments is None else _segments(options.segments, columns, run.source)
         if asked.segments is not None and segments is None:
-            raise SettingError(f"the calibrator has one map per segment; give segments, a table with those of {path}")
+            raise SettingError(
+                f"the calibrator has one map per segment; give a table with those of {path} as segments=..."
+            )
         tables = _lists_of_pairs(asked, run, seen, segments, options.top)
     n_rows = 0
 
@@ -287,7 +291,7 @@ def _lists_of_groups(
     """The same for a map for lists: mean and spread are those of a user's candidates when the run was trained."""
     trained = seen if run.train is None else run.train
     if HISTORY in fitted.reads() and trained is None:
-        raise EmptyError(f"{path} has no training log to count each user's history in; give one with seen")
+        raise EmptyError(f"{path} has no training log to count each user's history in; give one as seen=...")
     mapped = MappedSource.of(run.source, fitted, None, trained)
     later = None if seen is None or trained is None else seen.keep(~among(seen, trained))
     users, items = id_maps(run.source)

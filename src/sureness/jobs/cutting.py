@@ -224,8 +224,8 @@ def _warn_cut(path: Place, policy: ListSizePolicy, frame: pl.LazyFrame, longest:
         return
     warn(
         f"{path} looks like the best {counted(longest, 'item')} of each user; how many relevant items are among the "
-        f"others is not known, so lists for {policy.utility} may be too short. Say it with expected_relevant, as an "
-        "option or a column"
+        f"others is not known, so lists for {policy.utility} may be too short; give expected_relevant=..., or "
+        "a column of this name"
     )
 
 
@@ -263,7 +263,7 @@ def cut_run(
     calibration = calibration or CalibrationOptions()
     check_outputs(
         [(target, "table"), (page.save, "file"), (page.report, "page"), (page.figures, "figures")],
-        [path, page.items, calibration.calibrator, *calibration.logs.values(), *calibration.seen],
+        [path, page.items, calibration.fitted, *calibration.logs.values(), *calibration.seen],
     )
     if page.report is not None:
         require_report()
@@ -293,7 +293,7 @@ def _say_if_full(tally: Tally, longest: int) -> None:
     if n_full := int(tally.sizes[longest]) if longest < len(tally.sizes) else 0:
         warn(
             f"{counted(n_full, 'user has', 'users have')} {counted(longest, 'item')} that are likely enough, the "
-            "longest list; if there may be more, give a larger max_size"
+            "longest list; if there may be more, give a larger one as max_size=..."
         )
 
 
@@ -325,7 +325,7 @@ def _write_page(
     compared: PolicyComparison | None, progress: Progress,
 ) -> str:  # fmt: skip
     from sureness.report.list_sizes import gather_list_sizes
-    from sureness.report.part_pages import write_list_size_report
+    from sureness.report.page import write_list_size_report
 
     test = listing.run.test if listing.run is not None and compared is not None else None
     found = gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)

@@ -155,7 +155,10 @@ def describe(
 def _split(dataset: Dataset, options: LogOptions) -> tuple[Split | None, tuple[str, ...]]:
     """The split and its notes; a log that is too small for one is refused only if a protocol was asked for."""
     try:
-        split = prepare(dataset, options.protocol, seed=options.seed, cuts=options.cuts)
+        split = prepare(
+            dataset, options.protocol, seed=options.seed, cuts=options.cuts, per_user=options.per_user,
+            positive_above="recipe" if options.positive_above is None else options.positive_above,
+        )  # fmt: skip
     except DataError as error:
         if options.protocol is not None or options.cuts:
             raise

@@ -251,7 +251,7 @@ def fit(
 def _check_segments(options: FitOptions, columns: Columns) -> None:
     if columns.segment is not None and options.fields:
         raise SettingError(
-            f"segments are one column or several fields, got segment_column={columns.segment!r} and the fields "
+            f"segments are one column or several fields, got the column {columns.segment!r} and the fields "
             f"{', '.join(options.fields)}; give all of them as fields"
         )
     if options.method == LISTS and columns.segment is not None:
@@ -337,7 +337,7 @@ def _pairs_of_run(path: Place, options: FitOptions, columns: Columns, progress: 
     propensity = None
     if options.popularity_propensity:
         if not isinstance(seen, Interactions):
-            raise EmptyError(f"{path} has no training log to count popularity in; give one with seen")
+            raise EmptyError(f"{path} has no training log to count popularity in; give one as seen=...")
         propensity = PopularityPropensity().fit(items=seen.items.at(seen.item_rows).to_numpy())
     data = CalibrationSet.from_source(
         run.source, held_out, seen=seen, propensity=propensity, held_out_share=options.held_out_share,

@@ -91,7 +91,7 @@ def judge(run: Run, metrics: Sequence[str] = (), *, seen: Seen = None, progress:
     progress : Progress
     """
     if run.test is None:
-        raise EmptyError("there is no test part to judge by; give a log with test")
+        raise EmptyError("there is no test part to judge by; give a log as test=...")
     chosen = tuple(metrics) or usual_metrics(run)
     if run.about.get("protocol") != "preference":
         left_out = run.seen() if seen is None else seen

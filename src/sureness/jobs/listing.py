@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,8 +110,11 @@ class ListOptions:
 class CalibrationOptions:
     """Where the probabilities of a run come from, and logs in place of its own."""
 
-    calibrator: Annotated[Path | None, "Calibrator that is fitted already: a file of `sureness fit`."] = None
-    calibrate: Annotated[str | None, f"Calibrator to fit: {', '.join(CALIBRATIONS)}.", Usually(USUAL)] = None
+    calibrator: Annotated[
+        str | PathLike[str] | None,
+        f"Calibrator to fit: {', '.join(CALIBRATIONS)}; or a fitted one, a file of `sureness fit`.",
+        Usually(USUAL),
+    ] = None
     held_out: Annotated[Table | None, "Log to calibrate on, in place of the run's validation part."] = None
     seen: Annotated[
         tuple[Table, ...],
@@ -123,6 +127,11 @@ class CalibrationOptions:
         """The given held-out logs by the part of the run that they replace."""
         given = {"validation": self.held_out, "test": self.test}
         return {part: path for part, path in given.items() if path is not None}
+
+    @property
+    def fitted(self) -> Path | None:
+        """The file of a calibrator that is fitted already; None where one is to be fitted."""
+        return None if self.calibrator is None or str(self.calibrator) in CALIBRATIONS else Path(self.calibrator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +197,8 @@ def open_listing(
     train = seen if isinstance(seen, Interactions) else None
     run = replace(run, **given, train=train, about={} if "test" in given else run.about)
     if run.validation is None:
-        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs with held_out")
-    if calibration.calibrate == AUTO:
+        raise EmptyError(f"{path} has no validation part to calibrate on; give a log of held-out pairs as held_out=...")
+    if str(calibration.calibrator) == AUTO:
         return _chosen(run, seen, options, calibration, progress)
     calibrator, ready = _calibrator(calibration)
     target = "carried" if options.expected_relevant is None else options.expected_relevant
@@ -209,8 +218,8 @@ def _refuse_any(path: Path, said: Sequence[str]) -> None:
 def _chosen(run: Run, seen: Seen, options: ListOptions, calibration: CalibrationOptions, progress: Progress) -> Listing:
     """Whatever makes the best lists of the validation part."""
     settled_by_auto = not_usual(options, ListOptions(utility=options.utility, max_size=options.max_size))
-    if settled_by_auto or calibration.calibrator is not None:
-        raise SettingError(f"calibrate=auto decides everything itself; leave {(*settled_by_auto, 'calibrator')[0]} out")
+    if settled_by_auto:
+        raise SettingError(f'calibrator="auto" decides everything itself; leave {settled_by_auto[0]} out')
     assert run.validation is not None
     policy = options.list_size_policy()
     ways = ways_to_decide(run.source, policy.utility, policy.max_size)
@@ -220,11 +229,11 @@ def _chosen(run: Run, seen: Seen, options: ListOptions, calibration: Calibration
 
 def _calibrator(options: CalibrationOptions) -> tuple[ProbabilityMap | None, bool]:
     """The calibrator that was asked for, None for the usual one, and whether it is fitted already."""
-    if options.calibrator is not None:
-        if options.calibrate is not None:
-            raise SettingError("give calibrator for one that is fitted, or calibrate to fit one, not both")
-        return load(options.calibrator, ProbabilityMap), True
-    name = check_choice(options.calibrate or USUAL, "calibrate", CALIBRATIONS)
+    if options.fitted is not None:
+        if not options.fitted.suffix and not options.fitted.exists():  # a word that is not one of the names
+            check_choice(str(options.fitted), "calibrator", CALIBRATIONS)
+        return load(options.fitted, ProbabilityMap), True
+    name = str(options.calibrator or USUAL)
     if name == USUAL:
         return None, False  # with as many candidates as the lists may have
     return find("map", name)() if name in _MAPS else make_calibrator(name), False

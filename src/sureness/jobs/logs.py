@@ -34,7 +34,7 @@ class LogOptions:
     protocol: Annotated[Protocol | None, "How to split, if not in the data set's own way."] = None
     positive_above: Annotated[float | None, "Only pairs rated higher count."] = None
     per_user: Annotated[int | None, "Drop users with fewer interactions."] = None
-    validation_from: Annotated[str | None, "Time at which validation begins, for --protocol time."] = None
+    validation_from: Annotated[str | None, "Time at which validation begins, for the protocol time."] = None
     test_from: Annotated[str | None, "Time at which the test begins."] = None
     validation_share: Annotated[float | None, "Share before the test that is validation, instead of times."] = None
     test_share: Annotated[float | None, "Last share that is test, instead of times."] = None

@@ -45,7 +45,7 @@ class ReportOptions:
     seen: Annotated[Table | None, "Log of what was seen before, to count each user's interactions."] = None
     candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
     lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
-    utility: Annotated[str | None, "What a list is worth, for --lists.", Usually("f1")] = None
+    utility: Annotated[str | None, "What a list is worth, for the page of a run.", Usually("f1")] = None
     group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
     title: Annotated[str | None, "Title of the page."] = None
     outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None

@@ -13,17 +13,15 @@ from sureness.errors import SettingError
 from sureness.jobs.results import plain
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
+from sureness.tables.columns import Columns
 
 
 @dataclass(frozen=True, kw_only=True)
 class SqlOptions:
-    """The names that the SQL reads, and how much of a query it is."""
+    """The database, and whether a query is wanted."""
 
     dialect: Annotated[DialectName, "The database; Databricks is spark."]
-    column: Annotated[str, "Column with the scores, letter by letter."] = "score"
     table: Annotated[str | None, "Table of the columns; a dot separates schema and table."] = None
-    segment_column: Annotated[str, "Column with the segments, for maps per segment."] = "segment"
-    user_column: Annotated[str, "Column with the users, queries or sessions, for maps for lists."] = "user_id"
     query: Annotated[bool, "Print a whole query of the table. Maps for lists are always one."] = False
 
 
@@ -39,7 +37,7 @@ class SqlResult:
         return plain({"sql": self.sql, "dialect": self.dialect})  # type: ignore[no-any-return]
 
 
-def translate(calibrator: str | PathLike[str], options: SqlOptions) -> SqlResult:
+def translate(calibrator: str | PathLike[str], options: SqlOptions, *, columns: Columns | None = None) -> SqlResult:
     """Print a saved map as SQL.
 
     Maps per user join a table with a row for each user, so their SQL is made in Python, with ``query`` and ``table``.
@@ -49,6 +47,8 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions) -> SqlResult
     calibrator : path
         Any saved map but one per user.
     options : SqlOptions
+    columns : Columns, optional
+        Names of the columns score, user_id (users, queries or sessions) and segment, letter by letter.
     """
     fitted = load(calibrator, ProbabilityMap)
     if fitted.joins_users:
@@ -56,16 +56,16 @@ def translate(calibrator: str | PathLike[str], options: SqlOptions) -> SqlResult
             f"{calibrator} has a map for each user, whose query joins a table; write both in Python, with "
             "query(...) and table()"
         )
-    return SqlResult(sql=_text(fitted, options), dialect=options.dialect)
+    return SqlResult(sql=_text(fitted, options, columns or Columns()), dialect=options.dialect)
 
 
-def _text(fitted: ProbabilityMap, options: SqlOptions) -> str:
-    dialect, column, segment = options.dialect, options.column, options.segment_column
+def _text(fitted: ProbabilityMap, options: SqlOptions, columns: Columns) -> str:
+    dialect, column, segment = options.dialect, columns.score, columns.segment or "segment"
     of_lists = isinstance(fitted, ListCalibrator)
     if not (of_lists or options.query):
         return fitted.expression(dialect, column, table=options.table, segment=segment)
     if options.table is None:
-        raise SettingError("a query needs the name of the table with the scores, got none; give table")
+        raise SettingError("a query needs the name of the table with the scores, got none; give table=...")
     if isinstance(fitted, ListCalibrator):
-        return fitted.query(dialect, options.table, column, group=options.user_column)
+        return fitted.query(dialect, options.table, column, group=columns.user_id)
     return fitted.query(dialect, options.table, column, segment=segment)

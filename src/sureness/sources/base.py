@@ -317,7 +317,7 @@ def check_names(source: ScoreSource) -> None:
         if ids is None:
             continue
         if not isinstance(ids, IdMap):
-            raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap.of(...), which sorts them")
+            raise IdError(f"{side} must be an IdMap, got {type(ids).__name__}; use IdMap(...), which keeps their order")
         if len(ids) != n_rows:
             raise IdError(
                 f"{side} must name each of the {counted(n_rows, 'row')} of the source, got {counted(len(ids), 'id')}"

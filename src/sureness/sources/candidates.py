@@ -73,8 +73,8 @@ class CandidateSource(SavableSource):
     def from_table(
         cls,
         table: Table,
-        *,
         columns: Columns | None = None,
+        *,
         users: IdMap | None = None,
         items: IdMap | None = None,
         by_domain: bool = False,

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sureness.errors import SettingError
 from sureness.tables.text.format import TextFormat
 
+_KNOWN_AS = {
+    "user_id": ("user", "userid", "uid"),  # LensKit, MovieLens and Surprise, predictions of Surprise
+    "item_id": ("item", "itemid", "movieid", "iid"),
+    "rating": ("r_ui",),  # Surprise
+    "time": ("timestamp", "datetime"),  # LensKit and MovieLens, RecTools
+    "score": ("est", "prediction"),  # Surprise, Spark
+}
+"""What other libraries call our columns, in small letters."""
 _OF_TEXT = {field.name: field.default for field in fields(TextFormat)}
 
 
@@ -59,6 +68,22 @@ class Columns(TextFormat):
 
     def _written(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name, usual in _OF_TEXT.items() if getattr(self, name) != usual}
+
+    def recognised(self, names: Collection[str], *wanted: str) -> Columns:
+        """These columns, and for those that are wanted and missing the names that other libraries give them.
+
+        Examples
+        --------
+        >>> Columns().recognised(["userId", "movieId", "rating", "timestamp"], "user_id", "item_id", "rating", "time")
+        Columns(user_id='userId', item_id='movieId', time='timestamp')
+        """
+        found: dict[str, Any] = {}
+        for ours in wanted:
+            if getattr(self, ours) == ours and ours not in names:
+                known = [name for name in names if name.lower() in _KNOWN_AS.get(ours, ()) and name not in self.every()]
+                if len(known) == 1:
+                    found[ours] = known[0]
+        return replace(self, **found)
 
     def refuse_shared(self, *names: str) -> None:
         """Refuse to read two of these from one column."""

@@ -12,7 +12,7 @@ import polars as pl
 
 from sureness._types import AnyArray, FloatArray
 from sureness._wording import counted
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, SurenessError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SurenessError, warn
 from sureness.numerics.checks import as_array
 from sureness.numerics.forks import check_not_forked
 from sureness.tables.columns import Columns
@@ -93,11 +93,22 @@ def read_table(
     ['user_id', 'item_id']
     """
     place = place_of(table)
-    frame = scan_table(place, columns, numbers=numbers)
+    frame = scan_table(place, recognised(place, columns, *needed, *optional), numbers=numbers)
     require_columns(frame, needed, place)
     there = frame.collect_schema().names()
     with readable(place):
         return frame.select(name for name in (*needed, *optional) if name in there).collect()
+
+
+def recognised(path: Table, columns: Columns | None, *wanted: str) -> Columns:
+    """The columns of a table, where the wanted ones may have the names of other libraries; a warning lists those."""
+    columns, place = columns or Columns(), place_of(path)
+    found = columns.recognised(column_names(place, columns), *wanted)
+    if read := [
+        f"{theirs!r} as {ours}" for ours, theirs in found.renamed().items() if theirs != getattr(columns, ours)
+    ]:
+        warn(f"{place} is read with {' and '.join(read)}")
+    return found
 
 
 def column_names(path: Table, columns: Columns | None = None) -> list[str]:
@@ -130,24 +141,21 @@ def require_columns(frame: pl.LazyFrame, names: Sequence[str], path: str | PathL
     if missing:
         raise ColumnError(
             f"{path} has no column {' and no column '.join(missing)}; it has {', '.join(there)}"
-            f"{_how_to_name(missing, path)}{_how_to_head(there, path)}"
+            f"{_how_to_name(missing)}{_how_to_head(there, path)}"
         )
 
 
-def _how_to_name(missing: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
+def _how_to_name(missing: Sequence[str]) -> str:
     named = [column for column in missing if column in (*_IDS, *NUMBERS)]
     if not named:
         return ""
-    if isinstance(path, HeldTable):
-        return f"; rename columns, or name them with columns=Columns({'=..., '.join(named)}=...)"
-    options = [f"--{column.removesuffix('_id')}-column" for column in named]
-    return f"; say which it is with {' and '.join(options)}"
+    return f"; name {'it' if len(named) == 1 else 'them'} with columns=Columns({'=..., '.join(named)}=...)"
 
 
 def _how_to_head(names: Sequence[str], path: str | PathLike[str] | HeldTable) -> str:
     """What to do if the names look like a row."""
     is_row = not isinstance(path, HeldTable) and is_text(path) and any(map(is_number, names))
-    return ", or say --header if the first line is no header" if is_row else ""
+    return ", or give Columns(header=...) if the first line is not a header" if is_row else ""
 
 
 def count_rows(frame: pl.LazyFrame, path: str | PathLike[str] | HeldTable) -> int:

@@ -19,17 +19,24 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def write_table(
-    table: Frame, path: str | PathLike[str], *, source: str | PathLike[str] | HeldTable | None = None
+    table: Frame,
+    path: str | PathLike[str],
+    *,
+    source: str | PathLike[str] | HeldTable | None = None,
+    escape_formulas: bool = False,
 ) -> None:
     """Write Parquet, CSV or TSV (by the ending of the path) atomically, in batches.
 
-    A lazy table is read while it is written; `source` names its file for error messages.
+    A lazy table is read while it is written; `source` names its file for error messages. Spreadsheets run a text that
+    begins with =, +, - or @ as a formula: with `escape_formulas` such texts in CSV and TSV get a leading apostrophe.
+    Pass it for files with ids or titles from strangers that people will open, not for files that programs read.
     """
     check_not_forked()
     place = Path(path)
     named = place if source is None else f"{place} from {source}"
     with replacing(_named_table(place)) as temporary, readable(named, doing="write", source=source):
-        _sink(as_lazy(table), temporary, place.suffix.lower())
+        frame, ending = as_lazy(table), place.suffix.lower()
+        _sink(_escaped(frame) if escape_formulas and ending in _SEPARATORS else frame, temporary, ending)
 
 
 def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
@@ -45,6 +52,11 @@ def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
                 _sink(table.lazy(), temporary, place.suffix.lower())
         for place in tables:
             writable_file(place).unlink(missing_ok=True)  # where a link leads to, not the link
+
+
+def _escaped(frame: pl.LazyFrame) -> pl.LazyFrame:
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(text.str.contains(r"^[=+\-@\t\r]")).then("'" + text).otherwise(text).name.keep())
 
 
 def _named_table(place: Path) -> Path:

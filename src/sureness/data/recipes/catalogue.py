@@ -19,7 +19,7 @@ _PAIRS = ("sport-phone", "sport-cloth", "electronic-phone", "electronic-cloth")
 _DEEPCF = f"{_RAW}/familyld/DeepCF/f7329c8e01f61e6e7640938921d8b44001fcb286/Data"
 _LIGHTGCN = f"{_RAW}/gusye1234/LightGCN-PyTorch/master/data/gowalla"
 _KGCL = f"{_RAW}/yuh-yang/KGCL-SIGIR22/2a15e213d44aef5bec3a4c0f95a5ebc58d9d28bd/data/amazon-book"
-_TABLES_ONLY = "read from a folder with interactions.tsv.gz: give it with --from or SURENESS_DATA"
+_TABLES_ONLY = "read from a folder with interactions.tsv.gz: give it with folder=... or SURENESS_DATA"
 
 _ALL = (
     Recipe(

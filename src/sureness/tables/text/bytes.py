@@ -108,7 +108,8 @@ def _chunks(place: Path, encoding: str, size: int) -> Iterator[bytes]:
             except UnicodeDecodeError as error:
                 line = n_lines + 1 + error.object[: error.start].decode(encoding, "ignore").count("\n")
                 raise FileError(
-                    f"cannot read {place}: line {line:,} is not {encoding} ({error.reason}); say which with --encoding"
+                    f"cannot read {place}: line {line:,} is not {encoding} ({error.reason}); name its encoding with "
+                    "Columns(encoding=...)"
                 ) from error
             n_lines += text.count("\n")
             yield text.encode("utf-8", "surrogatepass")

@@ -91,7 +91,9 @@ def _before_header(lines: Sequence[str], wanted: TextFormat) -> tuple[int, str |
     """How many lines do not count, and the separator that the last of them declares."""
     skipped = wanted.skip_lines
     if skipped >= len(lines):
-        raise FileError(f"--skip-lines leaves nothing of its {counted(len(lines), 'line')}; give a smaller number")
+        raise FileError(
+            f"Columns(skip_lines=...) leaves nothing of its {counted(len(lines), 'line')}; give a smaller number"
+        )
     declared = _DECLARED.fullmatch(lines[skipped])
     return (skipped + 1, declared[1]) if declared else (skipped, None)
 
@@ -109,8 +111,8 @@ def _separator(
         named = [each for each in fitting or there if _names_known(header, each, quote, expected)]
         there = named if len(named) == 1 else fitting or there
     if len(there) > 1:
-        words = " or ".join(f"--separator {_WORDS[each]}" for each in there)
-        raise FileError(f"its columns may be separated in {len(there)} ways; say {words}")
+        words = " or ".join(f'Columns(separator="{_WORDS[each]}")' for each in there)
+        raise FileError(f"its columns may be separated in {len(there)} ways; give {words}")
     found = there[0] if there else usual or ","
     return found, [f"is read with a {_WORDS[found]} between its columns"] if there and found != usual else []
 
@@ -134,13 +136,15 @@ def _header(
     if wanted.names is not None:
         if len(wanted.names) != len(first):
             raise FileError(
-                f"--header names {counted(len(wanted.names), 'column')}, but line {line:,} has {len(first):,}"
+                f"Columns(header=...) names {counted(len(wanted.names), 'column')}, but line {line:,} has "
+                f"{len(first):,}"
             )
         return _distinct(wanted.names, line), line - 1
     names = tuple(name.strip().removeprefix("\ufeff") for name in first)
     if all(is_number(name) for name in names if name) and not set(names) & set(expected):
         raise FileError(
-            f"line {line:,} has numbers only, so it is no header; name the columns with --header user_id,item_id,..."
+            f"line {line:,} has numbers only, so it is not a header; name the columns with "
+            'Columns(header="user_id,item_id,...")'
         )
     return _distinct(names, line), line
 

@@ -68,13 +68,16 @@ def check_structure(
     2
     >>> check_structure([b"1,2\n3\n"], Layout(n_fields=2, separator=","), first_line=2)
     Traceback (most recent call last):
-    sureness.tables.text.structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or say ...
+    sureness.tables.text.structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or give ...
     """
     found = Structure(n_lines=first_line - 1, whole=set(maybe_whole))
     for chunk in whole_rows(lines, layout):
         _look(chunk, layout, found)
     if not layout.hashes and 0 < found.n_hashes < found.n_rows:
-        why = "starts with # and other rows do not; say --comment # to leave such lines out, or --comment none"
+        why = (
+            'starts with # and other rows do not; give Columns(comment="#") to leave such lines out, or '
+            'Columns(comment="none")'
+        )
         raise BrokenLineError(found.first_hash, why)
     return found
 
@@ -188,14 +191,17 @@ class _Lines:
 def check_bytes(chunk: bytes, end: str, first_line: int = 1) -> None:
     """Refuse bytes that are no UTF-8 text, with their line."""
     if (place := chunk.find(b"\0")) >= 0:
-        why = "has a zero byte; remove it, or say --encoding utf-16 if it is that"
+        why = 'has a zero byte; remove it, or give Columns(encoding="utf-16") if it is that'
         raise BrokenLineError(first_line + chunk.count(end.encode(), 0, place), why)
     if chunk.isascii():
         return
     try:
         chunk.decode("utf-8")
     except UnicodeDecodeError as error:
-        why = f"is not UTF-8 (byte {chunk[error.start]:#04x}); say which it is, such as --encoding cp1252 or latin-1"
+        why = (
+            f"is not UTF-8 (byte {chunk[error.start]:#04x}); name its encoding, such as "
+            'Columns(encoding="cp1252") or Columns(encoding="latin-1")'
+        )
         raise BrokenLineError(first_line + chunk.count(end.encode(), 0, error.start), why) from error
 
 
@@ -215,10 +221,11 @@ def _outside_quotes(letters: AnyArray, marks: BoolArray, layout: Layout, lines: 
     if not fine.all():
         wrong = int(np.argmin(fine))
         at = lines.at(quotes[wrong] if opens[wrong] else quotes[wrong - 1])
-        why = "has a quote inside a value; double it, or say --quote none if quotes are plain letters"
+        why = 'has a quote inside a value; double it, or give Columns(quote="none") if quotes are plain letters'
         raise BrokenLineError(at, why)
     if inside[-1]:
-        raise BrokenLineError(lines.at(quotes[-1]), "opens a quote that is never closed; close it, or say --quote none")
+        why = 'opens a quote that is never closed; close it, or give Columns(quote="none")'
+        raise BrokenLineError(lines.at(quotes[-1]), why)
     free: IntArray = places[~(inside | is_quote)]
     return free
 
@@ -232,7 +239,7 @@ def _check_widths(chunk: bytes, rows: _Rows, width: int, lines: _Lines) -> int:
         n_fields = rows.n_fields[wrong[0]]
         why = (
             f"has {counted(n_fields, 'field')} where the header has {width:,}; correct it, or "
-            "say --separator, --quote or --comment if it is meant otherwise"
+            "give Columns(separator=...), Columns(quote=...) or Columns(comment=...) if it is meant otherwise"
         )
         raise BrokenLineError(lines.at(rows.starts[wrong[0]]), why)
     return len(blank) if width > 1 else 0  # in a single column, nothing is a missing value

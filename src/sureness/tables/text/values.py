@@ -102,12 +102,12 @@ def why_no_number(name: str, value: str) -> str:
     """What is wrong with a value, and what to do."""
     hint = "correct the line or drop it"
     if "," in value:
-        hint = "say --decimal comma or --decimal point, or correct the line"
+        hint = 'give Columns(decimal="comma") or Columns(decimal="point"), or correct the line'
     elif value.strip().endswith("%"):
         hint = "write 12% as 0.12"
     elif value.strip().lower() in _IN_WORDS:
         hint = "write 1 and 0, or words in all lines"
-    return f"has {value!r:.60} as {name}, which is no number; {hint}"
+    return f"has {value!r:.60} as {name}, which is not a number; {hint}"
 
 
 _IN_WORDS = ("true", "false", "yes", "no")
@@ -122,7 +122,7 @@ def _thousands_only(values: Sequence[str]) -> str | None:
 def _open_question(value: str) -> FileError:
     comma = value.replace(".", "") if "." in value else value.replace(",", ".")
     point = value if "." in value else value.replace(",", "")
-    return FileError(f"{value} may be {comma} or {point}; say --decimal comma or --decimal point")
+    return FileError(f'{value} may be {comma} or {point}; give Columns(decimal="comma") or Columns(decimal="point")')
 
 
 # --- dates ----------------------------------------------------------------------------------------------------------
@@ -163,11 +163,11 @@ def order_of(times: pl.Series) -> Dates | None:
     if first > _MONTHS and second > _MONTHS:  # type: ignore[operator]
         raise ColumnError(
             f"times such as {example!r} have the day first in some rows and the month in others; write all of them as "
-            "2024-05-31, or say --dates day-first to see which are otherwise"
+            '2024-05-31, or give Columns(dates="day-first") to see which are otherwise'
         )
     if first <= _MONTHS and second <= _MONTHS:  # type: ignore[operator]
         raise ColumnError(
-            f"times such as {example!r} may have the day or the month first; say --dates day-first or "
-            "--dates month-first, or write them as 2024-05-31"
+            f"times such as {example!r} may have the day or the month first; give "
+            'Columns(dates="day-first") or Columns(dates="month-first"), or write them as 2024-05-31'
         )
     return "day-first" if first > _MONTHS else "month-first"  # type: ignore[operator]
