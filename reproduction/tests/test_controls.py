@@ -9,10 +9,15 @@ from scipy.special import expit
 
 from reproduction.tests.small import small_log
 from sureness.data import by_ratio
-from sureness.distillation import BidirectionalDistillation, Pool, Refreshed, distillation_method, method_names
-from sureness.distillation.labels import soft_labels
-from sureness.models import make_recommender
-from sureness.models.networks.training import Trainer
+from sureness.distillation import (
+    BidirectionalDistillation,
+    Pool,
+    Refreshed,
+    distillation_method,
+    method_names,
+    soft_labels,
+)
+from sureness.models import Trainer, make_recommender
 from sureness_reproduction.distillation import controls
 from sureness_reproduction.distillation.controls import ControlDirection, ControlLearner
 

@@ -21,8 +21,8 @@ from sureness.distillation import (
     SoftLabels,
     distillation_method,
 )
-from sureness.models.networks import Batch, Network, SoftItems
-from sureness.numerics.ranking import members
+from sureness.models import Batch, Network, SoftItems
+from sureness.numerics import members
 
 
 @dataclass(frozen=True, kw_only=True)
