@@ -16,7 +16,7 @@ from rich.text import Text
 
 from sureness._progress import Progress
 from sureness.errors import OutputError
-from sureness.jobs.results import Result, plain
+from sureness.jobs.options import Result, plain
 
 R = TypeVar("R", bound=Result)
 
