@@ -205,11 +205,11 @@ def test_blocks_of_users_give_what_the_whole_table_gives(asked, folder, tmp_path
     whole = allocate(tmp_path / "any.parquet", tmp_path / "whole.parquet", options)
     monkeypatch.setattr(blocks, "BATCH_ROWS", 50)
     monkeypatch.setattr(allocating, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
-    blocks = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
+    parts = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
     assert_frame_equal(pl.read_parquet(tmp_path / "blocks.parquet"), pl.read_parquet(tmp_path / "whole.parquet"))
-    assert blocks.shared == whole.shared
-    assert blocks.held_out == pytest.approx(whole.held_out)
-    assert blocks.expected_utility == pytest.approx(whole.expected_utility)
+    assert parts.shared == whole.shared
+    assert parts.held_out == pytest.approx(whole.held_out)
+    assert parts.expected_utility == pytest.approx(whole.expected_utility)
 
 
 def test_one_long_list_costs_no_more_than_its_own_rows(tmp_path):

@@ -19,7 +19,7 @@ from sureness.errors import DataError, SettingError
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
 from sureness.models.base import as_recommender
-from sureness.recommender.runs import open_run
+from sureness.recommender.run import open_run
 from sureness.saving.files import replacing, writable_file
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON

@@ -13,7 +13,7 @@ from sureness._progress import Progress
 from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions, union
 from sureness.errors import EmptyError, SettingError, warn
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.objects import ENDINGS
 from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, id_maps, is_partial

@@ -22,7 +22,7 @@ from sureness.jobs.outputs import CHECKPOINTS, check_outputs
 from sureness.metrics.ranking import RankingQuality
 from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.files import beside, sweep
 from sureness.saving.packed import JSON
 from sureness.saving.records import read_record, write_record
