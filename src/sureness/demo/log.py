@@ -11,10 +11,9 @@ import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._wording import counted
+from sureness.data.datasets import whereabouts
 from sureness.data.interactions import Interactions, union
-from sureness.data.recipes.base import Dataset
-from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import whereabouts
+from sureness.data.recipes import Dataset, recipe, recipe_names
 from sureness.data.splitting import Split
 from sureness.demo import findings
 from sureness.demo.distillation_study import LOG_NOTE, SKIPPED, distilled_log
@@ -108,7 +107,7 @@ def log_demo(
 
 def refuse_absent(data: str) -> None:
     """Refuse a data set that would have to be downloaded: the demo downloads nothing."""
-    if data not in RECIPES:
+    if data not in recipe_names():
         return  # a file or an unknown name, which reading it refuses
     known = recipe(data)
     if known.read is not None and whereabouts(data)[1] == "download":

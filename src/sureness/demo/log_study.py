@@ -14,8 +14,8 @@ from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.choosing import Choice, choose_calibrator
 from sureness.data.interactions import Interactions
-from sureness.data.recipes.base import Dataset
-from sureness.data.recipes.preparing import prepare
+from sureness.data.preparing import prepare
+from sureness.data.recipes import Dataset
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.data.splitting import Split
 from sureness.demo.judging import ALL_METHODS, judge, try_fit

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above, union
+from sureness.data import Interactions, ScoredPairs, Split, hold_out, rated_above, recipe, recipe_names, union
 from sureness.errors import DataError, NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.base_models import needs_recommender
@@ -67,7 +67,7 @@ class Opened:
     @property
     def threshold(self) -> float:
         """Ratings above it are positive; of a user's own log, every row is."""
-        found = RECIPES[self.data].positive_above if self.data in RECIPES else None
+        found = recipe(self.data).positive_above if self.data in recipe_names() else None
         return -np.inf if found is None else found
 
     @cached_property
