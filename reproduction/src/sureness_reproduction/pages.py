@@ -185,7 +185,7 @@ def write_page(results: Results, folder: Path) -> None:
     if contrasts.height:
         _write(folder / f"{study.name}.claims.csv", contrasts.write_csv())
     if study.draw is not None and results.finished:
-        from sureness.plots import save_figure
+        from sureness.report import save_figure
 
         drawn: Any = study.draw(results)
         save_figure(getattr(drawn, "figure", None) or drawn, folder / f"{study.name}.png")

@@ -321,7 +321,7 @@ class _Distilling:
         if self.options.report is None:
             return None
         from sureness.report.distillation import DistilledModels, TrainingRecord, gather_distillation
-        from sureness.report.part_pages import write_distillation_report
+        from sureness.report.page import write_distillation_report
 
         shown: dict[Role, dict[str, ScoreSource]] = {}
         for role in ROLES:
