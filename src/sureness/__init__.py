@@ -68,6 +68,7 @@ __getattr__, _, _lazy_names = lazy_names(
         "report",
         "saving",
         "sources",
+        "tables",
     ),
 )
 
