@@ -34,12 +34,12 @@ from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks
 from sureness.recommender.mapped import MappedSource
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.blocks import list_blocks
+from sureness.sources.blocks import list_blocks, list_table
 from sureness.tables.columns import Columns
 from sureness.tables.files import bad_line, is_text
 from sureness.tables.frames import HeldTable, Place, Table, place_of
@@ -316,10 +316,9 @@ def _lists_of_groups(
         log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
         if asked.reach is not None:
             asked.reach.look(scores[there])
-        place, rank = np.nonzero(there)
-        columns = {"user_id": users.at(block.users[place]), "rank": rank + 1}
-        columns |= {"item_id": items.at(block.items[:, :top][there]), "score": block.scores[:, :top][there]}
-        yield pl.DataFrame(columns | {"probability": sigmoid(log_odds[there])}), len(block.users)
+        shown = items.at(block.items[:, :top][there])
+        columns = {"score": block.scores[:, :top], "probability": sigmoid(log_odds)}
+        yield list_table(there, users.at(block.users), shown, **columns), len(block.users)
 
 
 def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:
