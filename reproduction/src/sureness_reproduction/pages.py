@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from sureness import Progress, silent
+from sureness.data import recipe_names
 from sureness.errors import DataError
 from sureness.saving import replacing
 from sureness_reproduction.cells import CellStore, run_cells
