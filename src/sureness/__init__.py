@@ -68,7 +68,6 @@ __getattr__, _, _lazy_names = lazy_names(
         "report",
         "saving",
         "sources",
-        "tables",
     ),
 )
 

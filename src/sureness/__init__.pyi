@@ -11,7 +11,6 @@ from sureness import recommender as recommender
 from sureness import report as report
 from sureness import saving as saving
 from sureness import sources as sources
-from sureness import tables as tables
 from sureness._progress import PrintedProgress as PrintedProgress
 from sureness._progress import Progress as Progress
 from sureness._progress import silent as silent

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 """Everything that has a name, and its class or recipe: calibrators, maps, policies, models, sources, data sets.
+=======
+"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources.
+>>>>>>> main
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
@@ -13,8 +17,13 @@ from typing import Any, Literal
 
 from sureness.errors import MissingExtraError, SettingError
 
+<<<<<<< HEAD
 Family = Literal["calibrator", "map", "policy", "utility", "model", "source", "adapter", "dataset", "saved"]
+=======
+Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "saved"]
+>>>>>>> main
 
+_DISTILLATION = "sureness.distillation.settings"
 _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.lists.policies"
 
 _MOVIELENS, _DATA_SETS = "sureness.data.movielens", "sureness_reproduction.data_sets"
@@ -67,6 +76,15 @@ _TABLE: dict[Family, dict[str, object]] = {
         "cml": f"{_MODELS}.cml:CML",
         "lightgcn": f"{_MODELS}.lightgcn:LightGCN",
         "cdae": f"{_MODELS}.cdae:CDAE",
+    },
+    "method": {  # of distillation: settings
+        "bd": f"{_DISTILLATION}:BD",
+        "bd-best": f"{_DISTILLATION}:BD_BEST",
+        "one-way": f"{_DISTILLATION}:ONE_WAY",
+        "rd": f"{_DISTILLATION}:RD",
+        "cd": f"{_DISTILLATION}:CD",
+        "teacher-positives": f"{_DISTILLATION}:TEACHER_POSITIVES",
+        "combined": f"{_DISTILLATION}:COMBINED",
     },
     "source": {
         "factors": "sureness.sources.base:FactorSource",
@@ -123,7 +141,11 @@ def register(family: Family, name: str, target: object) -> None:
     Parameters
     ----------
     family : str
+<<<<<<< HEAD
         "calibrator", "map", "policy", "utility", "model", "source", "adapter", "dataset" or "saved".
+=======
+        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter" or "saved".
+>>>>>>> main
     name : str
     target : class or "module:Class"
         Text is imported when the name is first used.

@@ -18,8 +18,8 @@ from sureness.data.recipes import Dataset, Recipe, recipe, recipe_names
 from sureness.data.splitting import Split
 from sureness.errors import DataError, FileError, MissingExtraError
 from sureness.jobs.logs import LogOptions, read_log
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table, name_of
