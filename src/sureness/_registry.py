@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Everything that has a name, and its class or recipe: calibrators, maps, policies, models, sources, data sets.
-=======
-"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources.
->>>>>>> main
+"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources, data sets.
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
@@ -17,11 +13,7 @@ from typing import Any, Literal
 
 from sureness.errors import MissingExtraError, SettingError
 
-<<<<<<< HEAD
-Family = Literal["calibrator", "map", "policy", "utility", "model", "source", "adapter", "dataset", "saved"]
-=======
-Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "saved"]
->>>>>>> main
+Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "dataset", "saved"]
 
 _DISTILLATION = "sureness.distillation.settings"
 _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.lists.policies"
@@ -141,11 +133,7 @@ def register(family: Family, name: str, target: object) -> None:
     Parameters
     ----------
     family : str
-<<<<<<< HEAD
-        "calibrator", "map", "policy", "utility", "model", "source", "adapter", "dataset" or "saved".
-=======
-        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter" or "saved".
->>>>>>> main
+        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "dataset" or "saved".
     name : str
     target : class or "module:Class"
         Text is imported when the name is first used.

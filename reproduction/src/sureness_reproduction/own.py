@@ -11,13 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sureness.calibration import make_calibrator
-<<<<<<< HEAD
 from sureness.data import recipe_names
-from sureness.distillation import METHODS
-=======
-from sureness.data import RECIPES
 from sureness.distillation import method_names
->>>>>>> main
 from sureness.errors import DataError, SettingError
 from sureness.lists import ListSizePolicy
 from sureness_reproduction import distillation  # noqa: F401 registers its methods
