@@ -1,4 +1,4 @@
-"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources, data sets.
+"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources, data.
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
