@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 import sureness as sn
-from sureness.demo import prepare
+from benchmarks.knowledge import prepare
 from sureness.errors import NoMinimumError, SurenessWarning
 
 RESULTS = Path(__file__).parent / "results" / "anchoring.csv"

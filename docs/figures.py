@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 
 import sureness as sn
 from sureness.calibration import MinMaxCalibrator
-from sureness.demo import prepare, study_lists
-from sureness.plots import (
+from sureness.report import (
     BLUE,
     GREY,
     INK,
@@ -31,9 +30,17 @@ REPRODUCED = FOLDER.parents[1] / "reproduction" / "results"
 
 def before_and_after() -> None:
     """The same recommender before and after calibration, judged on uniformly exposed pairs."""
-    study = prepare(sn.simulate(sn.SimulatorSettings(n_users=6_000)))
-    test = study.test
-    calibrated = sn.IsotonicCalibrator(strict=True).fit(study.calibration_set("unbiased"))
+    world = sn.simulate(sn.SimulatorSettings(n_users=6_000))
+    source = sn.svd_source(world.train, n_factors=7)
+    log = sn.CalibrationSet.from_source(
+        source, world.held_out, seen=world.train, propensity=world, held_out_share=world.settings.held_out_share
+    )
+    outside = ~world.in_training
+    users, items = world.test_users[outside], world.test_items[outside]
+    test = sn.data.ScoredPairs.of(
+        source.score_block(np.arange(world.n_users))[users, items], world.test_labels[outside]
+    )
+    calibrated = sn.IsotonicCalibrator(strict=True).fit(log)
     stretched = MinMaxCalibrator().fit(test.scores, test.labels)
     with matplotlib.rc_context(SETTINGS):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
@@ -48,8 +55,10 @@ def before_and_after() -> None:
 
 def two_lists() -> None:
     """The users at a quarter and at 95% of all list sizes, in a simulated world."""
-    study = study_lists(sn.simulate(sn.SimulatorSettings(n_users=2_000, exposure_rate=0.4)))
-    policy, lists = study.recommender.policy, study.recommender.lists(labels=study.split.test)
+    world = sn.simulate(sn.SimulatorSettings(n_users=2_000, exposure_rate=0.4))
+    split = sn.by_ratio(sn.Interactions.from_matrix((world.train + world.held_out).tocsr()), seed=0)
+    recommender = sn.ConfidentRecommender(sn.svd_source(split.train, n_factors=7)).fit(split.train, split.validation)
+    policy, lists = recommender.policy_, recommender.lists(labels=split.test)
     sizes, _, _ = policy.decide(lists)
     expected, order = policy.expected(lists), np.argsort(sizes, kind="stable")
     rows = [int(order[int(share * (len(order) - 1))]) for share in (0.25, 0.95)]

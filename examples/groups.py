@@ -15,7 +15,7 @@ import polars as pl
 
 import sureness as sn
 from sureness.calibration import Fields
-from sureness.plots import draw_group_ratios, prepare_group_ratios, save_figure
+from sureness.report import draw_group_ratios, prepare_group_ratios, save_figure
 
 CLEAR = 0.05
 

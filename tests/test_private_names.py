@@ -124,10 +124,10 @@ def test_private_names_stay_in_their_package(package):
 @pytest.mark.parametrize(
     ("code", "package", "wrong"),
     [
-        ("from sureness.plots._style import drawing", "sureness.report", ["sureness.plots._style.drawing"]),
-        ("from sureness.plots._style import drawing", "sureness.plots", []),
-        ("from sureness.report import _format", "sureness.plots", ["sureness.report._format"]),
-        ("from sureness._types import Seed", "sureness.plots", []),
+        ("from sureness.jobs._style import drawing", "sureness.report", ["sureness.jobs._style.drawing"]),
+        ("from sureness.jobs._style import drawing", "sureness.jobs", []),
+        ("from sureness.report import _format", "sureness.jobs", ["sureness.report._format"]),
+        ("from sureness._types import Seed", "sureness.jobs", []),
         ("from sureness._types import Seed", "benchmarks", ["sureness._types.Seed"]),
         ("import sureness.cli._app", "sureness_reproduction", ["sureness.cli._app"]),
         ("model._weights", "sureness.demo", ["._weights"]),

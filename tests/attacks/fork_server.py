@@ -26,8 +26,8 @@ PRELOADED = (
     "sureness.jobs.allocating", "sureness.jobs.applying", "sureness.jobs.cutting",
     "sureness.jobs.datasets", "sureness.jobs.distilling", "sureness.jobs.fitting",
     "sureness.jobs.reporting", "sureness.jobs.simulating", "sureness.jobs.training",
-    "sureness.models.networks.training", "sureness.report.distillation", "sureness.report.figures",
-    "sureness.cli.demo", "sureness.demo.log", "sureness.demo.simulated", "numba", "requests", "pooch", "jinja2",
+    "sureness.models.networks.training", "sureness.report.distillation", "sureness.report.page",
+    "sureness.cli.demo", "sureness.demo.running", "numba", "requests", "pooch", "jinja2",
     "matplotlib.figure", "matplotlib.backends.backend_agg", "scipy.stats", "scipy.sparse.linalg",
 )  # fmt: skip
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import re
 
 import pytest
 from rich.console import Console
 
 from sureness.cli import demo
-from sureness.demo import log, recommenders, simulated
-from sureness.demo.result import DemoResult
+from sureness.demo import running
+from sureness.demo.running import DemoResult
 from sureness.errors import EmptyError, SettingError
 from sureness.report import Finding
 from tests.cli.runner import refused, run, succeed
@@ -26,7 +25,7 @@ def found(tmp_path_factory):
 
 def test_json_is_the_plain_result(found):
     folder, result = found
-    assert set(result) >= {"report", "findings", "skipped", "headline", "results", "list_sizes", "page"}
+    assert set(result) >= {"report", "findings", "headline", "list_sizes"}
     assert (folder / result["report"]).exists()
 
 
@@ -36,9 +35,9 @@ def test_the_printed_text_is_short(found, monkeypatch):
     monkeypatch.setattr(demo, "out", console)
     findings = tuple(Finding(**each) for each in result["findings"])
     page = folder / result["report"]
-    demo.print_result(DemoResult(about="A world.", findings=findings, skipped=(), page=page, details={}))
+    demo.print_result(DemoResult(about="A world.", findings=findings, page=page, details={}))
     lines = [line for line in console.file.getvalue().splitlines() if line.strip()]
-    assert len(lines) <= 18
+    assert len(lines) <= 22
     assert lines[-1].endswith("report.html")
     assert all(finding.title in console.file.getvalue() for finding in findings)
 
@@ -63,7 +62,7 @@ def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypat
         read["users"] = dataset.interactions.users.ids.to_list()
         raise EmptyError("that is enough")
 
-    monkeypatch.setattr(log, "small_split", studied)
+    monkeypatch.setattr(running, "small_split", studied)
     words = ("--columns", "user_id=who", "--columns", "item_id=what", "--recommender", "svd")
     refused(run("demo", "log.csv", *words, cwd=tmp_path), EmptyError, "enough")
     assert read["users"] == [1, 3]
@@ -72,29 +71,3 @@ def test_a_log_with_other_columns_is_read_as_its_options_say(tmp_path, monkeypat
 def test_columns_of_no_log_are_refused(tmp_path):
     refused(run("demo", "--columns", "user_id=who", cwd=tmp_path), SettingError, "data")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("words", [(), ("log.csv",)])
-def test_missing_extras_are_said_before_anything_is_read(words, tmp_path, monkeypatch):
-    (tmp_path / "log.csv").write_text("user_id,item_id\n1,2\n")
-    monkeypatch.setattr(recommenders, "find_spec", lambda name: None)
-
-    def computed(*_, **__):
-        raise EmptyError("that is enough")
-
-    monkeypatch.setattr(log, "read_log", computed)
-    monkeypatch.setattr(simulated, "_find", computed)
-    done = run("demo", *words, cwd=tmp_path)
-    refused(done, EmptyError, "enough")
-    assert "sureness[models]" in done.stderr
-
-
-def test_only_a_terminal_sees_the_bar_with_the_time_left():
-    shown = {}
-    for terminal in (True, False):
-        console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
-        with demo.demo_progress(console=console) as progress:
-            progress("judging: epoch 1", 200, 400)
-        shown[terminal] = console.file.getvalue()
-    assert re.search(r"about \d+ s left", shown[True])
-    assert not shown[False].strip()

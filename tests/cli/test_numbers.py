@@ -14,7 +14,6 @@ import pytest
 
 from sureness._registry import names
 from sureness.cli import _console, commands
-from sureness.cli import demo as demo_command
 from sureness.distillation.methods import METHODS
 from sureness.errors import SurenessError
 from sureness.models.catalogue import model_type
@@ -107,10 +106,6 @@ def stopped_early():
         if time.monotonic() > end:
             raise EnoughError("the job goes on")
 
-    @contextmanager
-    def shown(*_: object, **__: object):
-        yield progress
-
     def too_long(*_: object) -> None:
         raise ForEver
 
@@ -118,7 +113,6 @@ def stopped_early():
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         with mock.patch.object(_console, "steps_of", return_value=progress), \
-             mock.patch.object(demo_command, "demo_progress", shown), \
              mock.patch("sureness.numerics.memory.physical_memory", return_value=2**31):  # fmt: skip
             yield
     finally:

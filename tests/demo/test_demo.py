@@ -1,4 +1,4 @@
-"""The demo as a job: everything once, in a world whose truth is known and on a log."""
+"""The demo as a job: in a simulated world, and on a log."""
 
 from __future__ import annotations
 
@@ -6,33 +6,29 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.demo import findings
-from sureness.demo.judging import ALL_METHODS
-from sureness.demo.log import log_demo
-from sureness.demo.recommenders import IN_WORLDS, SVDLearner, choose_learner
-from sureness.demo.simulated import simulated_demo
-from sureness.jobs.shared_pages import DomainPage
-from sureness.lists.comparing import AllocationComparison
-
-LIST_SECTIONS = ["list-sizes", "list-policies", "list-groups", "list-cases"]
-DISTILLATION_SECTIONS = ["distillation", "distillation-ranks", "distillation-costs"]
+from sureness.data.recipes.base import Dataset
+from sureness.demo import running
+from sureness.demo.findings import promise_kept, shortened, unsure_users
+from sureness.lists import Lists
+from sureness.report import gather_list_sizes
 
 HIDDEN = """
-import sys, warnings
+import sys
 from pathlib import Path
 sys.modules["{library}"] = None
-import sureness.demo.simulated as simulated
+import sureness.demo.running as running
 def no_work(*_, **__): raise AssertionError("work was done before the missing library was noticed")
-simulated.simulate = no_work
+running.simulate = no_work
 from sureness.errors import MissingExtraError
 try:
-    simulated.simulated_demo(Path("out"), users=50, items=30)
+    running.run_demo(Path("out"), users=50, items=30)
 except MissingExtraError as error:
     print(error.code, error)
 """
@@ -41,107 +37,100 @@ except MissingExtraError as error:
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("simulated")
-    result = simulated_demo(folder, users=300, items=80)
+    result = running.run_demo(folder, users=300, items=80, recommender="svd")
     return folder, json.loads(json.dumps(result.plain()))
-
-
-@pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    """A log with two domains, as a file."""
-    folder = tmp_path_factory.mktemp("log")
-    world = sn.simulate(sn.SimulatorSettings(n_users=250, n_items=60, n_domains=2, exposure_rate=0.4, seed=3))
-    users, items = world.train.nonzero()
-    domains = np.array(world.domains)[world.item_domain[items]]
-    pl.DataFrame({"user_id": users, "item_id": items, "domain": domains}).write_csv(folder / "log.csv")
-    return folder / "log.csv"
-
-
-def sections(page):
-    return re.findall(r'<section id="([^"]+)">', page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("library", ["jinja2", "matplotlib"])
 def test_a_missing_library_is_noticed_before_any_work(tmp_path, library):
     done = subprocess.run(
         [sys.executable, "-c", HIDDEN.format(library=library)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("extra ")
     assert library in done.stdout
-    assert "sureness[plots]" in done.stdout
     assert not (tmp_path / "out").exists()
 
 
-def test_every_part_leaves_its_results(simulated):
+def test_the_page_leads_with_items_and_hits_and_every_finding_links_to_a_section(simulated):
     folder, found = simulated
-    assert sn.load(folder / "calibrator.json").estimand_ == "preference"
-    assert {row["knowledge"] for row in found["results"]} >= {"naive", "unbiased", "true preference"}
-    assert len({row["method"] for row in found["results"]}) == len(ALL_METHODS)
-    assert {row["policy"] for row in found["list_sizes"]} >= {"PerK", "best fixed k", "Val-k", "Rand", "Oracle"}
-    assert found["page"]["slots"] == 12
-    assert {row["role"] for row in found["distillation"]} == {"teacher", "student"}
-    lists = pl.read_parquet(folder / "lists.parquet")
-    assert lists["rank"].max() == lists["list_size"].max()
-
-
-def test_the_page_begins_with_the_findings_and_each_links_to_a_section(simulated):
-    folder, found = simulated
-    there = sections(folder / "report.html")
-    assert there[:4] == ["in-short", "promise", "how-to-read", "reliability"]
-    assert set(there) > {"metrics", *LIST_SECTIONS, *DISTILLATION_SECTIONS, "list-table-1", "table-1", "notes"}
-    assert {finding["section"] for finding in found["findings"]} <= set(there)
     text = (folder / "report.html").read_text(encoding="utf-8")
-    assert "One page of 12 slots for 4 domains" in text
-    assert ">the truth<" in text
+    there = re.findall(r'<section id="([^"]+)">', text)
+    assert there == ["in-short", "list-sizes", "list-policies", "list-promise", "list-groups", "list-cases", "notes"]
+    first, *others = found["findings"]
+    assert f"<h1>{first['value']}.</h1>" in text
+    assert {finding["section"] for finding in others} <= set(there)
+    assert {row["policy"] for row in found["list_sizes"]} >= {"PerK", "best fixed k", "Oracle"}
+    lists = pl.read_parquet(folder / "lists.parquet")
+    assert lists.equals(sn.load(folder / "recommender.sureness").recommend())
 
 
-def test_findings_quote_the_measured_numbers(simulated):
-    _, found = simulated
-    ece = {(row["method"], row["knowledge"]): row["ece"] for row in found["results"]}
-    first, _, third = (found["findings"][place]["value"] for place in range(3))
-    assert first == f"off by {100 * ece['sigmoid', 'naive']:.1f} → {100 * ece['gamma', 'unbiased']:.1f} points"
-    assert third.endswith(f"best {100 * ece['gamma', 'true preference']:.1f}")
-    policies = {row["policy"]: row for row in found["list_sizes"]}
-    gain = policies["PerK"]["difference"] / policies["best fixed k"]["f1"]
-    assert f"{gain:+.1%} F1" in [finding["value"] for finding in found["findings"]]
+def test_the_numbers_of_the_demo_hold_in_a_world_of_its_size(tmp_path):
+    found = running.run_demo(tmp_path, users=1_500, items=300, recommender="svd")
+    assert all(finding.holds for finding in found.findings)
+    fewer, hits = (float(number) for number in re.findall(r"([\d.]+)%", found.findings[0].value))
+    assert fewer > 10
+    assert 92 < hits < 98
 
 
-def test_a_log_gets_the_same_judged_on_its_test_part(log, tmp_path):
-    seen = []
-    found = log_demo(str(log), tmp_path, progress=lambda *step: seen.append(step)).plain()
-    there = sections(tmp_path / "report.html")
-    assert set(there) > {"in-short", "metrics", *LIST_SECTIONS, *DISTILLATION_SECTIONS, "list-table-1", "table-1"}
-    assert sn.load(tmp_path / "calibrator.json").estimand_ == "interaction"
-    assert len(found["results"]) == len(ALL_METHODS)
-    assert found["main"] in {"platt", "beta", "gaussian", "gamma"}
-    assert found["skipped"] == []
-    assert "Real data does not say" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert seen[-1][1] == seen[-1][2]  # all of it is done
-    assert list(dict.fromkeys(step.split(":")[0] for step, _, _ in seen))[:2] == ["reading", "training"]
+def test_a_log_in_a_file_is_split_trained_on_and_judged(tmp_path):
+    world = sn.simulate(sn.SimulatorSettings(n_users=250, n_items=60, exposure_rate=0.4, seed=3))
+    users, items = world.train.nonzero()
+    pl.DataFrame({"user_id": users, "item_id": items}).write_csv(tmp_path / "log.csv")
+    steps = []
+    found = running.run_demo(
+        tmp_path / "out", data=str(tmp_path / "log.csv"), progress=lambda *step: steps.append(step)
+    )
+    assert "231 users" in found.about
+    assert found.page.exists()
+    assert list(dict.fromkeys(step.split(":")[0] for step, _, _ in steps)) == ["train", "fit", "compare", "page"]
 
 
 def test_without_torch_a_decomposition_is_used(monkeypatch):
-    monkeypatch.setattr("sureness.demo.recommenders.find_spec", lambda name: None)
+    monkeypatch.setattr(running, "find_spec", lambda name: None)
     with pytest.warns(sn.errors.SurenessWarning, match="torch"):
-        learner = choose_learner("bpr", IN_WORLDS)
-    assert learner == SVDLearner()
-    assert learner(sn.Interactions.of([1, 1, 2, 2], [1, 2, 2, 3])).n_users == 2
+        source, name = running.trained(sn.Interactions.of([1, 1, 2, 2], [1, 2, 2, 3]), "bpr")
+    assert source.n_users == 2
+    assert name.startswith("an SVD")
 
 
-def test_a_finding_without_a_clear_gain_says_so():
-    def shared(difference, p_value):
-        compared = AllocationComparison(
-            n_users=100, value=0.4 + difference, reference=0.4, difference=difference, standard_error=0.01,
-            p_value=p_value,
-        )  # fmt: skip
-        sizes = np.full((100, 2), 2)
-        return findings.shared_page(DomainPage(6, ("books", "films"), sizes, sizes, compared))
+def test_a_large_log_is_sampled_by_user(monkeypatch):
+    monkeypatch.setattr(running, "_MOST_INTERACTIONS", 500)
+    log = sn.Interactions.of(np.repeat(np.arange(200), 10), np.tile(np.arange(10), 200))
+    split = running.small_split(Dataset("large", log))
+    assert 20 < split.train.n_users < 90
+    assert "were sampled" in " ".join(split.notes)
 
-    better, unclear, worse = shared(0.02, 0.001), shared(0.02, 0.4), shared(-0.02, 0.001)
-    assert better.holds
-    assert better.value == "+5.0% F1"
-    assert not unclear.holds
-    assert "no clear difference" in unclear.short
-    assert not worse.holds
-    assert "worse" in worse.text
+
+def test_what_is_left_out_is_the_least_likely_of_all_users():
+    rng = np.random.default_rng(0)
+    probabilities = -np.sort(-rng.beta(1, 6, (2_000, 10)) * rng.random((2_000, 1)), axis=1)
+    lists = Lists.of(probabilities=probabilities, hits=rng.random(probabilities.shape) < probabilities)
+    found = shortened(lists)
+    assert 0.2 < found.left_out < 0.7
+    assert abs(found.kept - 0.95) < 0.02  # as promised
+    assert found.equal_lists < found.kept - 0.05
+
+
+def test_users_who_cannot_be_told_apart_are_no_success():
+    lists = Lists.of(probabilities=np.full((40, 2), 0.5), hits=np.ones((40, 2)))
+    assert not unsure_users(lists).holds
+    assert unsure_users(lists.take(np.arange(40) < 10)) is None
+
+
+def test_a_promise_that_bands_exclude_is_no_success():
+    world = sn.simulate(sn.SimulatorSettings(n_users=400, n_items=80, seed=1))
+    split = sn.by_ratio(sn.Interactions.from_matrix((world.train + world.held_out).tocsr()), seed=0)
+    recommender = sn.ConfidentRecommender(sn.svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
+    sizes = gather_list_sizes(recommender, test=split.test, n_resamples=2)
+    kept = sizes.promise.by_probability
+    right = kept.with_columns(low=pl.lit(0.9), high=pl.lit(1.1))
+    tilted = right.with_columns(low=pl.when(pl.col("probabilities") == "all").then(0.9).otherwise(1.05))
+    for table, holds in ((right, True), (tilted, False)):
+        changed = replace(sizes, promise=replace(sizes.promise, by_probability=table))
+        assert promise_kept(changed).holds is holds

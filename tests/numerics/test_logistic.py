@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
-from sureness.numerics import _kernels
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, logit, sigmoid
 
 
@@ -113,17 +112,6 @@ def test_the_curvature_is_that_of_the_risk():
     found = fit_logistic(features, weight, linear, bounded=bounded)
     p = expit(features @ found.theta)
     assert_allclose(found.curvature, (features.T * (weight * p * (1 - p))) @ features, rtol=1e-6, atol=1e-9)
-
-
-@given(st.integers(0, 1_000), st.sampled_from([0.1, 1.0, 1e3]))
-def test_the_compiled_terms_agree_with_numpy(seed, size):
-    features, weight, _, _ = problem(seed)
-    theta = np.random.default_rng(seed).normal(size=3) * size
-    p = expit(features @ theta)
-    loss, slope, curvature = _kernels.logistic_terms(features, weight, theta)
-    assert_allclose(loss, logistic_risk(theta, features, weight, np.zeros(3)), rtol=1e-12)
-    assert_allclose(slope, (weight * p) @ features, rtol=1e-10, atol=1e-12)
-    assert_allclose(curvature, (features.T * (weight * p * expit(-features @ theta))) @ features, rtol=1e-9, atol=1e-12)
 
 
 def test_sigmoid_and_logit_are_stable():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from sureness.errors import SettingError
-from sureness.numerics.poisson_binomial import poisson_binomial_cdf, poisson_binomial_pmf, power_sums
+from sureness.numerics.poisson_binomial import poisson_binomial_pmf, power_sums
 
 PROBABILITY = st.one_of(st.sampled_from([0.0, 1.0, 1e-12, 0.5, 1 / 16, 1 / 512]), st.floats(0, 1))
 
@@ -26,18 +26,13 @@ def windowed_recursion(probabilities: np.ndarray) -> tuple[int, np.ndarray]:
     return first, pmf
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(PROBABILITY, min_size=1, max_size=60))
-def test_it_equals_the_recursion(probabilities):
-    expected = poisson_binomial_pmf(probabilities, method="recursion")
-    assert_allclose(poisson_binomial_pmf(probabilities), expected, atol=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_the_recursion_agrees_with_scipy(probabilities):
+def test_it_agrees_with_scipy(probabilities):
     expected = scipy.stats.poisson_binom(probabilities).pmf(np.arange(len(probabilities) + 1))
-    assert_allclose(poisson_binomial_pmf(probabilities, method="recursion"), expected, atol=1e-10)
+    assert_allclose(poisson_binomial_pmf(probabilities), expected, atol=1e-10)
+    first, exact = windowed_recursion(np.array(probabilities))
+    assert_allclose(poisson_binomial_pmf(probabilities)[first : first + len(exact)], exact, atol=1e-12)
 
 
 MIXES = {
@@ -77,28 +72,11 @@ def test_rows_are_as_if_alone():
         assert_allclose(found, poisson_binomial_pmf(row), atol=0)
 
 
-@pytest.mark.parametrize("method", ["exact", "recursion", "refined_normal"])
-def test_the_largest_count_cuts_the_same_distribution(method):
+def test_the_largest_count_cuts_the_same_distribution():
     rows = np.random.default_rng(3).random((2, 40))
-    whole, part = (poisson_binomial_pmf(rows, method=method, max_count=m) for m in (None, 12))
-    if method == "recursion":  # what lies beyond is not counted
-        part, whole = part[:, :-1], whole[:, :12]
+    whole, part = (poisson_binomial_pmf(rows, max_count=count) for count in (None, 12))
     assert_allclose(part, whole[:, : part.shape[1]], atol=1e-15)
-    assert poisson_binomial_pmf(rows, method=method, max_count=50).shape == (2, 51)
-
-
-@pytest.mark.parametrize("method", ["exact", "recursion", "refined_normal"])
-def test_the_cdf_never_falls_and_ends_at_one(method):
-    cdf = poisson_binomial_cdf(np.random.default_rng(4).random((3, 50)), method=method)
-    assert np.all(np.diff(cdf) >= -1e-15)
-    assert_allclose(cdf[:, -1], 1.0, atol=1e-6)
-
-
-def test_the_refined_normal_is_near_but_not_equal():
-    p = np.random.default_rng(5).random(500) * 0.1
-    exact, rough = poisson_binomial_pmf(p), poisson_binomial_pmf(p, method="refined_normal")
-    distance = 0.5 * np.abs(exact - rough).sum()
-    assert 1e-7 < distance < 0.05
+    assert poisson_binomial_pmf(rows, max_count=50).shape == (2, 51)
 
 
 def test_without_items_nothing_is_relevant():
@@ -115,8 +93,3 @@ def test_power_sums_are_sums_of_powers():
 def test_a_largest_count_must_be_whole(max_count):
     with pytest.raises(SettingError, match="max_count"):
         poisson_binomial_pmf([0.5], max_count=max_count)
-
-
-def test_an_unknown_method_is_refused():
-    with pytest.raises(SettingError, match="method"):
-        poisson_binomial_pmf([0.5], method="guess")

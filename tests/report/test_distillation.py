@@ -14,16 +14,12 @@ from sureness.data.interactions import Interactions
 from sureness.errors import DataError, EmptyError, SettingError, SurenessWarning
 from sureness.metrics import compare_ranks
 from sureness.report import (
-    Additions,
     DistilledModels,
-    Measuring,
-    PageText,
     TrainingRecord,
     gather_distillation,
     write_distillation_report,
-    write_report,
 )
-from sureness.report.distillation_headline import distillation_headline, distillation_tiles
+from sureness.report.distillation import distillation_headline, distillation_tiles
 from sureness.report.formatting import spoken_percent
 from sureness.sources.base import FactorSource, MatrixSource
 from tests.report.test_page import Structure, page_alone
@@ -70,16 +66,18 @@ def found(models, test, seen):
         teachers=models[0], students=models[1], after=("BD-Teacher", "BD-Student"), about={"Worse": "By chance."}
     )
     return gather_distillation(
-        named, test, seen=seen, training=TrainingRecord(history=HISTORY, metric="ndcg@50"), metrics=METRICS,
-        measuring=Measuring(n_points=50, repeats=1),
-    )  # fmt: skip
+        named,
+        test,
+        seen=seen,
+        training=TrainingRecord(history=HISTORY, metric="ndcg@50"),
+        metrics=METRICS,
+    )
 
 
-def gathered(teachers, students, test, *, metrics=("hit@5",), n_points=10, training=None, **named):
+def gathered(teachers, students, test, *, metrics=("hit@5",), training=None, **named):
     """`gather_distillation` with little to measure."""
     models = DistilledModels(teachers=teachers, students=students, **named)
-    measuring = Measuring(n_points=n_points, repeats=1)
-    return gather_distillation(models, test, training=training, metrics=metrics, measuring=measuring)
+    return gather_distillation(models, test, training=training, metrics=metrics)
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
@@ -114,7 +112,7 @@ def test_ranks_before_and_after_are_compared(found, models, test, seen):
     assert found.after.ranks.equals(after.ranks)
     assert list(found.differences.curves) == ["before", "after"]
     assert found.after.average_difference < found.before.average_difference
-    assert found.scatter.points.height == 100
+    assert found.scatter.points.height == 1_200
 
 
 def test_rows_hold_costs_and_descriptions(found):
@@ -136,7 +134,7 @@ def test_an_interval_holds_the_true_mean_about_as_often_as_it_says():
         items[lucky] = 0
         test = Interactions.from_matrix(np.eye(4)[items])
         source = MatrixSource(scores)
-        row = gathered({"T": source}, {"S": source}, test, metrics=["hit@1"], n_points=1).rows[0]
+        row = gathered({"T": source}, {"S": source}, test, metrics=["hit@1"]).rows[0]
         hits += row.measures["H@1"].value.low <= 0.3 <= row.measures["H@1"].value.high
     assert 88 <= hits <= 100
 
@@ -160,7 +158,7 @@ def test_a_gain_that_all_users_share_is_certain():
     rising = np.tile(np.arange(4.0), (5, 1))
     test = Interactions.from_matrix(rising == 3)
     students = {"S": MatrixSource(-rising), "D": MatrixSource(rising)}
-    found = gathered({"T": MatrixSource(rising)}, students, test, metrics=["hit@1"], n_points=3)
+    found = gathered({"T": MatrixSource(rising)}, students, test, metrics=["hit@1"])
     measure = found.row("D").measures["H@1"]
     assert (measure.difference, measure.p_value, measure.gain) == (1.0, 0.0, None)
     assert "ranks clearly better" in distillation_headline(found).sentence
@@ -244,6 +242,14 @@ def test_tiles_show_before_and_after(found):
     assert result.note.startswith("Student → BD-Student, p ")
 
 
+def test_only_a_clear_gain_has_the_colour_of_success(found):
+    verdicts = [
+        distillation_tiles(with_measure(found, "BD-Student", difference=difference, p_value=p))[-1].verdict
+        for difference, p in ((0.02, 0.001), (0.02, 0.4), (-0.02, 0.001))
+    ]
+    assert verdicts == ["good", "", "bad"]
+
+
 def test_two_models_alone_need_no_verdict(models, test):
     found = gathered({"Teacher": models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test)
     assert distillation_headline(found).sentence == "A student compared with its teacher."
@@ -255,7 +261,7 @@ def test_two_models_alone_need_no_verdict(models, test):
 
 
 def test_a_page_about_distillation_alone(found, tmp_path):
-    summary, page, text = page_alone(write_distillation_report, found, tmp_path, SECTIONS, n_figures=4)
+    summary, page, text = page_alone(write_distillation_report, found, tmp_path, [*SECTIONS, "notes"], n_figures=4)
     assert summary.headline == distillation_headline(found).sentence
     assert summary.main == "BD-Student"
     assert "By chance." in text
@@ -272,24 +278,10 @@ def test_a_page_without_history_and_after(models, test, tmp_path):
     assert structure.tags.count("svg") == 3
 
 
-def test_distillation_stands_beside_calibration(found, material, tmp_path):
-    summary = write_report(
-        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]},
-        additions=Additions(distillation=found, tables=[("Mine", "", pl.DataFrame({"a": [1]}))]),
-        figures_dir=tmp_path / "figures", n_resamples=2,
-    )  # fmt: skip
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    structure = Structure(page)
-    assert structure.open == []
-    assert structure.sections[-8:] == ["cases", *SECTIONS, "degree", "groups", "table-1", "notes"]
-    assert {path.name for path in summary.figures} >= {"reliability.png", "rank_differences.svg", "rank_scatter.png"}
-    assert distillation_headline(found).sentence.replace("'", "&#39;") in page
-
-
 def test_what_is_given_is_escaped(models, test, tmp_path):
     evil = "<script>alert('x')</script> & 確率 $x_1$"
     found = gathered({evil: models[0]["Teacher"]}, {"Student": models[1]["Student"]}, test, about={evil: evil})
-    write_distillation_report(tmp_path / "page.html", found, PageText(title=evil, notes=[evil]))
+    write_distillation_report(tmp_path / "page.html", found)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page

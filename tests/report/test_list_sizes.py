@@ -1,5 +1,6 @@
 """The list-size part of a page: its numbers, and the page around them."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +17,12 @@ from sureness.metrics import expected_calibration_error
 from sureness.metrics.utility import at_sizes
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import kept_promise
-from sureness.report import Additions, PageText, gather_list_sizes, write_list_size_report, write_report
-from sureness.report.list_cases import choose_users
-from sureness.report.list_headline import list_headline, list_tiles
-from tests.report.test_page import ALONE, Structure, page_alone
+from sureness.report import Additions, gather_list_sizes, write_list_size_report, write_report
+from sureness.report.cases import choose_users
+from sureness.report.list_sizes import list_headline, list_tiles, page_name
+from tests.report.test_page import Structure, page_alone
 
+ADDITIONS = Additions(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
 SECTIONS = ["list-sizes", "list-policies", "list-promise", "list-groups", "list-cases"]
 
 
@@ -59,8 +61,8 @@ def found(recommender, split, compared, world):
 
 
 def test_policies_have_the_numbers_of_the_comparison(found, compared):
-    rows = {row["policy"]: row for row in compared.table.iter_rows(named=True)}
-    assert [row.name for row in found.policies][:2] == ["PerK", "Oracle"]
+    rows = {page_name(row["policy"]): row for row in compared.table.iter_rows(named=True)}
+    assert [row.name for row in found.policies][:2] == ["personal sizes", "best in hindsight"]
     assert {row.name for row in found.policies} == set(rows)
     for row in found.policies:
         assert (row.value, row.mean_size) == (rows[row.name]["f1"], rows[row.name]["mean_size"])
@@ -71,8 +73,8 @@ def test_sizes_are_those_of_the_recommender(found, recommender, compared):
     sizes = recommender.sizes()
     assert_allclose(found.mean_size, sizes["list_size"].mean())
     assert_allclose(found.degree.correlation, np.corrcoef(sizes["list_size"], recommender.seen_.user_degree)[0, 1])
-    assert list(found.distributions.shares) == ["PerK", "Oracle"]
-    assert_allclose(found.distributions.means["Oracle"], compared.sizes["Oracle"].mean())
+    assert list(found.distributions.shares) == ["personal sizes", "best in hindsight"]
+    assert_allclose(found.distributions.means["best in hindsight"], compared.sizes["Oracle"].mean())
     assert found.n_judged == len(compared.users)
 
 
@@ -110,7 +112,7 @@ def test_users_of_one_degree_are_one_group():
 
 def test_cases_show_different_users_with_their_own_cut(found, recommender, split):
     table = recommender.recommend()
-    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Ask first"]
+    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Least sure"]
     assert len({case.user for case in found.cases}) == 4
     for case in found.cases:
         own = table.filter(user_id=int(case.user))
@@ -138,22 +140,22 @@ def test_users_without_candidates_are_no_cases():
     probabilities, lengths = np.array([[0.5, 0.4], [0.0, 0.0], [0.9, 0.1]]), np.array([2, 0, 2])
     expected = np.array([[0.3, 0.4], [0.0, 0.0], [0.8, 0.5]])
     chosen = choose_users(probabilities, lengths, np.array([2, 0, 1]), expected)
-    assert [(kind, row) for kind, _, row in chosen] == [("Sure", 2), ("Ask first", 0)]
+    assert [(kind, row) for kind, _, row in chosen] == [("Sure", 2), ("Least sure", 0)]
 
 
 def test_without_labels_nothing_is_judged(recommender):
     found = gather_list_sizes(recommender)
     assert found.policies == ()
     assert found.n_judged is None
-    assert list(found.distributions.shares) == ["PerK"]
+    assert list(found.distributions.shares) == ["personal sizes"]
     assert all(group.ece is None and group.value is None for group in found.groups)
     assert all(item.label is None for case in found.cases for item in case.items)
-    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Ask first"]
+    assert [case.kind for case in found.cases] == ["Sure", "Long list", "Short list", "Least sure"]
 
 
 def test_a_test_alone_compares_with_the_oracle(recommender, split):
     found = gather_list_sizes(recommender, test=split.test, n_resamples=20)
-    assert [row.name for row in found.policies] == ["PerK", "Oracle"]
+    assert [row.name for row in found.policies] == ["personal sizes", "best in hindsight"]
     assert found.reference is None
     assert all(group.reference is None and group.value is not None for group in found.groups)
 
@@ -194,6 +196,26 @@ def test_the_headline_is_what_the_test_says(recommender, split, monkeypatch, val
     assert list_headline(found).sentence == sentence
 
 
+@pytest.mark.parametrize(
+    ("value", "p_value", "verdict"), [(0.22, 0.001, "good"), (0.22, 0.4, ""), (0.18, 0.001, "bad")]
+)
+def test_only_a_clear_gain_has_the_colour_of_success(recommender, split, monkeypatch, value, p_value, verdict):
+    compared = compared_by(value, 0.20, p_value, monkeypatch)
+    found = gather_list_sizes(recommender, test=split.test, compared=compared, n_resamples=20)
+    assert list_tiles(found)[-1].verdict == verdict
+
+
+def test_nobody_is_asked_first_whom_the_policy_would_not_ask(found, split):
+    assert found.n_unsure == 0
+    assert "ask first" not in [tile.label for tile in list_tiles(found)]
+    policy = ExpectedUtility("f1", max_size=30, unsure_below=0.99)
+    strict = ConfidentRecommender(sn.svd_source(split.train, n_factors=4), policy=policy)
+    unsure = gather_list_sizes(strict.fit(split.train, split.validation))
+    assert unsure.n_unsure
+    assert unsure.cases[-1].kind == "Ask first"
+    assert {tile.label: tile.value for tile in list_tiles(unsure)}["ask first"] == f"{unsure.n_unsure:,}"
+
+
 def test_headline_and_tiles_without_labels(recommender):
     found = gather_list_sizes(recommender)
     assert f"{found.mean_size:.1f} items on average" in list_headline(found).sentence
@@ -203,11 +225,14 @@ def test_headline_and_tiles_without_labels(recommender):
 
 
 def test_a_page_about_lists_alone(found, tmp_path):
-    summary, page, _ = page_alone(write_list_size_report, found, tmp_path, SECTIONS, n_figures=8)
+    summary, page, _ = page_alone(
+        write_list_size_report, found, tmp_path, [*SECTIONS, "table-1", "notes"], n_figures=8, additions=ADDITIONS
+    )
     assert len(summary.figures) == 16
     assert summary.headline == list_headline(found).sentence
     assert page.count("Cut: ") == 4
-    write_list_size_report(tmp_path / "again.html", found, ALONE)
+    assert not re.search(r"PerK|Oracle|Val-k|Rand\b|Top-5|best fixed k", page)
+    write_list_size_report(tmp_path / "again.html", found, additions=ADDITIONS)
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
 
 
@@ -241,13 +266,16 @@ def test_a_page_without_labels_says_so(recommender, tmp_path):
 
 def test_list_sizes_stand_beside_calibration(found, material, tmp_path):
     summary = write_report(
-        tmp_path / "page.html", material.pairs, {"platt": material.calibrators["platt"]},
+        tmp_path / "page.html",
+        material.pairs,
+        {"platt": material.calibrators["platt"]},
         additions=Additions(list_sizes=found),
-        figures_dir=tmp_path / "figures", n_resamples=2,
-    )  # fmt: skip
+        figures_dir=tmp_path / "figures",
+        n_resamples=2,
+    )
     structure = Structure((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert structure.open == []
-    assert structure.sections[-9:] == ["cases", *SECTIONS, "degree", "groups", "notes"]
+    assert structure.sections[-7:] == ["cases", *SECTIONS, "notes"]
     assert {path.name for path in summary.figures} >= {"reliability.png", "list_sizes.svg", "list_case_4.png"}
 
 
@@ -255,7 +283,7 @@ def test_what_is_given_is_escaped(recommender, split, world, tmp_path):
     evil = "<script>alert('x')</script> & 確率 $x_1$"
     items = world.items_table().with_columns(title=pl.lit(evil), domain=pl.lit(evil))
     found = gather_list_sizes(recommender, test=split.test, items=items, n_resamples=20)
-    write_list_size_report(tmp_path / "page.html", found, PageText(title=evil, notes=[evil]))
+    write_list_size_report(tmp_path / "page.html", found, additions=Additions(title=evil, notes=[evil]))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -9,7 +9,7 @@ import pytest
 
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import MissingExtraError
-from sureness.report import Additions, Background, Finding, PageText, write_report
+from sureness.report import Additions, Background, Finding, write_report
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 SECTIONS = [
@@ -63,17 +63,17 @@ def checked_page(path, sections, n_figures):
     return page
 
 
-ALONE = PageText(notes=["a note"], tables=[("Mine", "", pl.DataFrame({"a": [1]}))])
-
-
-def page_alone(write, found, folder, sections, n_figures):
-    """Write a page about one subject, with a note and a table; see that it is whole, readable and self-contained."""
+def page_alone(write, found, folder, sections, n_figures, **given):
+    """Write a page about one subject; see that it is whole, readable and self-contained."""
     reported = []
     summary = write(
-        folder / "page.html", found, ALONE, figures_dir=folder / "figures",
+        folder / "page.html",
+        found,
+        figures_dir=folder / "figures",
         progress=lambda *step: reported.append(step),
-    )  # fmt: skip
-    page = checked_page(folder / "page.html", [*sections, "table-1", "notes"], n_figures)
+        **given,
+    )
+    page = checked_page(folder / "page.html", sections, n_figures)
     assert sorted(summary.figures) == sorted((folder / "figures").iterdir())
     assert reported[-1] == ("figures", n_figures, n_figures)
     assert not re.search(r"https?://|<(script|link|img)\b", page)
@@ -88,14 +88,20 @@ CHOICE = ("Choice", "How it was chosen.", pl.DataFrame({"method": ["platt"], "ec
 
 def full_report(material, path, *, background=None, additions=None, **settings):
     known = {
-        "items": material.world.items_table(), "user_degree": material.degree, "groups": material.groups,
+        "items": material.world.items_table(),
+        "user_degree": material.degree,
+        "groups": material.groups,
         "candidates": material.candidates,
-    }  # fmt: skip
+    }
     added = {"notes": ["uniformly exposed"], "tables": [CHOICE]}
     return write_report(
-        path, material.pairs, material.calibrators, background=Background(**(known | (background or {}))),
-        additions=Additions(**(added | (additions or {}))), **({"n_resamples": 20} | settings),
-    )  # fmt: skip
+        path,
+        material.pairs,
+        material.calibrators,
+        background=Background(**(known | (background or {}))),
+        additions=Additions(**(added | (additions or {}))),
+        **({"n_resamples": 20} | settings),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +146,11 @@ def test_what_is_given_is_escaped(material, tmp_path):
     evil = "<script>alert('x')</script> & ünïcode 確率 $x_1$"
     items = material.world.items_table().with_columns(title=pl.lit(evil), domain=pl.lit(evil))
     full_report(
-        material, tmp_path / "evil.html", background={"items": items, "groups": [evil] * len(material.pairs)},
+        material,
+        tmp_path / "evil.html",
+        background={"items": items, "groups": [evil] * len(material.pairs)},
         additions={"title": evil, "notes": [evil], "tables": [(evil, evil, pl.DataFrame({evil: [evil]}))]},
-    )  # fmt: skip
+    )
     page = (tmp_path / "evil.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -173,11 +181,12 @@ def test_every_figure_is_written_as_png_and_svg(material, tmp_path):
     assert set(summary.ece) == set(material.calibrators)
 
 
-def test_a_page_of_bare_pairs_says_what_is_left_out(material, tmp_path):
+def test_a_page_of_bare_pairs_has_no_empty_sections(material, tmp_path):
     pairs = ScoredPairs.of(material.pairs.scores, material.pairs.labels)
     write_report(tmp_path / "bare.html", pairs, {"platt": material.calibrators["platt"]}, n_resamples=2)
     page = (tmp_path / "bare.html").read_text(encoding="utf-8")
-    assert page.count("Not shown:") == 3
+    assert "Not shown" not in page
+    assert not {"cases", "degree", "groups"} & set(Structure(page).sections)
     assert "users are unknown" in page
     assert Structure(page).open == []
 
@@ -195,13 +204,11 @@ def test_findings_come_first_escaped_and_lead_to_their_sections(material, tmp_pa
         Finding("Trusted", "41 → 1 points", "short", "Before & after.", "reliability"),
         Finding("Nothing <b>", "+0.1%", "short", "No clear difference.", holds=False),
     ]
-    table = ("One page", "Shared.", pl.DataFrame({"domain": ["books"]}))
-    full_report(material, tmp_path / "page.html", additions={"findings": findings, "list_tables": [table]})
+    full_report(material, tmp_path / "page.html", additions={"findings": findings})
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     structure = Structure(page)
     assert structure.open == []
     assert structure.sections[0] == "in-short"
-    assert "list-table-1" in structure.sections
     assert '<a class="finding" href="#reliability">' in page
     assert "Before &amp; after." in page
     assert '<div class="finding unclear">' in page

@@ -9,8 +9,7 @@ from scipy.special import expit
 from sureness.calibration.nonparametric import SigmoidCalibrator
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SurenessWarning
-from sureness.plots import draw_bands, draw_fitted_curves
-from sureness.report import Additions, gather_contents, write_report
+from sureness.report import Additions, draw_bands, draw_fitted_curves, gather_contents, write_report
 from sureness.report.methods import PLAIN_NAMES, best_of_columns
 
 N_USERS, N_ITEMS = 1_500, 200

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import sureness as sn
-from sureness import metrics, plots
+from sureness import metrics, report
 from sureness_reproduction.calibration.maps import WITH_ANCHOR
 from sureness_reproduction.calibration.measures import TOP
 from sureness_reproduction.distillation.measures import STAGES
@@ -25,10 +25,10 @@ def reliability(results: Results) -> Any:
     def diagram(name: str, ax: Any) -> Any:
         known = pairs.drop_nulls(name)
         curve = sn.metrics.reliability_curve(known["label"].to_numpy(), known[name].to_numpy(), n_bins=10)
-        return plots.draw_reliability(curve, ax=ax, title=name, compact=True)
+        return report.draw_reliability(curve, ax=ax, title=name, compact=True)
 
     panels = [partial(diagram, name) for name in _DRAWN if name in pairs.columns]
-    return plots.draw_side_by_side(panels, panel=(2.9, 3.0), n_rows=2)
+    return report.draw_side_by_side(panels, panel=(2.9, 3.0), n_rows=2)
 
 
 def score_distributions(results: Results) -> Any:
@@ -38,15 +38,15 @@ def score_distributions(results: Results) -> Any:
     def diagram(model: str, ax: Any) -> Any:
         scores, labels = (first.filter(model=model)[name].to_numpy() for name in ("score", "label"))
         ax.set_title(model)
-        return plots.draw_score_distributions(plots.prepare_score_distributions(scores, labels, n_bins=40), ax=ax)
+        return report.draw_score_distributions(report.prepare_score_distributions(scores, labels, n_bins=40), ax=ax)
 
-    return plots.draw_side_by_side([partial(diagram, name) for name in first["model"].unique().sort()])
+    return report.draw_side_by_side([partial(diagram, name) for name in first["model"].unique().sort()])
 
 
 def confidence_by_degree(results: Results) -> Any:
     """Degree and confidence of every user, first seed, with the anchor."""
     first = [results.table(name).filter(seed=0, pairs=WITH_ANCHOR) for name in ("top", "degrees")]
-    return plots.draw_confidence_by_degree(plots.prepare_confidence_by_degree(*first, n=TOP))
+    return report.draw_confidence_by_degree(report.prepare_confidence_by_degree(*first, n=TOP))
 
 
 def rank_differences(results: Results) -> Any:
@@ -57,7 +57,7 @@ def rank_differences(results: Results) -> Any:
         if name not in found:
             ranks = results.store.find(cell).table("ranks")
             found[name] = metrics.RankComparison(ranks.drop("n_items"), n_items=ranks["n_items"][0])
-    return plots.draw_rank_differences(plots.prepare_rank_differences(found))
+    return report.draw_rank_differences(report.prepare_rank_differences(found))
 
 
 def size_distributions(results: Results) -> Any:
@@ -66,11 +66,12 @@ def size_distributions(results: Results) -> Any:
     first = sizes.filter(data=sizes["data"][0])
     drawn = {name: first.filter(method=name)["size"].to_numpy() for name in (OURS, "Oracle", "MtCut", PUBLISHED)}
     there = {name: some for name, some in drawn.items() if len(some)}
-    return plots.draw_size_distributions(plots.prepare_size_distributions(there))
+    return report.draw_size_distributions(report.prepare_size_distributions(there))
 
 
 def size_by_degree(results: Results) -> Any:
     """Degree and size of the first data set and split, for F1."""
     sizes = results.table("sizes")
     first = sizes.filter(data=sizes["data"][0], seed=0, method=PUBLISHED)
-    return plots.draw_size_by_degree(plots.prepare_size_by_degree(first["size"].to_numpy(), first["degree"].to_numpy()))
+    sizes_by_degree = report.prepare_size_by_degree(first["size"].to_numpy(), first["degree"].to_numpy())
+    return report.draw_size_by_degree(sizes_by_degree)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sureness._types import BoolArray, IntArray
+from sureness._types import BoolArray, FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.errors import SettingError
-from sureness.numerics.ranking import Shares, draw_absent, members
+from sureness.numerics.ranking import draw_absent, members
 
 _MOST_REJECTIONS = 50
 
@@ -38,7 +38,10 @@ class NegativeSampler:
         if power < 0:
             raise SettingError(f"power must be 0 or more, got {power}")
         self.log, self.include_seen = log, include_seen
-        self.shares = Shares((log.item_degree + 1.0) ** power) if power else None
+        self.shares: FloatArray | None = None
+        if power:
+            mass = np.cumsum((log.item_degree + 1.0) ** power)
+            self.shares = mass / mass[-1]  # ends at exactly 1, above every draw
 
     def draw(self, users: IntArray, rng: np.random.Generator) -> IntArray:
         """One unseen item for each of the users."""
@@ -47,7 +50,7 @@ class NegativeSampler:
         drawn = np.empty(len(users), dtype=np.int64)
         waiting = np.arange(len(users))
         for _ in range(_MOST_REJECTIONS):
-            drawn[waiting] = self.shares.at(rng.random(len(waiting)))
+            drawn[waiting] = np.searchsorted(self.shares, rng.random(len(waiting)), side="right")
             if self.include_seen:
                 return drawn
             waiting = waiting[self.seen(users[waiting], drawn[waiting])]

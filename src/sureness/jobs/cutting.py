@@ -325,7 +325,7 @@ def _write_page(
     compared: PolicyComparison | None, progress: Progress,
 ) -> str:  # fmt: skip
     from sureness.report.list_sizes import gather_list_sizes
-    from sureness.report.part_pages import write_list_size_report
+    from sureness.report.page import write_list_size_report
 
     test = listing.run.test if listing.run is not None and compared is not None else None
     found = gather_list_sizes(listing.recommender, test=test, compared=compared, items=titles)

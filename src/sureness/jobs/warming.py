@@ -19,10 +19,6 @@ import polars as pl
 import sureness
 from sureness._progress import Progress, silent
 from sureness._registry import names
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
-from sureness.calibration.parametric import PlattCalibrator
-from sureness.calibration.per_user import PerUserPlatt
-from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import SurenessWarning, warn
 from sureness.jobs.allocating import AllocateOptions, allocate
@@ -36,12 +32,11 @@ from sureness.lists.budgets import allocate_budget
 from sureness.lists.pages import allocate_domains, fill_with_trending
 from sureness.metrics.calibration import expected_calibration_error
 from sureness.numerics.compiling import is_cached
-from sureness.numerics.poisson_binomial import Method, poisson_binomial_cdf, poisson_binomial_pmf
-from sureness.numerics.ranking import Shares, draw_absent
+from sureness.numerics.poisson_binomial import poisson_binomial_pmf
+from sureness.numerics.ranking import draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.packed import JSON
-from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source
 from sureness.tables.reading import scan_table
 from sureness.tables.writing import write_table
@@ -152,24 +147,17 @@ def _numbers() -> None:
     for truth in (labels, labels.astype(np.int64), labels.astype(np.float64)):
         for weight in (None, rng.random(2_000)):
             expected_calibration_error(truth, probabilities, sample_weight=weight)
-    methods: tuple[Method, ...] = ("exact", "recursion", "refined_normal")
-    for method in methods:
-        poisson_binomial_pmf(probabilities.reshape(20, 100), method=method)
-        poisson_binomial_cdf(probabilities.reshape(20, 100), method=method)
+    poisson_binomial_pmf(probabilities.reshape(20, 100))
     worth = np.sort(rng.random((60_000, 2, 10)), axis=2)  # enough that threads share the work
     allocate_domains(worth, slots=6)
     allocate_budget(worth.reshape(-1, 10), budget=90_000.0)
     allocate_budget(worth[:50, 0], budget=40.0, cost=rng.random((50, 10)))
     fill_with_trending(rng.permuted(np.tile(np.arange(9), (4, 1)), axis=1), [1, 2, 3, 4], np.arange(9), slots=6)
-    IdMap.of([f"user {number}" for number in range(3_000)]).rows([f"user {number}" for number in range(200)])
     left, right = rng.normal(size=(3, 4)).astype(np.float32), rng.normal(size=(4, 10_000)).astype(np.float32)
     product_ranks(left, right, 100)
     sketched_ranks(left @ right, 100)
     scores = rng.normal(size=(30, 100))
     taken = Interactions.from_matrix(csr_matrix(scores + rng.normal(size=scores.shape) > 2))
-    MultiSegmentCalibrator(PlattCalibrator()).fit(probabilities, labels, segments={"field": np.arange(2_000) % 3})
-    PerUserPlatt(top=None, n_bins=8).fit(MatrixSource(scores), taken)  # so few bins that there are any
-    Shares(probabilities).at(rng.random(10))
     draw_absent(taken.user_rows, taken.row_starts, taken.item_rows, taken.n_items, rng)
 
 

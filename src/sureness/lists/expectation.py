@@ -19,10 +19,9 @@ from sureness._wording import counted
 from sureness.errors import DataError, SettingError
 from sureness.metrics.utility import NORMALISERS, Utility, named_utility
 from sureness.numerics.checks import as_array, check_choice, check_probability_rows, check_whole, number_array
-from sureness.numerics.gains import Gains, expected_gains, log_odds_shifts
-from sureness.numerics.gains import shift_log_odds as shift_log_odds  # part of this module for callers
 from sureness.numerics.memory import check_memory
-from sureness.numerics.poisson_binomial import poisson_binomial_pmf
+from sureness.numerics.poisson_binomial import Gains, expected_gains, log_odds_shifts, poisson_binomial_pmf
+from sureness.numerics.poisson_binomial import shift_log_odds as shift_log_odds  # part of this module for callers
 
 LONGEST = 1_000_000
 """Most items of a list."""
@@ -114,9 +113,11 @@ def expected_utilities(
     """
     check_choice(method, "method", ("exact", "approximate"))
     chosen = tuple(named_utility(utility) for utility in utilities)
-    rows, _ = check_probability_rows(probabilities, in_range=method == "approximate" or expected_relevant is not None)
+    rows, _ = check_probability_rows(probabilities, in_range=lengths is None)
     check_max_size(max_size)
     counts = _lengths(lengths, rows)
+    if lengths is not None:  # entries beyond may be anything
+        rows, _ = check_probability_rows(np.where(np.arange(rows.shape[1]) < counts[:, None], rows, 0.0))
     check_memory(
         8 * len(chosen) * len(rows) * max_size,
         f"{counted(max_size, 'size')} of the lists of {counted(len(rows), 'user')}",
@@ -125,9 +126,7 @@ def expected_utilities(
     if method == "approximate":
         return np.stack([_approximate(rows, counts, tails, utility, max_size, terms) for utility in chosen])
     gains = _gains(chosen, max_size)
-    result, valid = expected_gains(rows, counts, tails, gains)
-    if not valid.all():
-        check_probability_rows(rows[~valid])
+    result = expected_gains(rows, counts, tails, gains)
     if tails.shape[1] > 1 and not _plausible(result, gains.most):
         raise DataError(
             "the tail holds probabilities too close to 1 for its power sums; list those items among the probabilities"

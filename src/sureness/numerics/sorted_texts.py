@@ -11,8 +11,6 @@ import numpy as np
 
 from sureness._types import AnyArray, IntArray
 
-_FEW = 64  # texts that are searched one by one, without loading the compiler
-
 
 @dataclass(frozen=True, eq=False)
 class SortedTexts:
@@ -50,12 +48,6 @@ class SortedTexts:
 
     def find(self, texts: Sequence[str]) -> IntArray:
         """The place of each text, -1 where there is none; the cost grows with the logarithm of their number."""
-        if len(texts) > _FEW:
-            from sureness.numerics import _text_kernels  # loads the compiler, which a few texts do not need
-
-            found = np.empty(len(texts), dtype=np.int64)
-            _text_kernels.find_sorted(self.content, self.offsets, *_joined(texts), found)
-            return found
         return np.array([self._find(text.encode()) for text in texts], dtype=np.int64)
 
     def _find(self, text: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages on how good probabilities are, how long lists should be, and what distillation brings."""
+"""Figures, and self-contained HTML pages on how good probabilities are and how long lists should be."""
 
 from sureness._lazy import lazy_names
 
@@ -6,15 +6,80 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "contents": ["Contents", "gather_contents"],
-        "distillation": [
-            "Distillation", "DistilledModels", "Measuring", "TrainingRecord", "gather_distillation",
+        "distillation": ["Distillation", "DistilledModels", "TrainingRecord", "gather_distillation"],
+        "figures.comparison": [
+            "MetricComparison",
+            "draw_metric_comparison",
+            "draw_side_by_side",
+            "prepare_metric_comparison",
         ],
-        "figures": ["PageFigure", "Plan"],
-        "findings": ["Finding"],
-        "formatting": ["MISSING", "chance", "count", "error", "percent", "plain", "points", "spoken_percent"],
-        "inputs": ["Additions", "Background", "ExtraTable", "PageText"],
+        "figures.degrees": [
+            "ByDegree",
+            "draw_confidence_by_degree",
+            "draw_size_by_degree",
+            "prepare_confidence_by_degree",
+            "prepare_size_by_degree",
+        ],
+        "figures.distillation": [
+            "ROLE_COLOURS",
+            "ROLE_MARKERS",
+            "RankDifferences",
+            "TrainingCurves",
+            "draw_rank_differences",
+            "draw_rank_scatter",
+            "draw_training_curves",
+            "prepare_rank_differences",
+            "prepare_training_curves",
+        ],
+        "figures.lists": [
+            "ListCut",
+            "SizeDistributions",
+            "draw_list_cut",
+            "draw_size_distributions",
+            "prepare_list_cut",
+            "prepare_size_distributions",
+        ],
+        "figures.promises": [
+            "GroupRatios",
+            "PromiseBands",
+            "draw_group_ratios",
+            "draw_promise",
+            "prepare_group_ratios",
+            "prepare_promise",
+        ],
+        "figures.reliability": ["ProbabilityBands", "draw_bands", "draw_reliability", "prepare_bands"],
+        "figures.saving": ["figure_svg", "save_figure"],
+        "figures.scores": [
+            "FittedCurves",
+            "ScoreDistributions",
+            "draw_fitted_curves",
+            "draw_score_distributions",
+            "prepare_fitted_curves",
+            "prepare_score_distributions",
+        ],
+        "figures.style": [
+            "BLUE",
+            "CYCLE",
+            "DASHES",
+            "GREY",
+            "INK",
+            "LIGHT_GREY",
+            "MARKERS",
+            "ORANGE",
+            "SETTINGS",
+            "drawing",
+            "legend_above",
+            "short_name",
+        ],
+        "formatting": ["chance", "count", "error", "percent", "plain", "points", "spoken_percent"],
+        "inputs": ["Additions", "Background", "ExtraTable", "Finding"],
         "list_sizes": ["ListSizes", "gather_list_sizes"],
-        "page": ["ReportSummary", "page_environment", "require_report", "write_report"],
-        "part_pages": ["write_distillation_report", "write_list_size_report"],
+        "page": [
+            "ReportSummary",
+            "require_report",
+            "write_distillation_report",
+            "write_list_size_report",
+            "write_report",
+        ],
     },
-)  # fmt: skip
+)

@@ -18,20 +18,30 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
-from sureness.plots.bands import ProbabilityBands, prepare_bands
-from sureness.plots.comparison import MetricComparison, prepare_metric_comparison
-from sureness.plots.curves import FittedCurves, prepare_fitted_curves
-from sureness.plots.degree import ConfidenceByDegree, prepare_confidence_by_degree
-from sureness.plots.distributions import ScoreDistributions, prepare_score_distributions
 from sureness.report.cases import Case, choose_cases, top_candidates
-from sureness.report.distillation import Distillation
 from sureness.report.fields import groups_of_fields, map_of_fields, probability_with, told_to
-from sureness.report.findings import Finding
-from sureness.report.headline import OUTCOMES, Headline, Tile, fitted_on, headline, tiles, uncalibrated
-from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background, ExtraTable
+from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
+from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
+from sureness.report.figures.reliability import ProbabilityBands, prepare_bands
+from sureness.report.figures.scores import (
+    FittedCurves,
+    ScoreDistributions,
+    prepare_fitted_curves,
+    prepare_score_distributions,
+)
+from sureness.report.formatting import Headline, Tile
+from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
 from sureness.report.list_sizes import ListSizes
 from sureness.report.methods import TOP_N, GroupRow, Method, judge_groups, judge_methods
-from sureness.report.promise import Promise, judge_promise
+from sureness.report.promise import (
+    OUTCOMES,
+    Promise,
+    fitted_on,
+    headline,
+    judge_promise,
+    tiles,
+    uncalibrated,
+)
 
 MOST_DIAGRAMS = 6
 _CROWDED = 0.95  # share of the pairs in one of ten bins from which a diagram from 0% to 100% shows nothing
@@ -41,7 +51,6 @@ _CROWDED = 0.95  # share of the pairs in one of ten bins from which a diagram fr
 class Contents:
     """The page before it is drawn."""
 
-    title: str
     n_users: int | None  # None: unknown
     outcome: str  # what a label of 1 means, as in "were bought"
     headline: Headline
@@ -54,16 +63,10 @@ class Contents:
     accuracy_diagram: ReliabilityCurve | None  # of the main one; None where events are rare
     distributions: ScoreDistributions
     curves: FittedCurves
-    degree: ConfidenceByDegree | None
+    degree: ByDegree | None
     groups: tuple[GroupRow, ...]
     cases: tuple[Case, ...]
-    tables: tuple[ExtraTable, ...]
-    notes: tuple[str, ...]
-    left_out: dict[str, str]  # section -> why it is not there
     list_sizes: ListSizes | None
-    distillation: Distillation | None
-    findings: tuple[Finding, ...]  # the page in short
-    list_tables: tuple[ExtraTable, ...]  # shown after the list sizes
 
     __repr__ = fields_repr
 
@@ -118,20 +121,19 @@ def gather_contents(
     outcome = additions.outcome or OUTCOMES[methods[0].kind]
     promise = judge_promise(pairs, probabilities)
     diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
-    banded = [name] if diagrams else shown
+    bands = {one: _bands(pairs, probabilities[one]) for one in ([name] if diagrams else shown)}
     top = top_candidates(pairs, main, candidates=background.candidates, told=told[name])
     degrees = background.user_degree
     groups = _groups(background, main, told[name])
     return Contents(
-        title=additions.title or "How sure is the recommender?",
         n_users=n_users,
         outcome=outcome,
-        headline=headline(promise, outcome),
+        headline=headline(promise, outcome, bands[name]),
         promise=promise,
-        tiles=tiles(pairs, n_users, promise, outcome, fitted_on(main, pairs, name)),
+        tiles=tiles(pairs, n_users, promise, outcome, fitted_on(main, pairs, name), bands[name]),
         methods=methods,
         comparison=_comparison(methods),
-        bands={one: _bands(pairs, probabilities[one]) for one in banded},
+        bands=bands,
         diagrams=diagrams,
         accuracy_diagram=_curve(pairs, probabilities[name], "accuracy") if diagrams else None,
         distributions=prepare_score_distributions(
@@ -145,13 +147,7 @@ def gather_contents(
             row for each in groups for row in judge_groups(pairs, probabilities[name], each, n_resamples=n_resamples)
         ),
         cases=() if top is None else choose_cases(top, background.items),
-        tables=tuple(ExtraTable(*table).checked() for table in additions.tables),
-        notes=tuple(additions.notes),
-        left_out=_left_out(background, has_top_items=top is not None, has_groups=bool(groups)),
         list_sizes=additions.list_sizes,
-        distillation=additions.distillation,
-        findings=tuple(additions.findings),
-        list_tables=tuple(ExtraTable(*table).checked() for table in additions.list_tables),
     )
 
 
@@ -201,17 +197,3 @@ def _groups(background: Background, main: ProbabilityMap, told: pl.DataFrame | N
         return [background.groups]
     own = map_of_fields(main)
     return [] if own is None or told is None else list(groups_of_fields(own, told))
-
-
-def _left_out(background: Background, *, has_top_items: bool, has_groups: bool) -> dict[str, str]:
-    reasons = {}
-    if not has_top_items:
-        reasons["cases"] = "the users or items of the pairs are unknown, and no candidates were given."
-    if background.user_degree is None or not has_top_items:
-        reasons["degree"] = (
-            "this needs candidates with users, and each user's number of training interactions (user_degree). The "
-            "number of judged pairs would not say how well a user is known."
-        )
-    if not has_groups:
-        reasons["groups"] = "no groups, such as domains, were given for the pairs."
-    return reasons

@@ -1,4 +1,4 @@
-"""What the distillation part of a page shows, as plain values: computed here, drawn and rendered elsewhere."""
+"""The distillation part of a page as plain values, and its result in one sentence and four numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError
 from sureness.lists.comparing import PolicyComparison
@@ -20,19 +21,21 @@ from sureness.metrics.inference import inference_table
 from sureness.metrics.intervals import Interval
 from sureness.metrics.rank_comparison import RankComparison, RankScatter, compare_ranks, rank_scatter
 from sureness.metrics.ranking import evaluate_ranking
-from sureness.plots.comparison import MetricComparison
-from sureness.plots.distillation import (
+from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
+from sureness.report.figures.distillation import (
     RankDifferences,
     TrainingCurves,
-    prepare_model_comparison,
     prepare_rank_differences,
     prepare_training_curves,
 )
+from sureness.report.formatting import Headline, Tile, chance, count, error, spoken_percent, verdict
 from sureness.sources.aligned import Seen, checked_seen
 from sureness.sources.base import ScoreSource
 
 METRICS = ("hit@50", "ndcg@50", "hit@100", "ndcg@100")
 TEACHER, STUDENT = "teacher", "student"
+LIST_LENGTH = 50  # items in the lists that are timed
+N_POINTS = 600  # items of each model in the scatter of ranks
 
 _LETTERS = {"hit": "H", "ndcg": "N"}
 _CLEAR = 0.05  # p-values below count as a clear difference
@@ -115,19 +118,6 @@ class TrainingRecord:
         return prepare_training_curves(self.history, warm_up=self.warm_up, metric=_written(self.metric))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measuring:
-    """How ranks are sampled and lists are timed."""
-
-    list_length: int = 50  # items in the lists that are timed
-    repeats: int = 3  # measurements of each time; the fastest counts
-    n_points: int = 600  # items of each model in the scatter of ranks
-    seed: int = 0
-
-
-USUAL = Measuring()
-
-
 @dataclass(frozen=True)
 class Measure:
     """One metric of one model, over all judged users."""
@@ -199,7 +189,6 @@ def gather_distillation(
     seen: Seen = None,
     training: TrainingRecord | None = None,
     metrics: Sequence[str] = METRICS,
-    measuring: Measuring = USUAL,
     progress: Progress = silent,
 ) -> Distillation:
     """Judge large and small models on the same test items, and compare how they rank.
@@ -214,7 +203,6 @@ def gather_distillation(
     training : TrainingRecord, optional
     metrics : sequence of str
         hit@K, ndcg@K, recall@K, precision@K for any K; the headline is about the first.
-    measuring : Measuring
     progress : Progress
 
     Examples
@@ -232,7 +220,7 @@ def gather_distillation(
     known = checked_seen(seen, *sources.values(), held_out=test)
     seen = "nothing" if known is None else known
     judged = _judged(sources, test, seen, metrics, progress)
-    costs = inference_table(sources, length=measuring.list_length, seen=seen, repeats=measuring.repeats)
+    costs = inference_table(sources, length=LIST_LENGTH, seen=seen)
     written = {name: _written(name) for name in metrics}
     rows = tuple(_row(models, judged, written, *cost) for cost in costs.rows())
     pairs = {"before": models.alone} if models.after is None else {"before": models.alone, "after": models.after}
@@ -241,16 +229,22 @@ def gather_distillation(
         for label, (large, small) in pairs.items()
     }
     return Distillation(
-        teacher=teacher, student=student, main=models.headline_student, metrics=tuple(written.values()),
-        n_users=judged.height, n_items=compared["before"].n_items, list_length=measuring.list_length, rows=rows,
+        teacher=teacher,
+        student=student,
+        main=models.headline_student,
+        metrics=tuple(written.values()),
+        n_users=judged.height,
+        n_items=compared["before"].n_items,
+        list_length=LIST_LENGTH,
+        rows=rows,
         comparison=_comparison(rows, written[metrics[0]]),
-        before=compared["before"], after=compared.get("after"), after_names=models.after,
+        before=compared["before"],
+        after=compared.get("after"),
+        after_names=models.after,
         differences=prepare_rank_differences(compared),
-        scatter=rank_scatter(
-            sources[teacher], sources[student], seen=seen, n_points=measuring.n_points, seed=measuring.seed
-        ),
+        scatter=rank_scatter(sources[teacher], sources[student], seen=seen, n_points=N_POINTS),
         training=None if training is None else training.curves(),
-    )  # fmt: skip
+    )
 
 
 def mean_interval(values: FloatArray) -> Interval:
@@ -267,9 +261,12 @@ def _require(models: Mapping[str, ScoreSource], names: Sequence[str], what: str)
 
 
 def _judged(
-    models: Mapping[str, ScoreSource], test: Interactions, seen: Seen, metrics: Sequence[str],
+    models: Mapping[str, ScoreSource],
+    test: Interactions,
+    seen: Seen,
+    metrics: Sequence[str],
     progress: Progress,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """user_id, and a column per model and metric, for the users that all models know."""
     tables = [
         evaluate_ranking(model, test, seen=seen, metrics=metrics, progress=progress).per_user.rename(
@@ -284,9 +281,13 @@ def _judged(
 
 
 def _row(
-    models: DistilledModels, judged: pl.DataFrame, written: Mapping[str, str], name: str, parameters: int | None,
+    models: DistilledModels,
+    judged: pl.DataFrame,
+    written: Mapping[str, str],
+    name: str,
+    parameters: int | None,
     seconds: float,
-) -> ModelRow:  # fmt: skip
+) -> ModelRow:
     student = name in models.students
     measures = {title: _measure(judged, metric, name, models.alone[student]) for metric, title in written.items()}
     return ModelRow(name, STUDENT if student else TEACHER, models.about.get(name, ""), measures, parameters, seconds)
@@ -306,13 +307,95 @@ def _measure(judged: pl.DataFrame, metric: str, name: str, alone: str) -> Measur
 def _comparison(rows: Sequence[ModelRow], metric: str) -> MetricComparison:
     """Students come first, so that they keep their colour in every figure."""
     ordered = sorted(rows, key=lambda row: row.role)
-    return prepare_model_comparison(
-        {row.name: row.measures[metric].value for row in ordered}, groups={row.name: row.role for row in ordered},
+    return prepare_metric_comparison(
+        {row.name: row.measures[metric].value for row in ordered},
+        groups={row.name: row.role for row in ordered},
         metric=metric,
-    )  # fmt: skip
+        larger_is_better=True,
+    )
 
 
 def _written(metric: str) -> str:
     """A metric as papers write it, such as H@50."""
     word, _, length = metric.partition("@")
     return f"{_LETTERS[word]}@{length}" if word in _LETTERS and length else metric
+
+
+def distillation_headline(found: Distillation) -> Headline:
+    """Whether the main student beats the same model trained alone, and how close it comes to its teacher."""
+    metric = found.metrics[0]
+    main, alone, teacher = (found.row(name) for name in (found.main, found.student, found.teacher))
+    reached, wanted = main.measures[metric].value.value, teacher.measures[metric].value.value
+    share = f"{reached / wanted:.0%} of " if wanted > 0 else ""
+    detail = f"{main.name} reaches {metric} {error(reached)}, {share}{teacher.name}'s {error(wanted)}"
+    if main is not alone:
+        detail += f"; {alone.name}, trained alone, {error(alone.measures[metric].value.value)}"
+    return Headline(_verdict(found, main), f"{detail}. Judged on {counted(found.n_users, 'user')}.{_of_teacher(found)}")
+
+
+def distillation_tiles(found: Distillation) -> tuple[Tile, ...]:
+    """The four numbers under the headline."""
+    metric = found.metrics[0]
+    main, alone, teacher = (found.row(name) for name in (found.main, found.student, found.teacher))
+    before = found.before
+    average, note = error(before.average_difference), "both trained alone"
+    if found.after is not None:
+        average, note = error(found.after.average_difference), f"{average} before distillation"
+    tiles = (
+        Tile("student size", _size(main, teacher), _counts(main, teacher)),
+        Tile(
+            "student beats teacher",
+            spoken_percent(before.student_better),
+            "of test interactions, trained alone",
+        ),
+        Tile("average rank difference", average, note),
+    )
+    measure = main.measures[metric]
+    if main is alone:
+        return (*tiles, Tile(metric, error(measure.value.value), main.name))
+    values = f"{error(alone.measures[metric].value.value)} → {error(measure.value.value)}"
+    note = f"{alone.name} → {main.name}, p {chance(measure.p_value or 0.0)}"
+    return (*tiles, Tile(f"{metric} alone → distilled", values, note, verdict(measure.difference, clear=measure.clear)))
+
+
+def _verdict(found: Distillation, main: ModelRow) -> str:
+    measure = main.measures[found.metrics[0]]
+    small = _share(main, found.row(found.teacher))
+    if measure.difference is None:
+        return f"A student{small} compared with its teacher."
+    if not measure.clear:
+        return f"{main.name}{small} shows no clear difference from the same model trained alone."
+    how = "better" if measure.difference > 0 else "worse"
+    much = "clearly" if measure.gain is None else f"{abs(measure.gain):.0%}"
+    return f"{main.name}{small} ranks {much} {how} than the same model trained alone."
+
+
+def _of_teacher(found: Distillation) -> str:
+    """What the teacher gained, if it learned too."""
+    if found.after_names is None or found.after_names[0] == found.teacher:
+        return ""
+    measure: Measure = found.row(found.after_names[0]).measures[found.metrics[0]]
+    if measure.unchanged:
+        return " The teacher is unchanged: no epoch of joint training improved it on the validation set."
+    if not measure.clear or measure.difference is None:
+        return " The teacher shows no clear gain or loss."
+    how = "gains" if measure.difference > 0 else "loses"
+    return f" The teacher {how} {error(abs(measure.difference))} {found.metrics[0]}."
+
+
+def _share(small: ModelRow, large: ModelRow) -> str:
+    if not small.parameters or not large.parameters:
+        return ""
+    return f", with {spoken_percent(small.parameters / large.parameters)} of the teacher's parameters,"
+
+
+def _size(small: ModelRow, large: ModelRow) -> str:
+    if not small.parameters or not large.parameters:
+        return "–"
+    return spoken_percent(small.parameters / large.parameters)
+
+
+def _counts(small: ModelRow, large: ModelRow) -> str:
+    if not small.parameters or not large.parameters:
+        return "number of parameters unknown"
+    return f"{count(small.parameters)} parameters; the teacher has {count(large.parameters)}"

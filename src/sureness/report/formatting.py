@@ -1,21 +1,56 @@
-"""How pages write numbers: errors with four decimals, probabilities in percent, counts with commas."""
+"""How pages write numbers, headlines and tiles."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from sureness.numerics.ratios import Ratio
-from sureness.plots.style import error_text
+from sureness.report.figures.style import error_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 MISSING = "–"
+
+
+Verdict = Literal["good", "bad", ""]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The result in one sentence, and a second one with details."""
+
+    sentence: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number with its name."""
+
+    label: str
+    value: str
+    note: str = ""
+    verdict: Verdict = ""  # its colour: a gain, a loss, or neither
+
+
+def verdict(gain: float | None, *, clear: bool) -> Verdict:
+    """The colour of a difference: that of success only for a clear gain.
+
+    Examples
+    --------
+    >>> verdict(0.1, clear=True), verdict(-0.1, clear=True), verdict(0.1, clear=False)
+    ('good', 'bad', '')
+    """
+    if not gain or not clear:
+        return ""
+    return "good" if gain > 0 else "bad"
 
 
 def error(value: float) -> str:

@@ -12,10 +12,29 @@ from sureness._printing import fields_repr
 from sureness._wording import counted
 from sureness.calibration.fields import FieldTable
 from sureness.errors import ColumnError, DataError
-from sureness.report.distillation import Distillation
-from sureness.report.findings import Finding
+from sureness.report.formatting import Headline
 from sureness.report.list_sizes import ListSizes
 from sureness.tables.frames import Frame, as_frame
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result, for readers who have two minutes.
+
+    Examples
+    --------
+    >>> finding = Finding("Percentages that can be trusted", "off by 41 → 1 points", "before and after", "In detail.")
+    >>> finding.value
+    'off by 41 → 1 points'
+    """
+
+    title: str
+    value: str  # the measured numbers, in a few characters
+    short: str  # what the numbers are, in a dozen words
+    text: str  # the same in one or two sentences
+    section: str | None = None  # id of the section that shows more
+    holds: bool = True  # False: no clear gain here, and the sentence says so
+
 
 MOST_ROWS = 200
 
@@ -39,17 +58,6 @@ class ExtraTable(NamedTuple):
         if rows.height > MOST_ROWS:
             caption = f"{caption} The first {MOST_ROWS} of {counted(rows.height, 'row')}.".strip()
         return ExtraTable(self.title, caption, rows.head(MOST_ROWS))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PageText:
-    """What the caller writes on any page: its title, notes for its end, and tables near its end."""
-
-    title: str | None = None
-    notes: Sequence[str] = ()
-    tables: Sequence[ExtraTable] = ()
-
-    __repr__ = fields_repr
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,36 +91,41 @@ class Background:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Additions(PageText):
-    """What a page about calibration shows besides; every part is optional.
+class Additions:
+    """What a page shows as well; every part is optional.
 
     Parameters
     ----------
     title : str
     outcome : str
-        What a label of 1 means, as in "were bought": the page then speaks of bought and not bought. By default liked
+        What a label of 1 means, as in "were bought": the page then writes bought and not bought. By default liked
         or chosen, by what the main map estimates.
+    headline : Headline, optional
+        By default the result of calibration or of the list sizes.
     findings : sequence of Finding
         The page in short, at its top.
     list_sizes : ListSizes
         What `gather_list_sizes` found: adds how long lists should be.
-    list_tables : sequence of ExtraTable
-        Tables after the list sizes.
-    distillation : Distillation
-        What `gather_distillation` found: adds what a small model learned from a large one.
     tables : sequence of ExtraTable
         Tables near the end of the page.
     notes : sequence of str
         Sentences for the end of the page, for example how the pairs were drawn.
     """
 
+    title: str | None = None
     outcome: str | None = None
+    headline: Headline | None = None
     findings: Sequence[Finding] = ()
     list_sizes: ListSizes | None = None
-    list_tables: Sequence[ExtraTable] = ()
-    distillation: Distillation | None = None
+    tables: Sequence[ExtraTable] = ()
+    notes: Sequence[str] = ()
 
     __repr__ = fields_repr
 
+    def shown(self, title: str) -> dict[str, object]:
+        """What every page shows of it; `title` is used if none was given."""
+        tables = tuple(ExtraTable(*table).checked() for table in self.tables)
+        return {"title": self.title or title, "findings": self.findings, "tables": tables, "notes": self.notes}
 
-NO_TEXT, NO_BACKGROUND, NO_ADDITIONS = PageText(), Background(), Additions()
+
+NO_BACKGROUND, NO_ADDITIONS = Background(), Additions()

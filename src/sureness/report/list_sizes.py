@@ -1,4 +1,4 @@
-"""What the list-size part of a page shows, as plain values: computed here, drawn and rendered elsewhere."""
+"""The list sizes of a page as plain values, and their result in one sentence and four numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError
 from sureness.lists.comparing import PolicyComparison, compare_policies
@@ -15,20 +16,28 @@ from sureness.lists.lists import Lists
 from sureness.lists.policies import Oracle
 from sureness.metrics.intervals import Interval, interval
 from sureness.metrics.utility import at_sizes, named_utility
-from sureness.plots.list_sizes import (
-    SizeByDegree,
-    SizeDistributions,
-    prepare_size_by_degree,
-    prepare_size_distributions,
-)
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
-from sureness.report.list_cases import ListCase, list_cases
+from sureness.report.cases import ListCase, list_cases
+from sureness.report.figures.degrees import ByDegree, prepare_size_by_degree
+from sureness.report.figures.lists import (
+    SizeDistributions,
+    prepare_size_distributions,
+)
+from sureness.report.formatting import Headline, Tile, chance, count, error, verdict
 from sureness.tables.frames import Frame, as_frame
 
 MAIN, ORACLE = "PerK", "Oracle"
 GROUPS = ("few", "some", "many")
 
+_CLEAR = 0.05  # p-values below count as a clear difference
+_NAMES = {
+    "PerK": "personal sizes",
+    "Oracle": "best in hindsight",
+    "best fixed k": "best fixed size",
+    "Rand": "random sizes",
+    "Val-k": "each user's best size before",
+}
 _TITLES = {"ndcg": "NDCG", "pdcg": "PDCG", "f1": "F1", "tp": "TP", "dcg": "DCG"}
 
 
@@ -41,6 +50,11 @@ class PolicyRow:
     mean_size: float
     difference: float | None  # to the reference, user by user
     p_value: float | None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it clearly differs from the reference."""
+        return self.p_value is not None and self.p_value < _CLEAR
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,7 @@ class ListSizes:
     max_size: int
     policies: tuple[PolicyRow, ...]  # the main one first, then the others from best to worst; empty without labels
     distributions: SizeDistributions
-    degree: SizeByDegree
+    degree: ByDegree
     groups: tuple[UserGroup, ...]
     promise: KeptPromise | None  # None without labels, or if nothing is shown
     cases: tuple[ListCase, ...]
@@ -116,7 +130,7 @@ def gather_list_sizes(
     >>> recommender = ConfidentRecommender(svd_source(split.train, n_factors=4)).fit(split.train, split.validation)
     >>> found = gather_list_sizes(recommender, test=split.test)
     >>> [row.name for row in found.policies], [group.name for group in found.groups]
-    (['PerK', 'Oracle'], ['few', 'some', 'many'])
+    (['personal sizes', 'best in hindsight'], ['few', 'some', 'many'])
     """
     titles = None if items is None else as_frame(items)
     policy = recommender.policy_
@@ -125,6 +139,7 @@ def gather_list_sizes(
     if not lists.n_users:
         raise EmptyError("the recommender has no users, so there are no lists to show")
     sizes, expected = policy.sizes(lists), policy.expected(lists)
+    unsure = policy.decide(lists).needed("unsure", policy)
     if test is not None and compared is None:
         oracle = Oracle(utility, max_size=policy.max_size)
         compared = compare_policies({MAIN: policy, ORACLE: oracle}, lists, utility)
@@ -132,39 +147,65 @@ def gather_list_sizes(
     degree = recommender.seen_.user_degree
     title = _TITLES.get(utility.name, utility.name)
     return ListSizes(
-        utility=title, main=main, reference=None if compared is None else compared.reference,
-        n_users=lists.n_users, n_judged=None if compared is None else len(compared.users),
-        n_empty=int(np.count_nonzero(sizes == 0)), n_unsure=int(np.count_nonzero(policy.decide(lists).unsure)),
-        mean_size=float(sizes.mean()), max_size=policy.max_size, policies=_policies(compared, main),
+        utility=title,
+        main=page_name(main),
+        reference=None if compared is None or compared.reference is None else page_name(compared.reference),
+        n_users=lists.n_users,
+        n_judged=None if compared is None else len(compared.users),
+        n_empty=int(np.count_nonzero(sizes == 0)),
+        n_unsure=int(np.count_nonzero(unsure)),
+        mean_size=float(sizes.mean()),
+        max_size=policy.max_size,
+        policies=_policies(compared, main),
         distributions=prepare_size_distributions(_drawn(compared, main, sizes)),
         degree=prepare_size_by_degree(sizes, degree),
         groups=_groups(lists, sizes, at_sizes(expected, sizes), degree, compared, main, n_resamples),
         promise=None if test is None else kept_promise(recommender, test, lists),
-        cases=list_cases(recommender, lists, sizes, expected, items=titles, utility=title),
-    )  # fmt: skip
+        cases=list_cases(recommender, lists, sizes, expected, unsure, items=titles, utility=title),
+    )
+
+
+def page_name(policy: str) -> str:
+    """A policy in the words of a page; others keep the name that they were given.
+
+    Examples
+    --------
+    >>> page_name("PerK"), page_name("Top-5"), page_name("p >= 0.2"), page_name("mine")
+    ('personal sizes', '5 for everybody', 'items with p >= 0.2', 'mine')
+    """
+    if policy.startswith("Top-"):
+        return f"{policy.removeprefix('Top-')} for everybody"
+    return f"items with {policy}" if policy.startswith("p >=") else _NAMES.get(policy, policy)
 
 
 def _policies(compared: PolicyComparison | None, main: str) -> tuple[PolicyRow, ...]:
     if compared is None:
         return ()
     rows = [
-        PolicyRow(row["policy"], row[compared.utility], row["mean_size"], row.get("difference"), row.get("p_value"))
+        PolicyRow(
+            page_name(row["policy"]), row[compared.utility], row["mean_size"], row.get("difference"), row.get("p_value")
+        )
         for row in compared.table.iter_rows(named=True)
     ]
-    return tuple(sorted(rows, key=lambda row: (row.name != main, -row.value)))
+    return tuple(sorted(rows, key=lambda row: (row.name != page_name(main), -row.value)))
 
 
 def _drawn(compared: PolicyComparison | None, main: str, sizes: IntArray) -> dict[str, IntArray]:
-    """The sizes to draw: with labels, those of the judged users beside the oracle's."""
+    """The sizes to draw: with labels, those of the judged users and the oracle's."""
     if compared is None:
-        return {main: sizes}
-    return {name: compared.sizes[name] for name in (main, ORACLE) if name in compared.sizes}
+        return {page_name(main): sizes}
+    return {page_name(name): compared.sizes[name] for name in (main, ORACLE) if name in compared.sizes}
 
 
 def _groups(
-    lists: Lists, sizes: IntArray, expected: FloatArray, degree: IntArray, compared: PolicyComparison | None, main: str,
+    lists: Lists,
+    sizes: IntArray,
+    expected: FloatArray,
+    degree: IntArray,
+    compared: PolicyComparison | None,
+    main: str,
     n_resamples: int,
-) -> tuple[UserGroup, ...]:  # fmt: skip
+) -> tuple[UserGroup, ...]:
     """Thirds of the users by degree; users with equal degrees share a group."""
     edges = np.quantile(degree, [1 / 3, 2 / 3], method="lower")
     codes = np.searchsorted(edges, degree, side="left")
@@ -176,11 +217,15 @@ def _groups(
             continue
         judged = None if compared is None else inside[compared.users]
         group = UserGroup(
-            name=name, degrees=f"{degree[inside].min():,} to {degree[inside].max():,}", n_users=int(inside.sum()),
-            mean_size=float(sizes[inside].mean()), expected=float(expected[inside].mean()),
-            ece=_error(lists.take(inside), sizes[inside], n_resamples), value=_mean(compared, main, judged),
+            name=name,
+            degrees=f"{degree[inside].min():,} to {degree[inside].max():,}",
+            n_users=int(inside.sum()),
+            mean_size=float(sizes[inside].mean()),
+            expected=float(expected[inside].mean()),
+            ece=_error(lists.take(inside), sizes[inside], n_resamples),
+            value=_mean(compared, main, judged),
             reference=_mean(compared, reference, judged),
-        )  # fmt: skip
+        )
         groups.append(group)
     return tuple(groups) if len(groups) > 1 else (replace(groups[0], name="all"),)
 
@@ -191,11 +236,68 @@ def _error(lists: Lists, sizes: IntArray, n_resamples: int) -> Interval | None:
         return None
     shown = np.arange(lists.width) < sizes[:, None]
     users = np.broadcast_to(lists.users[:, None], shown.shape)[shown]
-    return interval("ece", lists.hits[shown], lists.promises("the report")[shown], users=users,
-                    n_resamples=n_resamples)  # fmt: skip
+    return interval("ece", lists.hits[shown], lists.promises("the report")[shown], users=users, n_resamples=n_resamples)
 
 
 def _mean(compared: PolicyComparison | None, name: str | None, judged: BoolArray | None) -> float | None:
     if compared is None or name is None or judged is None or not judged.any():
         return None
     return float(compared.values[name][judged].mean())
+
+
+def list_headline(found: ListSizes) -> Headline:
+    """Whether personal sizes are better than the reference, and by how much."""
+    main, reference = found.policy(found.main), found.policy(found.reference)
+    if main is None:
+        sentence = f"Each list is as long as it is worth showing: {found.mean_size:.1f} items on average."
+        longest = counted(found.max_size, "item")
+        return Headline(sentence, f"Lists of up to {longest} that maximise the expected {found.utility}.")
+    detail = f"{found.utility} {error(main.value)} with {main.mean_size:.1f} items on average"
+    if reference is not None:
+        detail += f"; {reference.name} {error(reference.value)} with {reference.mean_size:.1f}"
+    if (oracle := found.policy(page_name(ORACLE))) is not None:
+        detail += f"; the best size for every user, known only in hindsight, {error(oracle.value)}"
+    return Headline(_verdict(found, main, reference), f"{detail}. Judged on {counted(found.n_judged or 0, 'user')}.")
+
+
+def list_tiles(found: ListSizes) -> tuple[Tile, ...]:
+    """The four numbers under the headline."""
+    main, reference = found.policy(found.main), found.policy(found.reference)
+    judged = "" if found.n_judged is None else f"{count(found.n_judged)} with a relevant item in the test"
+    if found.n_unsure:
+        third = Tile("ask first", count(found.n_unsure), "users whose best list is not worth showing")
+    else:
+        third = Tile("users without a list", count(found.n_empty))
+    tiles = (
+        Tile("users", count(found.n_users), judged),
+        Tile("items per list", f"{found.mean_size:.1f}", f"on average, at most {found.max_size}"),
+        third,
+    )
+    if main is None:
+        return (*tiles, Tile(f"expected {found.utility}", error(_expected(found)), f"{found.main}, mean over users"))
+    if reference is None:
+        return (*tiles, Tile(found.utility, error(main.value), found.main))
+    values = f"{error(reference.value)} → {error(main.value)}"
+    note = f"{reference.name} → {found.main}, p {chance(main.p_value or 0.0)}"
+    return (
+        *tiles,
+        Tile(f"{found.utility} fixed → personal", values, note, verdict(main.difference, clear=main.is_clear)),
+    )
+
+
+def _verdict(found: ListSizes, main: PolicyRow, reference: PolicyRow | None) -> str:
+    if reference is None or main.difference is None or main.p_value is None:
+        return f"Lists of {main.mean_size:.1f} items on average reach {found.utility} {error(main.value)}."
+    baseline = f"the {reference.name}" if reference.name.startswith("best ") else reference.name
+    if not main.is_clear:
+        return f"Personal list sizes show no clear difference from {baseline} here."
+    if main.difference < 0:
+        return f"{baseline[:1].upper()}{baseline[1:]} beats personal list sizes here."
+    if reference.value <= 0:  # a gain relative to a loss means nothing
+        return f"Personal list sizes bring {main.difference:.3g} more {found.utility} than {baseline}."
+    gain = main.difference / reference.value
+    return f"Personal list sizes bring {gain:.0%} more {found.utility} than {baseline}."
+
+
+def _expected(found: ListSizes) -> float:
+    return sum(group.expected * group.n_users for group in found.groups) / found.n_users

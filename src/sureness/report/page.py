@@ -1,9 +1,9 @@
-"""One self-contained HTML page: no script, no font, no picture from elsewhere."""
+"""Self-contained HTML pages: no script, no font, no picture from elsewhere."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,20 +15,21 @@ from sureness._progress import Progress, silent
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import missing_extra
-from sureness.plots.saving import FONTS
-from sureness.plots.style import require_matplotlib
 from sureness.report import formatting
 from sureness.report.cases import CARD_ITEMS, labels_known
-from sureness.report.contents import Contents, gather_contents
-from sureness.report.distillation_headline import distillation_headline
-from sureness.report.figures import PageFigure, draw_figures, page_plans
-from sureness.report.headline import best_pairs
+from sureness.report.contents import gather_contents
+from sureness.report.distillation import Distillation, distillation_headline, distillation_tiles
+from sureness.report.figures.saving import FONTS
+from sureness.report.figures.style import require_matplotlib
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
+from sureness.report.list_sizes import ListSizes, list_headline, list_tiles
 from sureness.report.methods import MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
+from sureness.report.plans import Plan, distillation_plans, draw_figures, list_plans, page_plans
+from sureness.report.promise import best_pairs
 from sureness.saving.files import replacing
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment
+    pass
 
 _FILTERS = ("error", "percent", "count", "plain", "chance", "ratio", "times", "numeric_columns", "headings")
 
@@ -57,7 +58,7 @@ def write_report(
     n_resamples: int = 300,
     progress: Progress = silent,
 ) -> ReportSummary:
-    """Judge fitted calibrators on held-out pairs and write one HTML page about it.
+    """Judge fitted calibrators on held-out pairs and write one HTML page about them.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def write_report(
     background : Background
         What is known about users and items: titles, degrees, groups, candidates.
     additions : Additions
-        Title, findings, notes, tables, list sizes and distillation.
+        Title, findings, notes, tables and list sizes.
     figures_dir : path, optional
         Also write every figure as PNG and SVG into this folder.
     n_resamples : int
@@ -97,48 +98,83 @@ def write_report(
     contents = gather_contents(
         pairs, calibrators, background=background, additions=additions, n_resamples=n_resamples, progress=progress
     )
-    folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(page_plans(contents), folder, progress)
-    write_page(path, render_page(contents, figures))
-    return ReportSummary(
-        path=Path(path), headline=contents.headline.sentence, main=contents.main.name,
-        ece={method.name: method.ece.value for method in contents.methods}, figures=figure_files(folder, figures),
-    )  # fmt: skip
+    values = {
+        **additions.shown("How sure is the recommender?"),
+        "page": contents,
+        "headline": additions.headline or contents.headline,
+        "tiles": contents.tiles,
+        "lists": contents.list_sizes,
+        "best": best_of_columns(contents.methods),
+        "plain_names": PLAIN_NAMES,
+        "labels_known": labels_known(contents.cases),
+        "n_top": TOP_N,
+        "n_card": CARD_ITEMS,
+        "most_groups": MOST_GROUPS,
+    }
+    files = _write(path, "calibration.html.j2", page_plans(contents), values, figures_dir, progress)
+    errors = {method.name: method.ece.value for method in contents.methods}
+    return ReportSummary(Path(path), contents.headline.sentence, contents.main.name, errors, files)
 
 
-def render_page(contents: Contents, figures: tuple[PageFigure, ...]) -> str:
-    """The page as text."""
-    distilled = contents.distillation
-    return rendered(
-        "template.html.j2", figures, page=contents, lists=contents.list_sizes, distilled=distilled,
-        distilled_headline=None if distilled is None else distillation_headline(distilled),
-        best=best_of_columns(contents.methods), plain_names=PLAIN_NAMES, labels_known=labels_known(contents.cases),
-        n_top=TOP_N, n_card=CARD_ITEMS, most_groups=MOST_GROUPS,
-    )  # fmt: skip
+def write_list_size_report(
+    path: str | os.PathLike[str],
+    list_sizes: ListSizes,
+    *,
+    additions: Additions = NO_ADDITIONS,
+    figures_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> ReportSummary:
+    """Write one HTML page about list sizes alone; `write_report` can add them to a page about calibration.
+
+    Parameters
+    ----------
+    path : path
+        Where to write the page.
+    list_sizes : ListSizes
+        What `gather_list_sizes` found.
+    additions : Additions
+        Title, findings, tables and notes.
+    figures_dir, progress
+        As for `write_report`.
+    """
+    headline = additions.headline or list_headline(list_sizes)
+    page = {
+        **additions.shown("How many items to show?"),
+        "headline": headline,
+        "tiles": list_tiles(list_sizes),
+        "lists": list_sizes,
+    }
+    files = _write(path, "list_sizes.html.j2", list_plans(list_sizes), page, figures_dir, progress)
+    return ReportSummary(Path(path), headline.sentence, list_sizes.main, {}, files)
 
 
-def rendered(template: str, figures: tuple[PageFigure, ...], **values: object) -> str:
-    """A template with its values and figures as text."""
-    from markupsafe import Markup
+def write_distillation_report(
+    path: str | os.PathLike[str],
+    distillation: Distillation,
+    *,
+    figures_dir: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> ReportSummary:
+    """Write one HTML page about distillation.
 
-    def section(name: str) -> list[Markup]:
-        return [Markup(figure.svg) for figure in figures if figure.section == name]
-
-    loaded = page_environment().get_template(template)
-    return loaded.render(section=section, fonts=Markup(FONTS), version=__version__, **values)
-
-
-def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Replace a page in one step."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def figure_files(folder: Path | None, figures: tuple[PageFigure, ...]) -> tuple[Path, ...]:
-    """Where the figures were written."""
-    if folder is None:
-        return ()
-    return tuple(folder / f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg"))
+    Parameters
+    ----------
+    path : path
+        Where to write the page.
+    distillation : Distillation
+        What `gather_distillation` found.
+    figures_dir, progress
+        As for `write_report`.
+    """
+    headline = distillation_headline(distillation)
+    page = {
+        **NO_ADDITIONS.shown("What can a small model learn?"),
+        "headline": headline,
+        "tiles": distillation_tiles(distillation),
+        "distilled": distillation,
+    }
+    files = _write(path, "distillation.html.j2", distillation_plans(distillation), page, figures_dir, progress)
+    return ReportSummary(Path(path), headline.sentence, distillation.main, {}, files)
 
 
 def require_report(what: str = "a report") -> None:
@@ -148,14 +184,37 @@ def require_report(what: str = "a report") -> None:
         raise missing_extra(what, "jinja2", "plots")
 
 
-def page_environment(*loaders: BaseLoader) -> Environment:
-    """The jinja2 environment of the page templates; templates of the given loaders come first."""
+def _write(
+    path: str | os.PathLike[str],
+    template: str,
+    plans: Sequence[Plan],
+    values: Mapping[str, object],
+    figures_dir: str | os.PathLike[str] | None,
+    progress: Progress,
+) -> tuple[Path, ...]:
+    """Draw the figures, fill the template and replace the page in one step; returns the files of the figures."""
     require_report()
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    folder = None if figures_dir is None else Path(figures_dir)
+    figures = draw_figures(plans, folder, progress)
+
+    def section(name: str) -> list[Markup]:
+        return [Markup(figure.svg) for figure in figures if figure.section == name]
 
     environment = Environment(
-        loader=ChoiceLoader([*loaders, PackageLoader("sureness.report", "")]), autoescape=True,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("sureness.report", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {name: getattr(formatting, name) for name in _FILTERS} | {"best_pairs": best_pairs}
-    return environment
+    fixed = {"section": section, "fonts": Markup(FONTS), "version": __version__}
+    text = environment.get_template(template).render(**values, **fixed)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    if folder is None:
+        return ()
+    return tuple(folder / f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg"))

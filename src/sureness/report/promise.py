@@ -1,4 +1,4 @@
-"""Promised against realised where lists are made: each user's best pairs, by every method and by simple baselines."""
+"""What was promised where lists are made, what came, and the headline about it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._wording import counted
+from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.metrics.calibration import negative_log_likelihood
 from sureness.numerics.grouping import fold_of_groups, group_codes, ranks_within
 from sureness.numerics.ratios import Ratio, ratio_of_sums
-from sureness.report.methods import TOP_N
+from sureness.report.figures.reliability import ProbabilityBands
+from sureness.report.formatting import Headline, Tile, Verdict, count, percent, ratio, spoken_percent
+from sureness.report.methods import TOP_N, Method
 
+MOST_BROKEN = 0.25  # share of bands whose interval may exclude the promise; at 95%, chance alone breaks a few
 TOP_SHARE = 0.01  # of the pairs, where users are unknown
 
 ONE_RATE, RATE_BY_RANK = "one rate for all pairs", "one rate for each rank"
@@ -78,14 +83,15 @@ def judge_promise(pairs: ScoredPairs, probabilities: Mapping[str, FloatArray]) -
 
     simple = simple_baselines(pairs, users, ranks)
     return Promise(
-        by_user=ranks is not None, n_pairs=int(best.sum()),
+        by_user=ranks is not None,
+        n_pairs=int(best.sum()),
         realised=float(realised.sum() / weight[best].sum()),
         base_rate=float(np.average(pairs.labels, weights=weight)),
         methods=(
             *(row(name, p) for name, p in probabilities.items()),
             *(row(name, p, baseline=True) for name, p in simple.items()),
         ),
-    )  # fmt: skip
+    )
 
 
 def _best_of_all(scores: FloatArray) -> BoolArray:
@@ -118,3 +124,117 @@ def _rates_of_other_half(pairs: ScoredPairs, half: IntArray, cell: IntArray) -> 
         overall = (came.sum() + 0.5) / (total.sum() + 1)  # never 0 or 1: one label would cost infinity
         rates[own] = (came + overall) / (total + 1)
     return np.asarray(rates[half, cell])
+
+
+OUTCOMES = {"preference": "liked", "interaction": "chosen", "rescaled": "chosen"}
+"""What a label of 1 is called where the caller gives no word: "were liked", "not liked"."""
+
+
+def headline(promise: Promise, outcome: str, bands: ProbabilityBands) -> Headline:
+    """What was promised for the best pairs and what came; then how sure that is, and what a simple baseline does."""
+    promised, came = spoken_percent(promise.main.promised), spoken_percent(promise.realised)
+    sentence = f"{best_pairs(promise)} promised {promised}; {came} were {outcome}."
+    return Headline(sentence, " ".join([_verdict(promise, bands), _lift(promise), _against_baseline(promise)]).strip())
+
+
+def best_pairs(promise: Promise) -> str:
+    """Which pairs lists would be made of, as the subject of a sentence."""
+    return f"Each user's top {TOP_N}" if promise.by_user else f"The top {TOP_SHARE:.0%} of the pairs"
+
+
+def _verdict(promise: Promise, bands: ProbabilityBands) -> str:
+    found = promise.main.ratio
+    if found.value is None:
+        return "Nothing was promised there, so there is no ratio to judge."
+    measured = f"Realised over promised is {ratio(found)}"
+    if found.low is None or found.high is None:
+        return f"{measured}."
+    if found.high < 1:
+        verdict = "too much is promised where lists are made"
+    elif found.low > 1:
+        verdict = "more came than was promised"
+    elif bands.n_broken > MOST_BROKEN * len(bands.names):
+        verdict = (
+            f"the promise is kept there on average, but {bands.n_broken} of {counted(len(bands.names), 'band')} of "
+            "probabilities promised clearly more or less than came"
+        )
+    else:
+        verdict = "the promise is kept as far as the data can tell"
+    return f"{measured}, 95% interval in brackets: {verdict}."
+
+
+def _colour(promise: Promise, bands: ProbabilityBands) -> Verdict:
+    """Whether the promise is kept in total and in most bands; nothing where it cannot be told."""
+    found = promise.main.ratio
+    if found.low is None or found.high is None:
+        return ""
+    return "good" if found.low <= 1 <= found.high and bands.n_broken <= MOST_BROKEN * len(bands.names) else "bad"
+
+
+def _lift(promise: Promise) -> str:
+    if not promise.base_rate:
+        return ""
+    return f"What came is {_many(promise.lift)} times the {spoken_percent(promise.base_rate)} of all judged pairs."
+
+
+def _against_baseline(promise: Promise) -> str:
+    simple = promise.baseline
+    if simple is None:
+        return ""
+    how = "lower" if promise.gain >= 0 else "higher"
+    return (
+        f"The log loss of {promise.main.name} over all pairs is {percent(abs(promise.gain))} {how} than that of the "
+        f"best simple baseline, {simple.name}."
+    )
+
+
+def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
+    """The best method that only rescales, which stands for no calibration; None without one beside the main method."""
+    rescaled = [method for method in methods[1:] if method.kind == "rescaled"]
+    return min(rescaled, key=lambda method: method.ece.value, default=None)
+
+
+def tiles(
+    pairs: ScoredPairs, n_users: int | None, promise: Promise, outcome: str, fitting: str, bands: ProbabilityBands
+) -> tuple[Tile, ...]:
+    """The four numbers under the headline; `fitting` says what the main map was fitted on."""
+    users = Tile("users", "unknown")
+    if n_users is not None:
+        users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")
+    share = float(np.average(pairs.labels, weights=pairs.weight))
+    values = f"{percent(promise.main.promised)} → {percent(promise.realised)}"
+    return (
+        Tile("judged pairs", count(len(pairs)), fitting),
+        users,
+        Tile(outcome, percent(share), "share of the judged pairs" + ("" if pairs.weight is None else ", weighted")),
+        Tile(
+            "promised → realised",
+            values,
+            f"{best_pairs(promise).lower()}, {counted(promise.n_pairs, 'pair')}",
+            _colour(promise, bands),
+        ),
+    )
+
+
+def fitted_on(fitted: ProbabilityMap, pairs: ScoredPairs, name: str) -> str:
+    """How many pairs a map was fitted on, and whether they look like those that judge it; empty if it does not know.
+
+    Examples
+    --------
+    >>> from sureness.calibration.nonparametric import MinMaxCalibrator
+    >>> pairs = ScoredPairs.of([0.0, 1.0, 2.0], [0, 0, 1])
+    >>> fitted_on(MinMaxCalibrator().fit([0.0, 3.0], [0, 1]), pairs, "minmax")
+    'minmax was fitted on 2 pairs'
+    >>> fitted_on(MinMaxCalibrator().fit(pairs.scores, pairs.labels), pairs, "minmax")
+    'these look like the pairs that minmax was fitted on, so it looks better than on new ones'
+    """
+    n_pairs, score_range = getattr(fitted, "n_pairs_", None), getattr(fitted, "score_range_", None)
+    if n_pairs is None:
+        return ""
+    if n_pairs == len(pairs) and score_range == (float(pairs.scores.min()), float(pairs.scores.max())):
+        return f"these look like the pairs that {name} was fitted on, so it looks better than on new ones"
+    return f"{name} was fitted on {counted(n_pairs, 'pair')}"
+
+
+def _many(number: float) -> str:
+    return count(number) if number >= 100 else f"{number:.3g}"

@@ -207,7 +207,7 @@ def topped(bench: Workbench, **parameters: Any) -> Tables:
 
     The map is Gaussian with the unbiased risk, or the next risk that has a minimum.
     """
-    from sureness.plots import prepare_confidence_by_degree
+    from sureness.report import prepare_confidence_by_degree
 
     made, found = opened(bench, **parameters), maps.maps_of(bench.found(maps.maps_cell(**parameters)))
     risk = next(risk for risk in ("unbiased", "weighted", "naive") if found["gaussian", risk] is not None)
