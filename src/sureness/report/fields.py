@@ -16,6 +16,7 @@ from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.calibration.multi_segment import MultiSegmentCalibrator
 from sureness.errors import SettingError
+from sureness.numerics.checks import check_ids
 from sureness.tables.id_values import as_series
 
 
@@ -70,7 +71,7 @@ def given_groups(groups: ArrayLike | FieldTable, n_pairs: int) -> list[ArrayLike
     [['device: phone', 'device: missing'], ['country: de, device: phone', 'country: fr, device: missing']]
     """
     if not (isinstance(groups, Mapping) or hasattr(groups, "columns")):
-        return [groups]
+        return [check_ids(groups, n_pairs, "groups")]
     columns = {name: as_series(full_column(name, each, n_pairs)) for name, each in columns_of(groups).items()}
     return _with_crossings([f"{name}: " + each.cast(pl.String).fill_null("missing") for name, each in columns.items()])
 
