@@ -62,7 +62,7 @@ def _segments(told: pl.DataFrame | None) -> Any:
     return told["segment"] if told is not None and told.columns == ["segment"] else told
 
 
-def given_groups(groups: ArrayLike | FieldTable, n_pairs: int) -> list[ArrayLike | pl.Series]:
+def given_groups(groups: Any, n_pairs: int) -> list[ArrayLike | pl.Series]:
     """One column as it is; of a table each column, with its name, and each two of them together.
 
     Examples
