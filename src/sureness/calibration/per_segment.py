@@ -27,7 +27,7 @@ from sureness.metrics.cells import METRICS, Judged, cell_sums
 from sureness.numerics.checks import same_length
 from sureness.numerics.grouping import fold_of_groups
 from sureness.numerics.hashing import folds_of_ids
-from sureness.saving.packed import Form, Packed, Parts, kind_of
+from sureness.saving.packed import Form, Packed, Parts, kind_of, reals
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.tables.id_values import segment_series
 
@@ -342,7 +342,10 @@ class SegmentCalibrator(ProbabilityMap):
             state = packed.state
             calibrator.global_, calibrator.strength_ = state["global"], float(state["strength"])
             calibrator.maps_ = {name: own for name, own, _ in state["segments"]}
-            calibrator.shares_ = {name: float(share) for name, _, share in state["segments"]}
+            shares = reals([share for _, _, share in state["segments"]], low=0.0, high=1.0)
+            calibrator.shares_ = dict(zip(calibrator.maps_, shares.tolist(), strict=True))
+            if not all(isinstance(map_, Calibrator) for map_ in (calibrator.global_, *calibrator.maps_.values())):
+                raise packed.damaged("some of its maps are none")
             calibrator._learned(IdMap.of([*calibrator.maps_, *state.get("without_map", [])]))
         return calibrator
 
