@@ -193,7 +193,7 @@ def fail(error: SurenessError) -> None:
 
 
 def _stop() -> None:
-    """Say so and leave at once; nothing is imported, since an import may be what was interrupted."""
+    """Print that and exit at once; nothing is imported, since an import may be what was interrupted."""
     command = sys.argv[1] if len(sys.argv) > 1 else ""
     sys.stderr.write(f"stopped; {_STOPPED.get(command, 'unfinished output was discarded')}\n")
     for stream in (sys.stdout, sys.stderr):
@@ -203,7 +203,7 @@ def _stop() -> None:
 
 
 def _ignore_interrupts() -> None:
-    """Everything is written and said: an interrupt while Python ends would only hide that."""
+    """Everything is written and printed: an interrupt while Python ends would only hide that."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -165,7 +165,7 @@ def _expected(lists: Ranked, sharing: Sharing) -> Iterator[tuple[IntArray, Float
         yield some, expected_utility(rows, sharing.utility, max_size=width, lengths=lists.lengths[some])
 
 
-_LONGEST = 50  # list under a budget, unless said otherwise
+_LONGEST = 50  # list under a budget, unless another is given
 
 
 @dataclass(frozen=True, kw_only=True)

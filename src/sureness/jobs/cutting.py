@@ -147,7 +147,7 @@ def cut_table(
     if total is None and looks_cut(frame, found, path):
         _warn_cut(path, policy, frame, found.longest)
     policy.check()
-    said = repr(policy)
+    described = repr(policy)
     if "max_size" in policy.get_params():  # no list is longer
         policy.set_params(max_size=max(1, policy.min_size, min(policy.max_size, found.longest)))
     count = counter(progress, "cutting lists", found.n_rows)
@@ -177,7 +177,7 @@ def cut_table(
         )
     name = named_utility(policy.utility).name
     return CutResult(
-        input=path, output=target, utility=name, policy=said, in_batches=found.by_user, frame=as_given(path, lists),
+        input=path, output=target, utility=name, policy=described, in_batches=found.by_user, frame=as_given(path, lists),
         left_out=None if gone is None else gone.n_removed, **tally.summary(),
     )  # fmt: skip
 
@@ -196,8 +196,8 @@ def _own_columns_aside(
         return frame, back
     aside = names_aside([name for name in header if name in added], header)
     if aside:
-        said = ", ".join(f"{name!r} is kept as {other!r}" for name, other in aside.items())
-        warn(f"{path} has columns with the names of those of the lists: {said}")
+        kept = ", ".join(f"{name!r} is kept as {other!r}" for name, other in aside.items())
+        warn(f"{path} has columns with the names of those of the lists: {kept}")
     return frame.rename(aside), back
 
 

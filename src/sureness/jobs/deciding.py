@@ -66,7 +66,7 @@ class Tally:
     is_worth_known: bool = True  # False: the policy computes no expected utility
     hits: float = 0.0  # expected relevant items of all lists
     unsure: int = 0
-    raised: int = 0  # users whose listed probabilities add up to more than they were said to have
+    raised: int = 0  # users whose listed probabilities add up to more than their expected_relevant
     unsorted: int = 0  # users whose rows were not in the order of their probabilities
 
     def add(self, sizes: IntArray, expected: FloatArray, unsure: BoolArray, hits: FloatArray) -> None:
@@ -125,7 +125,7 @@ def decide_block(
 
 
 def _lists(matrix: FloatArray, lengths: IntArray, totals: FloatArray | None, tally: Tally) -> Lists:
-    """Candidates of some users; what is expected beyond them is the tail, nothing if they hold more than was said."""
+    """Candidates of some users; what is expected beyond them is the tail, nothing if they add up to more than that."""
     tail = None
     if totals is not None:
         listed = matrix.sum(axis=1)
@@ -162,7 +162,7 @@ def _checked(table: pl.DataFrame) -> FloatArray:
 
 
 def _totals(table: pl.DataFrame, given: float | None, starts: IntArray) -> FloatArray | None:
-    """How many relevant items each user is said to have; None where nothing says so."""
+    """How many relevant items are expected of each user; None where it is not given."""
     if given is not None:
         return np.full(len(starts), given)
     if "expected_relevant" not in table.columns:

@@ -49,7 +49,7 @@ _NEEDED: dict[PolicyName, str] = {"threshold": "threshold", "fixed": "size"}  # 
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
-    """How long lists are chosen; None where nothing was said."""
+    """How long lists are chosen; None: the usual value."""
 
     policy: Annotated[
         PolicyName | None,
@@ -84,7 +84,7 @@ class ListOptions:
         return "expected-utility" if self.size is None else "fixed"
 
     def list_size_policy(self) -> ListSizePolicy:
-        """The policy, with the usual settings where nothing was said."""
+        """The policy, with the usual settings where none are given."""
         name, own = self.policy_name, self._settings()
         if name == "threshold":
             return Threshold(own.pop("threshold"), **{"min_size": 0} | own)
@@ -94,16 +94,16 @@ class ListOptions:
         return policy
 
     def _settings(self) -> dict[str, Any]:
-        """What was said about the policy; refuses what it does not take, and what it cannot do without."""
+        """The given settings of the policy; refuses what it does not take, and what it cannot do without."""
         name = self.policy_name
         check_choice(name, "policy", tuple(_SETTINGS))
         every = dict.fromkeys(setting for taken in _SETTINGS.values() for setting in taken)
-        said = {setting: getattr(self, setting) for setting in every if getattr(self, setting) is not None}
-        if others := [setting for setting in said if setting not in _SETTINGS[name]]:
+        given = {setting: getattr(self, setting) for setting in every if getattr(self, setting) is not None}
+        if others := [setting for setting in given if setting not in _SETTINGS[name]]:
             raise SettingError(f"{others[0]} has no meaning for the policy {name}; leave it out")
-        if name in _NEEDED and _NEEDED[name] not in said:
+        if name in _NEEDED and _NEEDED[name] not in given:
             raise SettingError(f"the policy {name} needs a {_NEEDED[name]}; give it")
-        return said
+        return given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,11 +206,11 @@ def open_listing(
     return Listing(recommender.fit(seen, run.validation, refit=not ready, progress=progress), run)
 
 
-def _refuse_any(path: Path, said: Sequence[str]) -> None:
+def _refuse_any(path: Path, given: Sequence[str]) -> None:
     """A saved recommender has its calibrator and policy."""
-    if said:
+    if given:
         raise SettingError(
-            f"{path} was saved with its calibrator and list sizes, so {said[0]} has no meaning; leave it out, or give "
+            f"{path} was saved with its calibrator and list sizes, so {given[0]} has no meaning; leave it out, or give "
             "the run it was made from"
         )
 

@@ -42,7 +42,7 @@ class LogOptions:
 
     @property
     def cuts(self) -> TimeCuts:
-        """Where the log is cut by time, as far as it is said."""
+        """Where the log is cut by time, as far as it is given."""
         given = {name: getattr(self, name) for name in TimeCuts.__optional_keys__}
         return cast(TimeCuts, {name: value for name, value in sorted(given.items()) if value is not None})
 
