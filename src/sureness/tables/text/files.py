@@ -14,9 +14,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from sureness.errors import FileError
-from sureness.tables.text.bytes import is_utf8, line_chunks, polars_name
-from sureness.tables.text.dialect import Dialect, dialect_of, parsed
-from sureness.tables.text.format import TextFormat
+from sureness.tables.columns import TextFormat
+from sureness.tables.text.dialect import Dialect, dialect_of, is_utf8, line_chunks, parsed, polars_name
 from sureness.tables.text.structure import Structure, check_structure, whole_rows, without_blank_lines
 from sureness.tables.text.values import Form, are_words, as_number, form_of, is_number, is_usable, why_no_number
 
@@ -74,12 +73,11 @@ class TextFile:
 
     def whole_ids(self, ids: Sequence[str]) -> list[str]:
         """Those of these columns in which every id is a whole number and would be written the same way again."""
-        known = {self.names[place] for place in self.structure.whole}
-        likely = [name for name in ids if name not in known and self.dialect.may_be_whole(name)]
-        if likely:  # with signs, quotes or spaces, or one of them is text
-            whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
-            known |= {name for name in likely if whole[name].item()}
-        return [name for name in ids if name in known]
+        likely = [name for name in ids if self.dialect.may_be_whole(name)]
+        if not likely:
+            return []
+        whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
+        return [name for name in likely if whole[name].item()]
 
     def wrong_number(self) -> str | None:
         """What is wrong with the first line that has something else than a number where one was asked for."""
@@ -146,10 +144,10 @@ class TextFile:
         return whole_rows(_rows_of(self.place, self.dialect, size), self.dialect.layout)
 
 
-def open_text(place: Path, wanted: TextFormat, expected: Collection[str], ids: Collection[str] = ()) -> TextFile:
+def open_text(place: Path, wanted: TextFormat, expected: Collection[str]) -> TextFile:
     """Look at a text table, once for as long as it does not change; its lines must have one structure.
 
-    `expected` are names of columns that tell a header from a row, `ids` those of them that may hold whole numbers.
+    `expected` are names of columns that tell a header from a row.
     """
     state = os.stat(place)
     stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
@@ -158,10 +156,7 @@ def open_text(place: Path, wanted: TextFormat, expected: Collection[str], ids: C
         return known
     try:
         dialect = dialect_of(place, wanted, expected)
-        maybe_whole = [at for at, name in enumerate(dialect.names) if name in ids and dialect.may_be_whole(name)]
-        structure = check_structure(
-            _rows_of(place, dialect), dialect.layout, first_line=dialect.header_lines + 1, maybe_whole=maybe_whole
-        )
+        structure = check_structure(_rows_of(place, dialect), dialect.layout, first_line=dialect.header_lines + 1)
     except FileError as error:
         if str(error).startswith("cannot read"):
             raise

@@ -11,7 +11,7 @@ import polars as pl
 
 from sureness.errors import ColumnError, FileError
 from sureness.numerics.conversion import LABEL_WORDS
-from sureness.tables.text.format import Dates, Decimal
+from sureness.tables.columns import Dates, Decimal
 
 Form = Literal["plain", "comma", "grouped", "words", "id"]
 """Plain numbers; a decimal comma (points may group thousands); commas that group thousands; labels in words; ids."""
