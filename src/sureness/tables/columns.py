@@ -58,7 +58,7 @@ class TextFormat:
 
     @property
     def separator_character(self) -> str | None:
-        """The separator itself, where it is said."""
+        """The separator itself, where it is given."""
         return None if self.separator is None else SEPARATORS.get(self.separator, self.separator)
 
     @property
@@ -107,8 +107,8 @@ class Columns(TextFormat):
     cost: str = "cost"
 
     def __repr__(self) -> str:
-        said = {**self.renamed(), **self._written()}
-        return f"Columns({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+        given = {**self.renamed(), **self._written()}
+        return f"Columns({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property
     def text(self) -> TextFormat:

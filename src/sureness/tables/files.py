@@ -102,7 +102,7 @@ def ending_of(place: Path) -> str:
     ending = named.suffix.lower()
     if ending not in ENDINGS or (ending == ".parquet" and named != place):
         raise FileError(
-            f"cannot read {place}: the name must end in {_ALL}; text also in .gz or .zst behind that"
+            f"cannot read {place}: the name must end in {_ALL}; text also with .gz or .zst after that"
         )  # fmt: skip
     return ending
 
@@ -200,7 +200,7 @@ def _first_problem(path: str | PathLike[str] | HeldTable, problem: Callable[[Tex
 
 
 def _texts(path: str | PathLike[str] | HeldTable) -> list[TextFile]:
-    """The text files of a table, as they were looked at; none if one of them was not, or is no text."""
+    """The text files of a table, as they were looked at; none if one of them was not, or is not text."""
     if isinstance(path, HeldTable):
         return []
     try:

@@ -55,7 +55,7 @@ class Dialect:
 def dialect_of(place: Path, wanted: TextFormat, expected: Collection[str] = ()) -> Dialect:
     """How a file is written; `expected` are names of columns that tell a header from a row.
 
-    Raises a `FileError` without the name of the file; `notes` says what had to be inferred.
+    Raises a `FileError` without the name of the file; `notes` lists what had to be inferred.
     """
     encoding, inferred = (wanted.encoding, False) if wanted.encoding else encoding_of(place)
     head, end = first_lines(place, encoding)
@@ -69,8 +69,8 @@ def dialect_of(place: Path, wanted: TextFormat, expected: Collection[str] = ()) 
     lines = [""] * skipped + ["" if comment and line.startswith(comment) else line for line in lines[skipped:]]
     separator, notes = wanted.separator_character or declared, [f"is read as {encoding}"] if inferred else []
     if separator is None:
-        separator, said = _separator(place, lines, quote, expected)
-        notes += said
+        separator, inferred_notes = _separator(place, lines, quote, expected)
+        notes += inferred_notes
     records = list(parsed(lines, separator, quote))
     names, header_lines = _header(records, wanted, expected)
     rows = tuple(tuple(row) for line, row in records if line > header_lines and len(row) == len(names))
@@ -182,7 +182,7 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UT
 
 
 def is_compressed(place: Path) -> bool:
-    """Whether the name says that a file is compressed."""
+    """Whether the name of a file ends as those of compressed ones do."""
     return place.suffix.lower() in COMPRESSED
 
 
@@ -286,7 +286,7 @@ def _read(opened: BinaryIO, size: int, place: Path) -> bytes:
     try:
         return opened.read(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise FileError(f"cannot read {place}: it is no whole gzip file ({error}); compress it again") from error
+        raise FileError(f"cannot read {place}: it is not a whole gzip file ({error}); compress it again") from error
 
 
 def _zstd_lines(place: Path, encoding: str, n_lines: int | None = None) -> Iterator[bytes]:

@@ -35,7 +35,7 @@ class TextFile:
     stamp: tuple[int, ...]  # of the file when it was looked at
     dialect: Dialect
     structure: Structure
-    asked: dict[str, Form] = field(default_factory=dict)  # how the columns that were asked for last are written
+    forms_read: dict[str, Form] = field(default_factory=dict)  # how the columns that were read last are written
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class TextFile:
         return {name: "words" if name in words else form for name in there}
 
     def notes(self, forms: Mapping[str, Form]) -> Iterator[str]:
-        """What had to be inferred, to be said of the table."""
+        """What had to be inferred, as notes on the table."""
         yield from self.dialect.notes
         if self.wanted.decimal is None and "comma" in forms.values():
             yield "is read with decimal commas"
@@ -61,8 +61,8 @@ class TextFile:
 
     def frame(self, forms: Mapping[str, Form], whole: Collection[str], ids: Collection[str]) -> pl.LazyFrame:
         """The rows: numbers as floats, whole ids as integers, everything else as text."""
-        self.asked.clear()
-        self.asked.update({**forms, **dict.fromkeys(ids, "id")})
+        self.forms_read.clear()
+        self.forms_read.update({**forms, **dict.fromkeys(ids, "id")})
         direct: dict[str, Any] = {}
         if not self.structure.padded:
             direct |= {name: pl.Float64 for name, form in forms.items() if form == "plain"}
@@ -80,14 +80,14 @@ class TextFile:
         return [name for name in likely if whole[name].item()]
 
     def wrong_number(self) -> str | None:
-        """What is wrong with the first line that has something else than a number where one was asked for."""
-        forms = {name: form for name, form in self.asked.items() if form != "id"}
+        """What is wrong with the first line that does not have a number where one is needed."""
+        forms = {name: form for name, form in self.forms_read.items() if form != "id"}
         found = self._first_line(forms, lambda value, form: not value or is_number(value, form))
         return None if found is None else f"line {found[0]:,} {why_no_number(*found[1:])}"
 
     def incomplete(self, column: str) -> str | None:
-        """The first line that has nothing in a column that was asked for, no finite number, or no label."""
-        form = self.asked.get(column)
+        """The first line without a value in a column that is read, or without a finite number or a label there."""
+        form = self.forms_read.get(column)
         found = None if form is None else self._first_line({column: form}, partial(is_usable, label=column == "label"))
         return None if found is None else f"line {found[0]:,}"
 
@@ -140,7 +140,7 @@ class TextFile:
         return parts
 
     def _rows(self, size: int = 1 << 18) -> Iterator[bytes]:
-        """The lines behind the header as UTF-8, in whole rows."""
+        """The lines after the header as UTF-8, in whole rows."""
         return whole_rows(_rows_of(self.place, self.dialect, size), self.dialect.layout)
 
 
@@ -173,7 +173,7 @@ def opened(place: Path) -> TextFile | None:
 
 
 def _rows_of(place: Path, dialect: Dialect, size: int = 1 << 18) -> Iterator[bytes]:
-    """Chunks of whole lines behind the header."""
+    """Chunks of whole lines after the header."""
     left, end = dialect.header_lines, dialect.layout.end.encode()
     for chunk in line_chunks(place, dialect.encoding, dialect.layout.end, size):
         start = 0

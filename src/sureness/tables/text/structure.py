@@ -1,6 +1,6 @@
 """Whether every row of a text table has as many fields as its header; looks at all bytes once.
 
-Parsers fill rows that are too short, drop what is too long where the column is not asked for, and read a forgotten
+Parsers fill rows that are too short, drop surplus values of columns that are not read, and read a forgotten
 quote as one long value. So the structure is checked before anything is read, and a line that breaks it is named.
 """
 
@@ -29,7 +29,7 @@ class Layout:
     separator: str
     quote: str | None = '"'
     end: str = "\n"  # of a line
-    comment: str | None = None  # lines that start so are no rows
+    comment: str | None = None  # lines that start with it are not rows
     hashes: bool = False  # whether rows may start with #
 
 
@@ -46,7 +46,7 @@ class Structure:
 
 
 class BrokenLineError(FileError):
-    """A line that does not fit; `why` says what is wrong with it and what to do."""
+    """A line that does not fit; `why` is what is wrong with it and what to do."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line:,} {why}")
@@ -174,7 +174,7 @@ class _Lines:
 
 
 def check_bytes(chunk: bytes, end: str, first_line: int = 1) -> None:
-    """Refuse bytes that are no UTF-8 text, with their line."""
+    """Refuse bytes that are not UTF-8 text, with their line."""
     if (place := chunk.find(b"\0")) >= 0:
         why = 'has a zero byte; remove it, or give Columns(encoding="utf-16") if it is that'
         raise BrokenLineError(first_line + chunk.count(end.encode(), 0, place), why)
