@@ -177,8 +177,8 @@ def cut_table(
         )
     name = named_utility(policy.utility).name
     return CutResult(
-        input=path, output=target, utility=name, policy=described, in_batches=found.by_user, frame=as_given(path, lists),
-        left_out=None if gone is None else gone.n_removed, **tally.summary(),
+        input=path, output=target, utility=name, policy=described, in_batches=found.by_user,
+        frame=as_given(path, lists), left_out=None if gone is None else gone.n_removed, **tally.summary(),
     )  # fmt: skip
 
 
