@@ -220,7 +220,7 @@ def test_of_many_groups_a_sample_is_taken_that_does_not_depend_on_partitions(spa
 def test_the_best_candidates_are_enough_where_the_driver_would_take_too_many(spark, monkeypatch):
     table = labelled_lists()
     expected = fit(frame_of(spark, table), ListCalibrator(best=10))
-    monkeypatch.setattr("sureness.spark.list_fitting.MOST_COLLECTED", 8_000)
+    monkeypatch.setattr("sureness.spark.fitting.MOST_COLLECTED", 8_000)
     same_lists(fit(frame_of(spark, table), ListCalibrator(best=10)), expected, table)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,7 @@ from sureness.data.ids import IdMap
 from sureness.errors import IdError, SettingError
 from sureness.saving.objects import load
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
-from sureness.spark.shipping import check_executors
-from sureness.spark.tasks import tables
+from sureness.spark.tasks import check_executors, tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ def apply(
 
     A map that is a formula becomes a query of Spark's own, without Python: calibrators for all pairs, per segment and
     for several fields, and the map for lists, which finds how the scores of each user lie and joins it by user. Other
-    maps are asked in Python, in Arrow batches. Maps per user stay in Python and SQL.
+    maps run in Python, on Arrow batches. Maps per user stay in Python and SQL.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def apply(
     if isinstance(fitted, ListCalibrator):
         check_columns(frame, _kinds_of_lists(fitted, score, user, history))
         return _natively(frame, fitted.query("spark", _SCORES, score, group=user, history=history), probability)
-    asked = _Asked.of(fitted, score, segment)
-    check_columns(frame, asked.kinds())
-    asked.refuse_other_kinds(frame)
+    columns = _PairColumns.of(fitted, score, segment)
+    check_columns(frame, columns.kinds())
+    columns.refuse_other_kinds(frame)
     try:
         query = fitted.query("spark", _SCORES, score, segment=segment)
     except SettingError as error:
-        _logger.info("%s; it is asked in Python", error)
-        return _in_python(frame, asked, probability)
+        _logger.info("%s; its probabilities are computed in Python", error)
+        return _in_python(frame, columns, probability)
     return _natively(frame, query, probability)
 
 
@@ -89,7 +89,7 @@ def _kinds_of_lists(fitted: ListCalibrator, score: str, user: str, history: str)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PairColumns:
     """A map of pairs, and the columns that it reads."""
 
     fitted: ProbabilityMap
@@ -98,14 +98,14 @@ class _Asked:
     fields: tuple[str, ...]  # of a map of several fields
 
     @classmethod
-    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _Asked:
+    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _PairColumns:
         others = fitted.reads()[1:]
         if isinstance(fitted, MultiSegmentCalibrator):
             return cls(fitted, score, None, others)
         return cls(fitted, score, segment if others else None, ())
 
     @property
-    def columns(self) -> list[str]:
+    def names(self) -> list[str]:
         """All columns that are read."""
         return [self.score, *([] if self.segment is None else [self.segment]), *self.fields]
 
@@ -149,27 +149,19 @@ def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
     return frame.sparkSession.sql(text, **{_SCORES: frame}).toDF(*frame.columns, probability)
 
 
-@dataclass(frozen=True)
-class _AddColumn:
-    """Asks a map about the blocks of a partition."""
-
-    asked: _Asked
-    probability: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            (table,) = tables(iter([batch.select(self.asked.columns)]))
-            found = pa.array(self.asked.probabilities(table), pa.float64(), from_pandas=True)  # NaN is missing
-            yield batch.append_column(self.probability, found)
-
-
-def _in_python(frame: DataFrame, asked: _Asked, probability: str) -> DataFrame:
+def _in_python(frame: DataFrame, columns: _PairColumns, probability: str) -> DataFrame:
     from pyspark.sql.types import DoubleType, StructType
 
     check_executors(frame)
     schema = StructType([*frame.schema.fields]).add(probability, DoubleType())
-    return frame.mapInArrow(_AddColumn(asked, probability), schema)
+    return frame.mapInArrow(partial(_add_column, columns=columns, probability=probability), schema)
+
+
+def _add_column(batches: Iterator[pa.RecordBatch], columns: _PairColumns, probability: str) -> Iterator[pa.RecordBatch]:
+    """The batches of a partition with the probabilities of a map."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for table in tables(iter([batch.select(columns.names)])):
+            found = pa.array(columns.probabilities(table), pa.float64(), from_pandas=True)  # NaN is missing
+            yield batch.append_column(probability, found)

@@ -155,6 +155,10 @@ def _simple_types() -> dict[str, Any]:
     from pyspark.sql import types as st
 
     return {
-        "bigint": st.LongType(), "float": st.FloatType(), "double": st.DoubleType(), "boolean": st.BooleanType(),
-        "string": st.StringType(), "doubles": st.ArrayType(st.DoubleType(), False),
-    }  # fmt: skip
+        "bigint": st.LongType(),
+        "float": st.FloatType(),
+        "double": st.DoubleType(),
+        "boolean": st.BooleanType(),
+        "string": st.StringType(),
+        "doubles": st.ArrayType(st.DoubleType(), False),
+    }

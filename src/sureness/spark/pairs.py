@@ -17,7 +17,7 @@ from sureness.numerics.checks import LARGEST
 from sureness.numerics.conversion import LABEL_WORDS
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of
-from sureness.spark.cells import BAD, Cells, Summed, Survey, count_cells, survey
+from sureness.spark.cells import BAD, ScoreCells, ScoreSpread, Summed, count_cells, survey
 from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
 from sureness.tables.columns import Columns
 
@@ -30,8 +30,13 @@ MOST_COLLECTED = 5_000_000
 _SAID = 1_000  # pairs that are looked at to say what is wrong
 
 KINDS: dict[str, Kind] = {
-    "score": "number", "label": "label", "weight": "number", "propensity": "number", "user_id": "id", "segment": "id",
-}  # fmt: skip
+    "score": "number",
+    "label": "label",
+    "weight": "number",
+    "propensity": "number",
+    "user_id": "id",
+    "segment": "id",
+}
 """What the agreed columns of pairs must hold."""
 
 _OPTIONAL = ("weight", "propensity", "user_id")
@@ -94,7 +99,7 @@ class SparkPairs(CalibrationSet):
         self.say_relative(risk)
         return self._histograms(risk, self._survey(risk, by), by, folds)
 
-    def _survey(self, risk: Risk, by: str | None = None) -> dict[Hashable, Survey]:
+    def _survey(self, risk: Risk, by: str | None = None) -> dict[Hashable, ScoreSpread]:
         """Where the scores lie; values that no fit can use are refused here, with the words of one machine."""
         pairs = self.summed(risk)
         found = survey(pairs, by)
@@ -104,7 +109,7 @@ class SparkPairs(CalibrationSet):
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
         return found
 
-    def _refuse(self, pairs: Summed, found: dict[Hashable, Survey]) -> NoReturn:
+    def _refuse(self, pairs: Summed, found: dict[Hashable, ScoreSpread]) -> NoReturn:
         """Say what is wrong with the pairs: with some of them, or that there are none."""
         from pyspark.sql import functions as sf
 
@@ -120,16 +125,19 @@ class SparkPairs(CalibrationSet):
         raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
 
     def _histograms(
-        self, risk: Risk, found: dict[Hashable, Survey], by: str | None = None,
+        self,
+        risk: Risk,
+        found: dict[Hashable, ScoreSpread],
+        by: str | None = None,
         folds: Callable[[Column], Column] | None = None,
-    ) -> dict[Hashable, Any]:  # fmt: skip
+    ) -> dict[Hashable, Any]:
         fold = None if folds is None else folds(column("user_id"))
         cells = count_cells(self.summed(risk), found, by, fold)
         negative = self._weight_of_negatives(list(cells.values()))
         estimand: Estimand = "interaction" if risk == "naive" else self.estimand
         return {key: replace(each.histogram(negative), estimand=estimand) for key, each in cells.items()}
 
-    def _weight_of_negatives(self, cells: list[Cells]) -> float:
+    def _weight_of_negatives(self, cells: list[ScoreCells]) -> float:
         """How much each negative weighs: known of the sampling rate, or implied by the base rate."""
         if self.sampling_rate is not None:
             return 1.0 / self.sampling_rate
@@ -229,9 +237,16 @@ def boolean_label(kind: str) -> tuple[Column, Column]:
 
 
 _SETTINGS = (
-    "held_out_share", "training_pairs", "sampling_rate", "base_rate", "anchor", "relative_propensity", "period",
-    "log_share", "population",
-)  # fmt: skip
+    "held_out_share",
+    "training_pairs",
+    "sampling_rate",
+    "base_rate",
+    "anchor",
+    "relative_propensity",
+    "period",
+    "log_share",
+    "population",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

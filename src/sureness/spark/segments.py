@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
@@ -67,7 +67,9 @@ def fit_segments(
         raise ColumnError(f"strength='auto' is chosen by folds of users, but there is no column {user}; give one")
     base = PlattCalibrator() if unfitted.base is None else unfitted.base
     risk = pairs.resolve_risk(base.risk)
-    found = pairs.histograms(risk, by="segment", folds=_Folds(unfitted.n_folds, unfitted.seed) if automatic else None)
+    found = pairs.histograms(
+        risk, by="segment", folds=partial(_fold_of, n_folds=unfitted.n_folds, seed=unfitted.seed) if automatic else None
+    )
     fits = _Fits(pairs, base, risk)
     strength = fits.best_strength(found) if automatic else float(unfitted.strength)
     by_segment = _summed(found, automatic)
@@ -77,17 +79,11 @@ def fit_segments(
     return SegmentCalibrator.of_fits(unfitted, overall, maps, positives, strength, known)
 
 
-@dataclass(frozen=True)
-class _Folds:
+def _fold_of(user: Column, n_folds: int, seed: int) -> Column:
     """The fold of each user, for columns: `folds_of_ids`."""
+    from pyspark.sql import functions as sf
 
-    n_folds: int
-    seed: int
-
-    def __call__(self, user: Column) -> Column:
-        from pyspark.sql import functions as sf
-
-        return sf.crc32(sf.concat(sf.lit(salted("", self.seed)), user.cast("string")).cast("binary")) % self.n_folds
+    return sf.crc32(sf.concat(sf.lit(salted("", seed)), user.cast("string")).cast("binary")) % n_folds
 
 
 def _checked(given: SegmentCalibrator | None) -> SegmentCalibrator:
