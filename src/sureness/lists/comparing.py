@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._card import card
+from sureness._printing import card
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, SettingError

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sureness._card import card
-from sureness._printing import fields_repr
+from sureness._printing import card, fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted

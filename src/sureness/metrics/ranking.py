@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._card import card
+from sureness._printing import card
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted

@@ -18,7 +18,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
-from sureness.report.cases import Case, choose_cases, top_candidates
+from sureness.report.cases import UserCase, choose_cases, top_candidates
 from sureness.report.fields import groups_of_fields, map_of_fields, probability_with, told_to
 from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
 from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
@@ -65,7 +65,7 @@ class Contents:
     curves: FittedCurves
     degree: ByDegree | None
     groups: tuple[GroupRow, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[UserCase, ...]
     list_sizes: ListSizes | None
 
     __repr__ = fields_repr
