@@ -17,7 +17,7 @@ from rich.text import Text
 from sureness._progress import Progress
 from sureness._wording import visible
 from sureness.errors import OutputError
-from sureness.jobs.results import Result, plain
+from sureness.jobs.options import Result, plain
 
 R = TypeVar("R", bound=Result)
 

@@ -22,13 +22,12 @@ from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.methods import METHODS, distillation_method
 from sureness.distillation.settings import DistillationSettings
 from sureness.errors import EmptyError, LeakError, SettingError
-from sureness.jobs._checkpoints import Checkpoints
 from sureness.jobs.inputs import is_saved
 from sureness.jobs.judging import judge
 from sureness.jobs.logs import LogOptions, SplitLog, split_log
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
-from sureness.jobs.training import model_settings, run_of, typed_settings
+from sureness.jobs.training import Checkpoints, model_settings, run_of, typed_settings
 from sureness.metrics.inference import n_parameters
 from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender, need_torch
