@@ -1,4 +1,4 @@
-"""Everything that has a name, and the class behind it: calibrators, maps, policies, utilities, models, sources.
+"""Everything that has a name, and its class: calibrators, maps, policies, utilities, models, sources.
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
@@ -123,7 +123,7 @@ def names(family: Family) -> tuple[str, ...]:
 
 
 def find(family: Family, name: str) -> Any:
-    """The class behind a name; an unknown name is refused with those there are."""
+    """The class of a name; an unknown name is refused with those there are."""
     target = _all(family).get(name)
     if target is None:
         raise SettingError(f"there is no {family} {name!r}; there are {', '.join(names(family))}")

@@ -53,7 +53,7 @@ def save(saved: Savable, path: str | PathLike[str]) -> None:
 
 
 def check_ending(path: str | PathLike[str], form: Form) -> None:
-    """Refuse a name that does not say what is in the file."""
+    """Refuse a name without the ending of its form."""
     ending = ENDINGS[form]
     if Path(path).suffix.lower() != ending:
         raise OutputError(f"cannot write {path}: the name must end in {ending}, such as {Path(path).stem}{ending}")

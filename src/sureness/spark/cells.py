@@ -89,7 +89,7 @@ class ScoreSpread(NamedTuple):
 def survey(pairs: Summed, by: str | None = None) -> dict[Hashable, ScoreSpread]:
     """Where the scores lie that have a weight, by the values of a column, or by None.
 
-    A group with the key `BAD` says that some pairs cannot be used: counts and extremes tell that scores are missing or
+    The key `BAD` means that some pairs cannot be used: counts and extremes tell that scores are missing or
     infinite, which is faster than to look at each.
     """
     from pyspark.sql import functions as sf

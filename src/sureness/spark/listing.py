@@ -66,7 +66,7 @@ def lists(
     Parameters
     ----------
     df : DataFrame
-        Candidates: users, items and their probabilities, or their scores beside `maps`. With a recommender also users
+        Candidates: users, items and their probabilities, or their scores, with `maps`. With a recommender also users
         alone, whose candidates it then scores itself.
     maps : ProbabilityMap, ConfidentRecommender or path, optional
         What makes probabilities of scores. A recommender also leaves out what users have seen, and has its own policy.
@@ -76,7 +76,7 @@ def lists(
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
     expected_relevant : float, optional
-        How many relevant items a user has in all, also among items that are no rows; a column of that name says it for
+        How many relevant items a user has in all, also among items that are no rows; a column of that name has it for
         each user.
     user, item, score, probability, segment, history : str
         Columns.

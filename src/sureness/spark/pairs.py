@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_COLLECTED = 5_000_000
 """Pairs that the driver takes for calibrators that must see all of them at once."""
 
-_SAID = 1_000  # pairs that are looked at to say what is wrong
+_EXAMPLES = 1_000  # pairs among which the message about a bad value looks for it
 
 KINDS: dict[str, Kind] = {
     "score": "number",
@@ -118,7 +118,7 @@ class SparkPairs(CalibrationSet):
             finite = (sf.abs(pairs.score) <= LARGEST) & sf.col("label").isNotNull()
             usable = finite if pairs.usable is None else finite & pairs.usable
             some = some.filter(~sf.coalesce(usable, sf.lit(False)))
-        table = fetched(some.limit(_SAID))
+        table = fetched(some.limit(_EXAMPLES))
         if table.height:
             pairs_of_table(table.drop("segment", "user_id", strict=False))
             raise DataError(f"{counted(table.height, 'pair')} cannot be used; the first is {table.row(0, named=True)}")

@@ -102,9 +102,9 @@ def refuse_missing_torch(recommender: ConfidentRecommender, frame: DataFrame) ->
 
 
 def check_executors(frame: DataFrame) -> None:
-    """Refuse to start tasks in Python where executors have no sureness; asked once in a session."""
+    """Refuse to start tasks in Python where executors have no sureness; checked once in a session."""
     session = frame.sparkSession
-    if session in _asked:
+    if session in _checked:
         return
     try:
         _have_torch(frame)
@@ -115,14 +115,14 @@ def check_executors(frame: DataFrame) -> None:
             "the Python of the executors has no sureness; install sureness[spark] there, and set PYSPARK_PYTHON to it "
             f"before the session starts (on this machine alone: {sys.executable})"
         ) from None
-    _asked.add(session)
+    _checked.add(session)
 
 
-_asked: WeakSet[Any] = WeakSet()
+_checked: WeakSet[Any] = WeakSet()
 
 
 def _have_torch(frame: DataFrame) -> bool:
-    """Ask one executor; the answer is for all, which share an image."""
+    """Look on one executor; all share an image."""
     found = frame.sparkSession.range(1).mapInArrow(_find_torch, "found boolean").collect()
     return all(row[0] for row in found)
 
