@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
@@ -42,21 +43,16 @@ KINDS: dict[str, Kind] = {
 _OPTIONAL = ("weight", "propensity", "user_id")
 
 
-@dataclass(frozen=True, eq=False)
-class FrameChunks:
-    """The pairs of a DataFrame on the driver, for fits that must see all of them at once."""
-
-    frame: DataFrame
-
-    def __call__(self) -> Iterator[ScoredPairs]:
-        found = fetched(self.frame.drop("segment").limit(MOST_COLLECTED + 1))
-        if found.height > MOST_COLLECTED:
-            raise SettingError(
-                f"this calibrator must see all pairs at once, and there are more than {MOST_COLLECTED:,}; take a "
-                "sample of users, or another calibrator"
-            )
-        if found.height:
-            yield pairs_of_table(found, part=True)
+def pairs_on_driver(frame: DataFrame) -> Iterator[ScoredPairs]:
+    """The pairs of a DataFrame in one piece, for fits that must see all of them at once."""
+    found = fetched(frame.drop("segment").limit(MOST_COLLECTED + 1))
+    if found.height > MOST_COLLECTED:
+        raise SettingError(
+            f"this calibrator must see all pairs at once, and there are more than {MOST_COLLECTED:,}; take a sample "
+            "of users, or another calibrator"
+        )
+    if found.height:
+        yield pairs_of_table(found, part=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,7 +83,7 @@ class SparkPairs(CalibrationSet):
         frame = renamed(known, names, numbers=("score", "label", "weight", "propensity"))
         if estimand is None:
             estimand = "preference" if "propensity" in names else "interaction"
-        return cls(chunks=FrameChunks(frame), estimand=estimand, frame=frame, **settings)
+        return cls(chunks=partial(pairs_on_driver, frame), estimand=estimand, frame=frame, **settings)
 
     def histograms(
         self, risk: Risk, *, by: str | None = None, folds: Callable[[Column], Column] | None = None
@@ -163,8 +159,8 @@ class SparkPairs(CalibrationSet):
 
     def fetched(self) -> CalibrationSet:
         """The same set with its pairs, but not their users, on the driver."""
-        chunks = FrameChunks(self.frame.drop("user_id"))
-        given = CalibrationSet.from_chunks(list(chunks()), estimand=self.estimand)
+        pairs = list(pairs_on_driver(self.frame.drop("user_id")))
+        given = CalibrationSet.from_chunks(pairs, estimand=self.estimand)
         kept = {name: getattr(self, name) for name in _SETTINGS}
         return replace(given, **kept)
 
@@ -177,7 +173,7 @@ class SparkPairs(CalibrationSet):
         log_odds = sf.when(score.between(0.0, 1.0), sf.log(inside) - sf.log1p(-inside)).otherwise(refused)
         frame = self.frame.withColumn("score", log_odds)
         anchor = None if self.anchor is None else replace(self.anchor, scores=log_odds_of(self.anchor.scores))
-        return replace(self, frame=frame, chunks=FrameChunks(frame), anchor=anchor)
+        return replace(self, frame=frame, chunks=partial(pairs_on_driver, frame), anchor=anchor)
 
     def summed(self, risk: Risk) -> Summed:
         """The columns as Spark sums them: `targets`, for columns."""
