@@ -95,7 +95,8 @@ def load(
     expected : class, optional
         What it should be; anything else is refused before it is opened. Type checkers then know the result.
     verify : {"all", "header"}
-        Check every byte, which reads the file once; or only the header, for a file that was verified before.
+        Check every byte, and that arrays fit each other, which reads the file once; or only the header, for a file that
+        was verified before.
     mapped : bool, optional
         Leave arrays on disk and read them where they are used; by default files of 64 MB and more. Replace a mapped
         file by ``mv``, never by ``cp``, which changes the bytes under its readers; or open it with ``mapped=False``.

@@ -138,9 +138,9 @@ def fit(
     """Fit a calibrator to all pairs of a DataFrame, or a map for lists to a sample of its groups.
 
     A calibrator is that of the same fit on one machine. A map for lists is fitted on the driver, to the rows of as many
-    groups as its ``n_groups``, chosen by a hash of their ids, and of more until these have as many positives, up to 30
-    times as many. With up to ``n_groups`` groups it equals the local fit, except where tied scores leave open which
-    candidates are the best; with more, the sample may be another one. Of more than 5 million rows only the best
+    groups as its ``n_groups``, chosen by a hash of their ids, and of more until these have 10,000 positives, up to
+    five times as many. With up to ``n_groups`` groups it equals the local fit, except where tied scores leave open
+    which candidates are the best; with more, the sample may be another one. Of more than 5 million rows only the best
     candidates are fetched.
 
     Parameters
