@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sureness.calibration import make_calibrator
-from sureness.data import RECIPES
-from sureness.distillation import METHODS
+from sureness.data import recipe_names
+from sureness.distillation import method_names
 from sureness.errors import DataError, SettingError
 from sureness.lists import ListSizePolicy
+from sureness_reproduction import distillation  # noqa: F401 registers its methods
 
 METHOD_KINDS = ("map", "policy", "function")  # what `--method` may be, see `kind_of`
 _HOW = "give module:object or file.py:object"
@@ -28,7 +29,7 @@ def is_own(name: str) -> bool:
     >>> is_own("coat"), is_own("my_package.maps:Steep"), is_own("bpr")
     (False, True, False)
     """
-    return ":" in name or (name not in RECIPES and Path(name).is_file())
+    return ":" in name or (name not in recipe_names() and Path(name).is_file())
 
 
 def load_own(name: str) -> Any:
@@ -72,7 +73,7 @@ def kind_of(name: str) -> str:
     try:
         found = load_own(name) if is_own(name) else type(make_calibrator(name))
     except SettingError:
-        return "function" if name in METHODS else ""
+        return "function" if name in method_names() else ""
     if not isinstance(found, type):
         return "function" if callable(found) else ""
     return "policy" if issubclass(found, ListSizePolicy) else "map"

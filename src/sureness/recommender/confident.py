@@ -132,8 +132,13 @@ class ConfidentRecommender(Configurable, Savable):
             False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
         progress : Progress
         """
+        aligned = Aligned.of(self.source, validation, seen, name="validation")
+        return self.fit_aligned(aligned, refit=refit, progress=progress)
+
+    def fit_aligned(self, aligned: Aligned, *, refit: bool = True, progress: Progress = silent) -> Self:
+        """`fit` to logs that are matched to the source already."""
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
-        learner._learn(Aligned.of(self.source, validation, seen, name="validation"), refit, progress)
+        learner._learn(aligned, refit, progress)
         vars(self).update(vars(learner))
         return self
 
