@@ -152,7 +152,7 @@ def test_fields_with_a_base_rate_or_of_probabilities_have_an_expression():
     scores, market = rng.random(2_000), rng.choice(["de", "fr"], 2_000)
     labels = rng.random(2_000) < np.where(market == "de", scores, scores**3)
     known = sn.CalibrationSet.from_pairs(scores, labels, base_rate=0.2)
-    calibrator = sn.MultiSegmentCalibrator(sn.calibration.BetaCalibrator(scores_are="probabilities"))
+    calibrator = sn.SegmentCalibrator(sn.calibration.BetaCalibrator(scores_are="probabilities"))
     calibrator.fit(known, segments={"market": market})
     frame = pl.DataFrame({"score": scores, "market": market})
     found = frame.select(calibrator.expression("polars")).to_series()

@@ -37,7 +37,7 @@ MAPS = {
     "per user": sn.calibration.PerUserPlatt(),
     "per user, top": sn.calibration.PerUserGamma(top=15),
     "per segment": sn.SegmentCalibrator(),
-    "several segments": sn.MultiSegmentCalibrator(),
+    "several segments": sn.SegmentCalibrator(),
     "top n": sn.calibration.TopNCalibrator(n=5),
     "lists": sn.ListCalibrator(best=15),
 }
@@ -139,7 +139,7 @@ class TestSegments:
         names = np.where(np.arange(ITEMS) < 3, "new", "old").astype(object)
         kept = world.validation.keep(np.flatnonzero(world.validation.item_rows >= 3))
         recommender = sn.ConfidentRecommender(
-            world.source, sn.SegmentCalibrator(strength=1.0), sn.FixedSize(ITEMS), segments=Segments(names)
+            world.source, sn.SegmentCalibrator(), sn.FixedSize(ITEMS), segments=Segments(names)
         ).fit(world.train, kept)
         lists, fitted = recommender.recommend(), recommender.map_
         new = lists["item_id"].is_in(world.source.items.at([0, 1, 2]).to_list()).to_numpy()
@@ -152,9 +152,7 @@ class TestSegments:
 
     def test_segments_of_users_work_too(self, world):
         names = np.where(np.arange(USERS) % 2 == 0, "even", "odd")
-        recommender = sn.ConfidentRecommender(
-            world.source, sn.SegmentCalibrator(strength=1.0), segments=Segments(names, "users")
-        )
+        recommender = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments=Segments(names, "users"))
         lists = recommender.fit(world.train, world.validation).recommend()
         segments = names[world.source.users.rows(lists["user_id"])]
         odds = recommender.map_.log_odds(lists["score"], segments=segments)
@@ -210,7 +208,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("names", [["a", "b"], ["a", "b"] * ITEMS], ids=["too few", "too many"])
     def test_a_map_is_not_fitted_to_segments_of_another_source(self, world, names):
-        for unfitted in (sn.SegmentCalibrator(), sn.MultiSegmentCalibrator(), sn.ListCalibrator()):
+        for unfitted in (sn.SegmentCalibrator(), sn.SegmentCalibrator(), sn.ListCalibrator()):
             with pytest.raises(sn.errors.SettingError, match="40"):
                 fitted_to(unfitted, world, Segments(np.array(names)))
 

@@ -37,12 +37,12 @@ def top_n() -> sn.calibration.TopNCalibrator:
 
 
 def per_segment() -> sn.SegmentCalibrator:
-    return sn.SegmentCalibrator(strength=10.0).fit(*draw_pairs(300), segments=np.tile(["books", "films"], 150))
+    return sn.SegmentCalibrator().fit(*draw_pairs(300), segments=np.tile(["books", "films"], 150))
 
 
-def multi_segment() -> sn.MultiSegmentCalibrator:
+def multi_segment() -> sn.SegmentCalibrator:
     fields = {"domain": np.tile(["books", "films", None], 100), "popularity": np.linspace(0.5, 9.5, 300)}
-    return sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
+    return sn.SegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
 
 
 def per_user(name: str) -> ProbabilityMap:

@@ -22,8 +22,8 @@ def table():
 
 
 def test_maps_equal_those_of_one_machine(spark, table):
-    local = sn.SegmentCalibrator(strength=20.0).fit(table["score"], table["label"], segments=table["market"])
-    found = fit_segments(frame_of(spark, table), sn.SegmentCalibrator(strength=20.0), segment="market")
+    local = sn.SegmentCalibrator().fit(table["score"], table["label"], segments=table["market"])
+    found = fit_segments(frame_of(spark, table), sn.SegmentCalibrator(), segment="market")
     assert found.shares_ == pytest.approx(local.shares_, abs=1e-12)
     asked = {"segments": table["market"]}
     np.testing.assert_allclose(
@@ -42,7 +42,7 @@ def test_refusals(spark, table):
     frame = frame_of(spark, table.head(200))
     for change, error in (
         ({"segment": "shop"}, ColumnError), ({"calibrator": sn.PlattCalibrator()}, SettingError),
-        ({"calibrator": sn.SegmentCalibrator(strength=-1), "segment": "market"}, SettingError),
+        ({"calibrator": sn.SegmentCalibrator(), "segment": "market"}, SettingError),
     ):  # fmt: skip
         with pytest.raises(error):
             fit_segments(frame, **change)
@@ -50,4 +50,4 @@ def test_refusals(spark, table):
         fit_segments(frame.drop("user_id"), segment="market")
     missing = frame_of(spark, table.head(200).with_columns(market=pl.lit(None, dtype=pl.String)))
     with pytest.raises(IdError):
-        fit_segments(missing, sn.SegmentCalibrator(strength=1.0), segment="market")
+        fit_segments(missing, sn.SegmentCalibrator(), segment="market")

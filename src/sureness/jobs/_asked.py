@@ -9,11 +9,11 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.calibration.fields import UNNAMED
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
-from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
-from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
-from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.maps import ProbabilityMap, Who
+from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.calibration.usable import Reach
 from sureness.data.ids import IdMap
 from sureness.errors import DataError, warn
@@ -22,7 +22,6 @@ from sureness.numerics.checks import check_scores
 from sureness.tables.columns import Columns
 from sureness.tables.files import is_text
 from sureness.tables.frames import Place
-from sureness.tables.id_values import segment_series
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +29,9 @@ class Asked:
     """A map, and what it reads besides the scores."""
 
     fitted: ProbabilityMap
-    segments: IdMap | None = None  # those that a map per segment knows
     of_text: IdMap | None = None  # the ids that the users of a text file are read as
     reach: Reach | None = None  # the scores that it was fitted on
-    unknown: dict[str | None, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
+    unknown: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
 
     @classmethod
     def of(cls, fitted: ProbabilityMap, data: Place) -> Asked:
@@ -41,8 +39,7 @@ class Asked:
         fitted.check_fitted()
         users: IdMap | None = getattr(fitted, "users_", None)
         of_text = users if not is_saved(data) and is_text(data) else None
-        segments = fitted.segments_ if isinstance(fitted, SegmentCalibrator) else None
-        return cls(fitted, segments, of_text, fitted.reach())
+        return cls(fitted, of_text, fitted.reach())
 
     @property
     def lists(self) -> ListCalibrator | None:
@@ -50,9 +47,9 @@ class Asked:
         return self.fitted if isinstance(self.fitted, ListCalibrator) else None
 
     @property
-    def overlapping(self) -> MultiSegmentCalibrator | None:
-        """The map, if it is one of several fields."""
-        return self.fitted if isinstance(self.fitted, MultiSegmentCalibrator) else None
+    def overlapping(self) -> SegmentCalibrator | None:
+        """The map, if it is one of segments."""
+        return self.fitted if isinstance(self.fitted, SegmentCalibrator) else None
 
     @property
     def users(self) -> bool:
@@ -61,10 +58,15 @@ class Asked:
 
     @property
     def fields(self) -> list[str]:
-        """The columns that it reads by their own names: fields of overlapping segments, history and traits."""
+        """The columns that it reads by their own names: fields of segments, history and traits."""
         if self.lists is not None:
             return list(self.fitted.reads()[2:])
-        return [] if self.overlapping is None else list(self.overlapping.fields_)
+        return [] if self.overlapping is None or self.segment else list(self.overlapping.fields_)
+
+    @property
+    def segment(self) -> bool:
+        """Whether it reads one column of segments, which has no name of its own."""
+        return self.overlapping is not None and self.overlapping.fields_ == (UNNAMED,)
 
     @property
     def numbers(self) -> list[str]:
@@ -73,7 +75,7 @@ class Asked:
 
     def inputs(self, columns: Columns) -> list[str]:
         """The columns of a table to read, score first, by their names in it."""
-        segment = [] if self.segments is None else [str(columns.segment)]
+        segment = [str(columns.segment)] if self.segment else []
         return [columns.score, *([columns.user_id] if self.users else []), *segment, *self.fields]
 
     def probability(self, scores: AnyArray, *others: AnyArray | pl.Series) -> FloatArray:
@@ -100,10 +102,10 @@ class Asked:
         if users is not None and self.of_text is not None:
             users = self.of_text.read_from_text(users)
         if self.overlapping is not None:
-            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(self.fields, left, strict=True)])
+            names = self.overlapping.fields_
+            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(names, left, strict=True)])
             return Who(len(scores), segments=self._known_fields(self.overlapping, table))
-        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
-        return self.fitted.who(len(scores), users, segments)
+        return self.fitted.who(len(scores), users)
 
     def _trait(self, name: str, column: pl.Series) -> pl.Series:
         """A column of history or of a trait: numbers, NaN where one is missing, or text."""
@@ -114,30 +116,19 @@ class Asked:
         except pl.exceptions.PolarsError as error:
             raise DataError(f"column {name} must be numbers, got values of type {column.dtype}") from error
 
-    def _known_fields(self, overlapping: MultiSegmentCalibrator, table: pl.DataFrame) -> IntArray:
+    def _known_fields(self, overlapping: SegmentCalibrator, table: pl.DataFrame) -> IntArray:
         """The numbers of combinations of values."""
         numbers = overlapping.numbers_of_file(table)
         for name, values in overlapping.unknown_values(table, numbers).items():
             self._count(name, values)
         return numbers
 
-    def _count(self, field: str | None, unknown: pl.Series) -> None:
+    def _count(self, field: str, unknown: pl.Series) -> None:
         self.unknown.setdefault(field, []).append(unknown.alias("segment").value_counts())
-
-    def _known_segments(self, given: pl.Series) -> pl.Series:
-        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
-        assert self.segments is not None
-        rows = self.segments.rows(given, of_text=True)
-        if len(rows) and rows.min() < 0:
-            self._count(None, given.filter(pl.Series(rows < 0)))
-        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
 
     def say_unknown(self, n_pairs: int) -> None:
         """Once for all batches."""
         for name, parts in self.unknown.items():
             counts = pl.concat(parts).group_by("segment").sum().sort("count", "segment", descending=[True, False])
             values, n_unknown = counts["segment"].to_list(), int(counts["count"].sum())
-            if name is None:
-                warn(unknown_sentence(values, n_unknown, n_pairs))
-            else:
-                warn(unknown_values_sentence(name, values, n_unknown, n_pairs))
+            warn(unknown_values_sentence(name, values, n_unknown, n_pairs))

@@ -125,14 +125,14 @@ def apply(
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     asked = Asked.of(fitted, place)
     traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
-    if asked.segments is not None and columns.segment is None:
+    if asked.segment and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
     if traits and (columns.segment is not None or is_saved(place)):
         raise SettingError(
             f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and "
             "no segment column"
         )
-    if columns.segment is not None and asked.segments is None:
+    if columns.segment is not None and not asked.segment:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     if isinstance(place, Path) and is_saved(place):
         n_pairs, frame = _list_run(asked, place, target, options, columns, progress)
@@ -160,7 +160,9 @@ def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
     if asked.users:
         users = getattr(fitted, "users_", None)
         found["user_id"] = None if users is None else users.ids.dtype  # those of lists may be anything
-    found |= {} if asked.segments is None else {"segment": asked.segments.ids.dtype}
+    if asked.segment and asked.overlapping is not None:
+        values = asked.overlapping.effects_.coding.fields[0].values
+        found["segment"] = None if values is None else values.ids.dtype
     return found | dict.fromkeys(asked.fields)
 
 
@@ -255,7 +257,7 @@ def _list_run(
         tables = _lists_of_groups(asked, asked.lists, run, seen, path, options.top)
     else:
         segments = None if options.segments is None else _segments(options.segments, columns, run.source)
-        if asked.segments is not None and segments is None:
+        if asked.segment and segments is None:
             raise SettingError(
                 f"the calibrator has one map per segment; give a table with those of {path} as segments=..."
             )
@@ -279,7 +281,7 @@ def _lists_of_pairs(
     """The best unseen items of users with the probabilities of a map of pairs."""
     for table, n_block in list_blocks(run.source, np.arange(run.source.n_users), top, seen):
         others = [table["user_id"]] if asked.users else []
-        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+        others += [] if not asked.segment or segments is None else [_segments_of(table, segments)]
         scores = table["score"].to_numpy().astype(np.float64)
         found = asked.of_rows(scores, asked.who(scores, *others))
         yield table.with_columns(pl.Series("probability", found)), n_block

@@ -20,9 +20,9 @@ from sureness.calibration.horizon import Horizon
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.list_sample import ListSample, sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
-from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map, unknown_sentence
-from sureness.calibration.multi_segment import unknown_values_sentence
+from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
 from sureness.calibration.pair_fields import Fields
+from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.data.interactions import Interactions, union
 from sureness.errors import DataError, IdError, NotFittedError, SettingError, VersionError, warn
 from sureness.lists.comparing import PolicyComparison, compare_policies
@@ -212,7 +212,7 @@ class ConfidentRecommender(Configurable, Savable):
     ) -> ProbabilityMap:
         """The given map, which is fitted already."""
         given.check_fitted()
-        if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
+        if segments is None and isinstance(given, SegmentCalibrator):
             raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
         if segments is not None:
             _say_unknown(given, segments)
@@ -672,13 +672,10 @@ def _of_sample(sample: ListSample) -> Candidates:
 
 def _say_unknown(given: ProbabilityMap, told: Segments | Fields) -> None:
     """Say which segments, or values of fields, a fitted map does not know."""
-    if isinstance(told, Segments):
-        unknown = given.unknown_segments(told.names)
-        if len(unknown):
-            names = unknown.unique(maintain_order=True).to_list()
-            warn(unknown_sentence(names, len(unknown), len(told.names), told.of))
+    if not isinstance(given, SegmentCalibrator):
         return
-    for side, table in told.tables.items():
+    tables = {told.of: told.names} if isinstance(told, Segments) else told.tables
+    for side, table in tables.items():
         for name, values in given.unknown_of(table).items():
             shown = values.value_counts(sort=True)[:, 0].to_list()
-            warn(unknown_values_sentence(name, shown, len(values), table.height, side[:-1]))
+            warn(unknown_values_sentence(name, shown, len(values), len(table), side[:-1]))

@@ -13,6 +13,7 @@ from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.calibration.lists import ListCalibrator, as_input
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
 from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers, Side
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.data.interactions import Interactions
 from sureness.sources.base import ScoreSource
 
@@ -47,7 +48,9 @@ class MappedSource:
         if isinstance(fitted, ListCalibrator):
             fitted.check_fields(segments)
             return cls(source, fitted, segments, history=history, traits=_traits(fitted, segments))
-        numbers = None if segments is None else fitted.pair_numbers(segments)
+        numbers = None
+        if segments is not None and isinstance(fitted, SegmentCalibrator):
+            numbers = fitted.pair_numbers(segments)
         return cls(source, fitted, segments, numbers, history)
 
     def histories(self, users: IntArray) -> IntArray:

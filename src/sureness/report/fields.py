@@ -13,14 +13,14 @@ from sureness.calibration.fields import Field, FieldTable, columns_of, full_colu
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.errors import SettingError
 from sureness.tables.id_values import as_series
 
 
-def map_of_fields(calibrator: ProbabilityMap) -> MultiSegmentCalibrator | None:
-    """The map, if it is one of several fields; None: it is not."""
-    return calibrator if isinstance(calibrator, MultiSegmentCalibrator) else None
+def map_of_fields(calibrator: ProbabilityMap) -> SegmentCalibrator | None:
+    """The map, if it is one of segments; None: it is not."""
+    return calibrator if isinstance(calibrator, SegmentCalibrator) else None
 
 
 def fields_of(calibrator: ProbabilityMap) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def _segments(told: pl.DataFrame | None) -> Any:
     return told["segment"] if told is not None and told.columns == ["segment"] else told
 
 
-def groups_of_fields(own: MultiSegmentCalibrator, told: pl.DataFrame) -> Iterator[pl.Series]:
+def groups_of_fields(own: SegmentCalibrator, told: pl.DataFrame) -> Iterator[pl.Series]:
     """For each field, the value or the range of numbers of every pair, in words."""
     for field in own.effects_.coding.fields:
         codes = field.coarse[field.codes(told[field.name])]
