@@ -52,6 +52,12 @@ def test_full_runs_are_merged(run, tmp_path):
     assert not (tmp_path / "kept" / "known.md").exists()
 
 
+def test_another_command_does_not_replace_a_page(run, tmp_path):
+    for words in (("--quick",), ("--quick", "--model", "one"), ("--quick",)):
+        assert run("known", *words, "--jobs", "1") == 0
+    assert sorted(page.name for page in (tmp_path / "reproduced").glob("*.md")) == ["known-2.md", "known.md"]
+
+
 def test_the_studies_are_listed(run, capsys):
     assert run("--list") == 0
     assert "table-9.1" in capsys.readouterr().out
@@ -82,6 +88,18 @@ def test_what_cannot_be_run_is_refused_first(run, capsys, tmp_path, words, code,
 
 
 # --- published numbers ------------------------------------------------------------------------------------------------
+
+
+def test_a_log_cannot_tell_unbiased_from_naive_risk(monkeypatch, capsys, tmp_path):
+    """It has no uniformly exposed test, so a contrast of risks there would mean nothing."""
+    (tmp_path / "own.tsv").write_text("user_id\titem_id\n" + "".join(f"{n % 9}\t{n}\n" for n in range(90)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sureness", "reproduce", "ece", "--data", "own.tsv"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    assert "all pairs were shown with the same chance" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "reproduced").exists()
 
 
 def test_published_numbers_are_consistent():

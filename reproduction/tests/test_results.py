@@ -122,7 +122,7 @@ def test_a_page_has_everything_and_tells_what_is_missing(store, tmp_path):
     text = (tmp_path / "out" / "known.md").read_text(encoding="utf-8")
     for part in (
         "# Known numbers (table 9.1)", "How to read it.", "| good | 4.5000 ± 1.0000", "good beats bad",
-        "`sureness reproduce known --full`", "Not in the data folder: yahoo-r3.",
+        "`sureness reproduce known --full`", "Not in the data folder: yahoo-r3. Get it: `sureness data fetch yahoo-r3`",
     ):  # fmt: skip
         assert part in text
     for _, cell in found.points[:2]:

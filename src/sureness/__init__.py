@@ -62,7 +62,6 @@ __getattr__, _, _lazy_names = lazy_names(
         "lists",
         "metrics",
         "models",
-        "plots",
         "propensity",
         "recommender",
         "report",

@@ -6,7 +6,6 @@ from sureness import distillation as distillation
 from sureness import lists as lists
 from sureness import metrics as metrics
 from sureness import models as models
-from sureness import plots as plots
 from sureness import propensity as propensity
 from sureness import recommender as recommender
 from sureness import report as report

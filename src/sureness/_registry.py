@@ -85,8 +85,8 @@ _TABLE: dict[Family, dict[str, object]] = {
         "interactions": "sureness.data.interactions:Interactions",
         "segments": "sureness.calibration.maps:Segments",
         "fields": "sureness.calibration.pair_fields:Fields",
-        "run": "sureness.recommender.runs:Run",
-        "distilled": "sureness.recommender.runs:DistilledRuns",
+        "run": "sureness.recommender.run:Run",
+        "distilled": "sureness.recommender.run:DistilledRuns",
         "recommender": "sureness.recommender.confident:ConfidentRecommender",
     },
 }

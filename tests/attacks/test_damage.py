@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sureness.errors import ArtefactError
-from sureness.recommender.runs import open_run
+from sureness.recommender.run import open_run
 from tests.attacks.damage import FILES, damage
 
 

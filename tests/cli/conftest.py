@@ -10,7 +10,7 @@ from sureness.calibration.per_user import PerUserPlatt
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.sources.base import FactorSource
 from tests.conftest import draw_pairs
 

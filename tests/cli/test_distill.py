@@ -15,7 +15,7 @@ import pytest
 from sureness.distillation.methods import METHODS
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import CheckpointError, DataError, FileError, LeakError, OutputError, SettingError, SurenessError
-from sureness.recommender.runs import open_run
+from sureness.recommender.run import open_run
 from sureness.sources.function import subset_of
 from tests.cli.runner import COMMAND, refused, run, succeed, told
 

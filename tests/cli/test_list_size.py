@@ -21,7 +21,7 @@ from sureness.jobs.deciding import Tally, decide_block
 from sureness.lists.expectation import expected_utility
 from sureness.lists.policies import ExpectedUtility
 from sureness.recommender.confident import ConfidentRecommender
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from tests.cli.runner import refused, run, succeed
 
 

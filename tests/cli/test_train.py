@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from sureness.errors import CheckpointError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.objects import load
 from sureness.sources.base import FactorSource
 from tests.cli.runner import COMMAND, refused, run, succeed, told

@@ -14,7 +14,7 @@ from sureness.data.recipes import prepare
 from sureness.data.splitting import by_ratio, hold_out, leave_one_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import ColumnError, DataError, SettingError
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 
 TIMED = st.dictionaries(
     st.tuples(st.integers(0, 5), st.integers(0, 15)), st.integers(0, 20), min_size=2, max_size=60

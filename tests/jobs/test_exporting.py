@@ -9,7 +9,7 @@ import pytest
 
 import sureness as sn
 from sureness.jobs import export
-from sureness.recommender.runs import DistilledRuns, Run
+from sureness.recommender.run import DistilledRuns, Run
 
 LOG = sn.Interactions.of(["zoë", "ann", "ann", "bob", "bob", "zoë"], ["film", "film", "song", "song", "book", "book"])
 EPOCHS = {"epochs": 2, "n_factors": 3}

@@ -17,7 +17,7 @@ from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import by_ratio, leave_one_out
 from sureness.errors import EmptyError, OutputError, SettingError, SurenessWarning
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving import load
 from sureness.sources.base import MatrixSource
 from sureness.sources.svd import svd_source

@@ -13,7 +13,7 @@ from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.jobs import _user_blocks, applying
 from sureness.jobs.applying import ApplyOptions, apply
 from sureness.jobs.fitting import FitOptions, fit
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.tables.columns import Columns
 
 LISTS = FitOptions(method="lists")

@@ -9,7 +9,7 @@ import pytest
 import sureness as sn
 from sureness import jobs
 from sureness.errors import ColumnError, SettingError, SurenessWarning
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.tables.columns import Columns
 from sureness.tables.reading import scan_table
 

@@ -205,7 +205,8 @@ class TestExpectedUtility:
     @pytest.mark.parametrize("min_size", [0, 1, 3])
     def test_no_other_size_is_expected_to_be_worth_more(self, utility, min_size, lists):
         policy = ExpectedUtility(utility, min_size=min_size, max_size=8)
-        sizes, worth, _ = policy.decide(lists)
+        decided = policy.decide(lists)
+        sizes, worth = decided.sizes, decided.expected
         assert_array_equal(sizes, policy.sizes(lists))
         for row, length in enumerate(lists.lengths):
             p = lists.probabilities[row, :length]
@@ -248,18 +249,20 @@ class TestExpectedUtility:
 
     def test_a_user_whose_best_list_is_not_worth_showing_is_unsure(self):
         lists = Lists.of(probabilities=[[0.6, 0.1], [0.4, 0.3], [0.5, 0.2], [0.9, 0.8]], lengths=[2, 2, 2, 0])
-        sizes, worth, unsure = ExpectedUtility("pdcg", max_size=2).decide(lists)
+        decided = ExpectedUtility("pdcg", max_size=2).decide(lists)
+        sizes, worth, unsure = decided.sizes, decided.expected, decided.unsure
         assert sizes.tolist() == [1, 1, 1, 0]
         assert worth.tolist() == pytest.approx([0.2, -0.2, 0.0, 0.0])
         assert unsure.tolist() == [False, True, True, True], "nor is one without candidates sure"
-        _, _, stricter = ExpectedUtility("f1", max_size=2, unsure_below=0.5).decide(lists)
+        stricter = ExpectedUtility("f1", max_size=2, unsure_below=0.5).decide(lists).unsure
         values = expected_utility([[0.6, 0.1], [0.4, 0.3], [0.5, 0.2]], "f1", max_size=2).max(axis=1)
         assert stricter.tolist() == [*(values <= 0.5), True]
         assert 0 < sum(stricter) < 4
 
     def test_with_a_least_size_of_zero_nothing_may_be_shown(self):
         lists = Lists.of(probabilities=[[0.4, 0.3], [0.9, 0.3]])
-        sizes, worth, unsure = ExpectedUtility("pdcg", min_size=0, max_size=2).decide(lists)
+        decided = ExpectedUtility("pdcg", min_size=0, max_size=2).decide(lists)
+        sizes, worth, unsure = decided.sizes, decided.expected, decided.unsure
         assert sizes.tolist() == [0, 1]
         assert worth.tolist() == pytest.approx([0.0, 0.8])
         assert unsure.tolist() == [True, False]

@@ -102,12 +102,12 @@ np.savez(f"{sys.argv[2]}/scores.npz", **scores)
 
 
 def test_a_run_of_a_factor_model_is_opened(tmp_path):
-    from sureness.recommender.runs import Run
+    from sureness.recommender.run import Run
 
     split = simulated()
     Run(fitted("lightgcn"), split.train, split.validation, split.test).save(tmp_path / "run.sureness")
     printed = run(
-        "from sureness.recommender.runs import open_run; opened = open_run(sys.argv[1]); "
+        "from sureness.recommender.run import open_run; opened = open_run(sys.argv[1]); "
         "print(opened.source.name, len(opened.train), opened.source.score_block([3])[0, :3].tolist())",
         tmp_path / "run.sureness",
     )

@@ -180,7 +180,7 @@ class TestUsers:
     def test_the_history_of_another_system_counts_in_place_of_our_own(self, one):
         users, items = ids_of(one)
         live = one.source.score_block(np.array([0]))[0]
-        own = one.mapped_.histories(np.array([0]))
+        own = one.chances_.mapped.histories(np.array([0]))
         assert_same(one.decide(users[0], items, live, history=own), one.decide([users[0]]), items)
         more = one.decide("somebody", items, live, history=40).probabilities
         assert np.any(more != one.decide("somebody", items, live).probabilities)
@@ -260,4 +260,4 @@ def test_a_saved_recommender_decides_alike(one, tmp_path):
 
 
 def _row(found, row):
-    return type(found)(**{name: value[row : row + 1] for name, value in vars(found).items()})
+    return found.take(np.array([row]))

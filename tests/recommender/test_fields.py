@@ -80,7 +80,7 @@ def test_a_saved_recommender_gives_the_same_lists(recommender, tmp_path):
     recommender.save(tmp_path / "r.sureness")
     opened = sn.load(tmp_path / "r.sureness", sn.ConfidentRecommender)
     assert opened.recommend().equals(recommender.recommend())
-    assert opened.mapped_.segments.names == ("market", "genre", "price")
+    assert opened.chances_.mapped.segments.names == ("market", "genre", "price")
 
 
 @pytest.mark.parametrize("of", ["users", "items"])

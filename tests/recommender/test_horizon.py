@@ -157,8 +157,8 @@ class TestCarried:
     @staticmethod
     def log_odds(recommender, lists):
         found = next(iter(recommender._candidates(lists.users, recommender.seen_)))
-        histories = recommender.mapped_.histories(found.users)
-        log_odds = recommender.mapped_.log_odds(found.scores, found.users, found.items, found.best, histories)
+        histories = recommender.chances_.mapped.histories(found.users)
+        log_odds = recommender.chances_.mapped.log_odds(found.scores, found.users, found.items, found.best, histories)
         return log_odds[:, : lists.width]
 
     @pytest.mark.parametrize(

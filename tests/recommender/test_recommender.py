@@ -129,7 +129,7 @@ class TestLists:
         blocks = fitted(small)
         length = 40
         for entries, steps in ((1, [*range(7, 57, 7), 60]), (20 * length, [21, 42, 60]), (10**6, [60])):
-            monkeypatch.setattr(candidates, "LIST_ENTRIES", entries)
+            monkeypatch.setattr(candidates, "_ENTRIES", entries)
             assert blocks.recommend().equals(whole.recommend())
             assert blocks.sizes().equals(whole.sizes())
             told = []
@@ -316,7 +316,7 @@ class TestMaps:
 
     @pytest.mark.parametrize(("longest", "best"), [(10, 50), (70, 70), (500, 200)])
     def test_it_is_fitted_as_far_down_as_lists_reach(self, small, longest, best):
-        assert fitted(small, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=longest)).best_ == best
+        assert fitted(small, sn.PlattCalibrator(), sn.ExpectedUtility(max_size=longest)).chances_.best == best
 
     def test_scores_that_are_only_rescaled_stay_as_they_are(self, small):
         shown = fitted(small, SigmoidCalibrator(), expected_relevant="fitted").recommend()

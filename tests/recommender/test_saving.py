@@ -15,7 +15,7 @@ from sureness.calibration import Segments
 from sureness.errors import DamagedError, IdError, KindError, VersionError
 from sureness.lists import RandomSize
 from sureness.metrics import Utility
-from sureness.recommender.runs import DistilledRuns
+from sureness.recommender.run import DistilledRuns
 from tests.recommender.worlds import shop
 
 POLICIES = [
@@ -95,7 +95,8 @@ class TestRecommender:
         assert_same(opened, saved)
         assert repr(opened.map_) == repr(saved.map_)
         assert (opened.map_.estimand_, opened.map_.horizon_) == (saved.map_.estimand_, saved.map_.horizon_)
-        assert (opened.best_, opened.level_, opened.horizon_) == (saved.best_, saved.level_, saved.horizon_)
+        assert opened.horizon_ == saved.horizon_
+        assert (opened.chances_.best, opened.chances_.level) == (saved.chances_.best, saved.chances_.level)
         assert opened.below_.plain() == saved.below_.plain()
         for part in ("seen_", "trained_", "held_out_"):
             assert getattr(opened, part).table().equals(getattr(saved, part).table())

@@ -14,7 +14,7 @@ import sureness as sn
 from sureness._registry import find, names
 from sureness.calibration import Fields, ProbabilityMap
 from sureness.lists import Lists
-from sureness.recommender.runs import DistilledRuns, Run
+from sureness.recommender.run import DistilledRuns, Run
 from sureness.saving.packed import Savable, arrays_of, tree_of
 from tests.conftest import draw_pairs
 from tests.recommender.worlds import Shop, shop

@@ -14,7 +14,7 @@ import sureness as sn
 from sureness import _registry
 from sureness._registry import names, register
 from sureness.errors import ArtefactError, DamagedError, KindError, OutputError, VersionError
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving import _container, inspect
 from sureness.saving.objects import read_packed, save, write_packed
 from sureness.saving.packed import Packed, Savable, kind_of, plain, revived

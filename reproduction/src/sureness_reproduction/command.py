@@ -101,6 +101,12 @@ def _check(asked: Asked, wanted: list[Study]) -> None:
         if unknown := [name for name in given if name not in known and not is_own(name)]:
             raise DataError(f"no study of these has the {axis} {unknown[0]!r}, and it is no file or module:object; "
                             f"they have {', '.join(known)}")  # fmt: skip
+    own = [name for name in asked.data if is_own(name)]
+    if own and (unfit := [each.name for each in wanted if each.uniform_test]):
+        raise DataError(
+            f"{unfit[0]} compares risks on a test in which all pairs were shown with the same chance, and the log "
+            f"{own[0]} has none; give a data set such as coat, or a study of lists or distillation"
+        )
     for name in asked.model:
         if ":" in name:
             load_own(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import tomllib
@@ -13,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from sureness import Progress, silent
+from sureness.data import RECIPES
 from sureness.errors import DataError
 from sureness.saving import replacing
 from sureness_reproduction.cells import CellStore, run_cells
@@ -156,8 +158,14 @@ def lacking(results: Results) -> list[str]:
     if missing:
         told.append(f"{missing} of {wanted} cells are missing; `{command_of(results)}` computes them.")
     if results.absent:
-        told.append(f"Not in the data folder: {', '.join(results.absent)}.")
+        told.append(f"Not in the data folder: {', '.join(results.absent)}.{how_to_get(results.absent)}")
     return told
+
+
+def how_to_get(absent: Sequence[str]) -> str:
+    """The commands that get data sets, as a sentence after another."""
+    commands = [f"`sureness data fetch {name}`" for name in dict.fromkeys(absent) if name in RECIPES]
+    return f" Get it: {', '.join(commands)}" if commands else ""
 
 
 def not_run(study: Study, summary: pl.DataFrame) -> list[str]:
@@ -178,17 +186,28 @@ def not_run(study: Study, summary: pl.DataFrame) -> list[str]:
 def write_page(results: Results, folder: Path) -> None:
     """A study as Markdown, its numbers and contrasts as CSV, its figure as PNG."""
     study, summary, contrasts = results.study, results.summary, results.contrasts
+    name = stem_of(results, folder)
     lines = [*lines_of(study, summary, contrasts, decided=results.asked.scale == "full")]
-    lines += [f"![{study.title}]({study.name}.png)", ""] if study.draw else []
-    _write(folder / f"{study.name}.md", "\n".join([*lines, f"`{command_of(results)}`", *lacking(results), ""]))
-    _write(folder / f"{study.name}.csv", summary.write_csv())
+    lines += [f"![{study.title}]({name}.png)", ""] if study.draw else []
+    _write(folder / f"{name}.md", "\n".join([*lines, f"`{command_of(results)}`", *lacking(results), ""]))
+    _write(folder / f"{name}.csv", summary.write_csv())
     if contrasts.height:
-        _write(folder / f"{study.name}.claims.csv", contrasts.write_csv())
+        _write(folder / f"{name}.claims.csv", contrasts.write_csv())
     if study.draw is not None and results.finished:
         from sureness.report import save_figure
 
         drawn: Any = study.draw(results)
-        save_figure(getattr(drawn, "figure", None) or drawn, folder / f"{study.name}.png")
+        save_figure(getattr(drawn, "figure", None) or drawn, folder / f"{name}.png")
+
+
+def stem_of(results: Results, folder: Path) -> str:
+    """The name of the files of a study: numbered where another command has written its page into the folder."""
+    name, command = results.study.name, f"`{command_of(results)}`"
+    for stem in itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2))):
+        page = folder / f"{stem}.md"
+        if not page.exists() or command in page.read_text(encoding="utf-8").splitlines():
+            return stem
+    raise AssertionError
 
 
 def _write(path: Path, text: str) -> None:
@@ -198,14 +217,15 @@ def _write(path: Path, text: str) -> None:
 
 def merge_results(results: Results, folder: Path, kept: Path) -> None:
     """Let what a run wrote into a folder take its place among the results that another folder keeps."""
-    name = results.study.name
-    for table, file in ((results.summary, f"{name}.csv"), (results.contrasts, f"{name}.claims.csv")):
+    name, written = results.study.name, stem_of(results, folder)
+    for table, ending in ((results.summary, "csv"), (results.contrasts, "claims.csv")):
         if table.height:
-            old = read_csv(kept / file) if (kept / file).exists() else pl.DataFrame()
-            _write(kept / file, merged(old, read_csv(folder / file)).write_csv())
+            file = kept / f"{name}.{ending}"
+            old = read_csv(file) if file.exists() else pl.DataFrame()
+            _write(file, merged(old, read_csv(folder / f"{written}.{ending}")).write_csv())
     if results.study.draw is not None and results.finished:
         with replacing(kept / f"{name}.png") as temporary:
-            shutil.copyfile(folder / f"{name}.png", temporary)
+            shutil.copyfile(folder / f"{written}.png", temporary)
 
 
 def run_studies(
@@ -219,7 +239,10 @@ def run_studies(
     there = [results for results in every if results.points]
     if not there:
         absent = ", ".join(dict.fromkeys(name for results in every for name in results.absent)) or "the data asked for"
-        raise DataError(f"nothing can be run: {absent} not found; set SURENESS_DATA to the folder of the data sets")
+        how = how_to_get([name for results in every for name in results.absent])
+        raise DataError(
+            f"nothing can be run: {absent} not found; set SURENESS_DATA to the folder of the data sets.{how}"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     try:
         run_cells([cell for results in there for _, cell in results.points], store, jobs, progress)

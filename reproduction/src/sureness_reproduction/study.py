@@ -76,6 +76,7 @@ class Study:
     note: str = ""  # how to read the table
     draw: Callable[[Results], Axes | Figure] | None = None
     takes: Sequence[str] = METHOD_KINDS  # what `--method` may add
+    uniform_test: bool = False  # whether it needs a test in which all pairs were shown with the same chance
 
     @property
     def tables_and_figures(self) -> list[str]:

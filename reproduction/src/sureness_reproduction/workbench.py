@@ -103,11 +103,14 @@ class DataShelf:
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:
         """Train, validation and test of a data set, see `prepare`.
 
-        All rows of a user's own log are positives. Where a study needs a uniformly exposed test, which a log does not
-        have, 60/20/20 of each user take its place.
+        All rows of a user's own log are positives.
         """
         if is_own(data):
-            log, protocol = Interactions.from_table(data), "ratio" if protocol in (None, "preference") else protocol
+            if protocol == "preference":
+                raise DataError(
+                    f"{data} has no uniformly exposed test, which this study needs; give a data set with one"
+                )
+            log, protocol = Interactions.from_table(data), protocol or "ratio"
             known = {name: options[name] for name in ("seed", "per_user") if options.get(name) is not None}
             return prepare(log, protocol, positive_above=None, **{"seed": 0, **known})
         if (place := self.place(data)) is None:

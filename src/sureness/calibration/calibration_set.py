@@ -57,6 +57,7 @@ class SourceSettings(TypedDict, total=False):
     period: float | None
     log_share: float | None
     population: Population | None
+    score_column: str | None
 
 
 class SetSettings(SourceSettings, total=False):
@@ -100,6 +101,8 @@ class CalibrationSet:
         Which share of a log was held out; known of a log that one of our splits cut.
     population : {"unseen", "all"}, optional
         Which pairs these are, as far as it is known: those that nobody has seen yet, or all.
+    score_column : str, optional
+        The column that the scores come from, if it is not called score.
 
     Examples
     --------
@@ -121,6 +124,7 @@ class CalibrationSet:
     period: float | None = None
     log_share: float | None = None
     population: Population | None = None
+    score_column: str | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.estimand, "estimand", ESTIMANDS)
@@ -361,8 +365,9 @@ class CalibrationSet:
     def horizon(self) -> Horizon:
         """Which period and pairs an interaction is about; preference has no period."""
         if self.estimand == "preference":
-            return Horizon(population=self.population)
-        return Horizon(self.held_out_share, self.period, self.log_share, self.population)
+            return Horizon(population=self.population, scores=self.score_column)
+        share = self.held_out_share
+        return Horizon(share, self.period, self.log_share, self.population, scores=self.score_column)
 
     def resolve_risk(self, risk: Risk | None) -> Risk:
         """The risk a fit uses on this set: the asked one, or the one that estimates the set's estimand."""

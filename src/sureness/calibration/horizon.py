@@ -1,4 +1,4 @@
-"""What a probability is about: how long a period, and which pairs."""
+"""What a probability is about: how long a period, which pairs, and which of their scores."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class Horizon:
     log_share: float | None = None  # share of a log that was split which was held out; None: unknown
     population: Population | None = None  # None: the pairs that were given
     which: Literal["labelled", "next"] = "labelled"
+    scores: str | None = None  # column of the scores, if it is not called score
 
     @property
     def sentence(self) -> str:
@@ -54,7 +55,8 @@ class Horizon:
 
     def plain(self) -> dict[str, JSON]:
         """As JSON."""
-        return asdict(self)
+        plain = asdict(self)
+        return plain if self.scores is not None else {name: plain[name] for name in plain if name != "scores"}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any] | None) -> Self:

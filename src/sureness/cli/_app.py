@@ -215,8 +215,13 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
 def _print_sentence(prefix: str, sentence: str) -> None:
     from sureness.cli._console import err
 
-    err.print(prefix, end="")
-    err.print(sentence, markup=False, soft_wrap=True)
+    try:
+        err.print(prefix, end="")
+        err.print(sentence, markup=False, soft_wrap=True)
+        sys.stderr.flush()
+    except OSError:  # such as a full disk: what cannot be shown must not end a job that is done
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
 
 
 def as_typed(sentence: str, typed: Mapping[str, str], *, names: bool = False) -> str:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
+from sureness.errors import OutputError
 from sureness.jobs.results import Result, plain
 
 R = TypeVar("R", bound=Result)
@@ -83,7 +84,14 @@ def present(result: R, as_json: bool, show: Callable[[R], None]) -> None:
 
 def print_json(content: Mapping[str, object]) -> None:
     """One JSON object for machines; numbers that JSON does not have, NaN and infinity, are null."""
-    sys.stdout.write(json.dumps(plain(content), indent=2, allow_nan=False) + "\n")
+    write_out(json.dumps(plain(content), indent=2, allow_nan=False))
+
+
+def write_out(text: str) -> None:
+    """Print a text that is the result itself: nothing wrapped, nothing coloured; refused if nobody can get it."""
+    if sys.stdout is None:
+        raise OutputError("cannot print the result: standard output is closed")
+    sys.stdout.write(f"{text}\n")
 
 
 def say(*lines: str) -> None:
@@ -98,13 +106,17 @@ def print_notes(notes: Iterable[str]) -> None:
 
 
 def print_next(written: str, run: object) -> None:
-    """Say what was written, and what can be done with a run."""
+    """Print what was written, and what can be done with a run."""
     quoted = shlex.quote(str(run))
-    say(
-        f"wrote {written}; next:", f"  sureness fit {quoted} -o calibrator.json",
-        f"  sureness apply calibrator.json {quoted} -o top.parquet",
-        f"  sureness list-size {quoted} -o lists.parquet",
-    )  # fmt: skip
+    say(f"wrote {written}; next:")
+    say_command(f"fit {quoted} --method lists -o calibrator.json")
+    say_command(f"apply calibrator.json {quoted} -o top.parquet", "in the period of the labels")
+    say_command(f"list-size {quoted} --calibrator calibrator.json -o lists.parquet", "in the period after it")
+
+
+def say_command(words: str, about: str | None = None) -> None:
+    """Print a command that can be run as it is."""
+    say(f"  sureness {words}" + (f"   # probabilities {about}" if about else ""))
 
 
 def print_table(

@@ -8,6 +8,7 @@ import sys
 
 def main() -> None:
     """Run the command line; an interrupt while it is still being imported ends it without a traceback."""
+    _open_streams()
     try:
         from sureness.cli._app import main as run
     except KeyboardInterrupt:
@@ -15,3 +16,14 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(130)  # a module that is half imported may not end in an orderly way
     run()
+
+
+def _open_streams() -> None:
+    """Put /dev/null in the place of closed streams, so that no file of a job becomes standard output or error."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process lives

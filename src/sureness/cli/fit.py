@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sureness._settings import written
-from sureness.cli._console import present, print_table, say, shown_progress
+from sureness.cli._console import present, print_table, say, say_command, shown_progress
 from sureness.cli._options import Gathered, Json, Spread, columns, spread
 from sureness.jobs.fitting import PER_USER, FitOptions, FitResult, fit
+from sureness.jobs.inputs import is_saved
 from sureness.tables.columns import Columns
 from sureness.tables.frames import place_of
 
@@ -87,5 +89,10 @@ def _show(result: FitResult) -> None:
         rows.append(("chosen because", result.chosen_because))
     print_table("Fitted", ["what", "value"], rows)
     if result.out_of_fold is None:
-        say("for error figures, judge it on held-out pairs: sureness report")
-    say(f"wrote {result.output}")
+        say("its error is not measured here")
+    say(f"wrote {result.output}; next:")
+    map_, data = shlex.quote(str(result.output)), shlex.quote(str(result.data))
+    if isinstance(result.data, Path) and is_saved(result.data):
+        say_command(f"list-size {data} --calibrator {map_} -o lists.parquet", "in the period after that of the labels")
+    else:
+        say_command(f"apply {map_} {data} -o probabilities.parquet")

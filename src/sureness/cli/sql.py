@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sureness.cli._console import present
+from sureness.cli._console import present, write_out
 from sureness.cli._options import Json, Spread, names, spread
 from sureness.jobs.translating import SqlOptions, SqlResult, translate
 from sureness.tables.columns import Columns
@@ -31,4 +30,4 @@ def print_sql(
 
 
 def _show(result: SqlResult) -> None:
-    sys.stdout.write(f"{result.sql}\n")  # as it is: nothing wrapped, nothing coloured
+    write_out(result.sql)

@@ -9,7 +9,7 @@ from sureness._wording import agreeing, counted
 from sureness.data.interactions import Interactions
 from sureness.errors import EmptyError, SettingError, warn
 from sureness.jobs.inputs import given_seen, is_saved, warn_notes, warned_log
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.sources.aligned import Seen
 from sureness.sources.base import ScoreSource, is_partial
 from sureness.sources.blocks import known_pairs, user_blocks

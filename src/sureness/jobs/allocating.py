@@ -17,7 +17,9 @@ from sureness.jobs.outputs import check_outputs
 from sureness.jobs.ranked import open_ranked
 from sureness.jobs.results import plain
 from sureness.jobs.sharing import Sharing, Totals, share_budget, share_pages
+from sureness.lists.expectation import LONGEST
 from sureness.metrics.utility import named_utility
+from sureness.numerics.checks import check_whole
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Place, Table, place_of
@@ -40,13 +42,11 @@ class AllocateOptions:
         """Refuse options that contradict each other."""
         if (self.slots is None) == (self.budget is None):
             raise SettingError("give either slots, for domains on one page, or budget, over all users")
-        if self.slots is not None and self.slots < 0:
-            raise SettingError(f"slots must not be negative, got {self.slots}")
-        if self.min_size < 0 or (self.max_size is not None and self.max_size < max(1, self.min_size)):
-            raise SettingError(
-                f"sizes must satisfy 0 <= min_size <= max_size with max_size of at least 1, got {self.min_size} and "
-                f"{self.max_size}"
-            )
+        if self.slots is not None:
+            check_whole(self.slots, "slots", 0, LONGEST)
+        check_whole(self.min_size, "min_size", 0, LONGEST)
+        if self.max_size is not None:
+            check_whole(self.max_size, "max_size", max(1, self.min_size), LONGEST)
 
     def longest(self) -> int:
         """The longest list that may be shown."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
 from sureness.data.interactions import Interactions
-from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError
+from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError, warn
 from sureness.jobs._asked import Asked
 from sureness.jobs._user_blocks import blocks_of_users, survey, write_blocks
 from sureness.jobs.inputs import (
@@ -34,17 +34,17 @@ from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks
 from sureness.recommender.mapped import MappedSource
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import among, seen_of
 from sureness.sources.base import ScoreSource, id_maps
-from sureness.sources.blocks import list_blocks
+from sureness.sources.blocks import list_blocks, list_table
 from sureness.tables.columns import Columns
 from sureness.tables.files import bad_line, is_text
 from sureness.tables.frames import HeldTable, Place, Table, place_of
 from sureness.tables.id_values import segment_series
-from sureness.tables.reading import add_column, count_rows, filled, readable, require_columns, scan_table
+from sureness.tables.reading import add_column, column_names, count_rows, filled, readable, require_columns, scan_table
 from sureness.tables.writing import write_table
 
 _LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
@@ -123,6 +123,7 @@ def apply(
     saved = None if isinstance(calibrator, ProbabilityMap) else calibrator
     check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
+    columns = _with_own_scores(fitted, place, columns)
     asked = Asked.of(fitted, place)
     traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
     if asked.segment and columns.segment is None:
@@ -144,6 +145,18 @@ def apply(
     return ApplyResult(
         data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning, frame=frame
     )
+
+
+def _with_own_scores(fitted: ProbabilityMap, place: Place, columns: Columns) -> Columns:
+    """The scores that the map was fitted on, where the caller names no other column."""
+    fitted.check_fitted()
+    own = fitted.horizon_.scores
+    if own is None or columns.score != Columns().score or is_saved(place):
+        return columns
+    if own in column_names(place, columns):
+        return replace(columns, score=own)
+    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column 'score' is read")
+    return columns
 
 
 def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
@@ -305,10 +318,9 @@ def _lists_of_groups(
         log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
         if asked.reach is not None:
             asked.reach.look(scores[there])
-        place, rank = np.nonzero(there)
-        columns = {"user_id": users.at(block.users[place]), "rank": rank + 1}
-        columns |= {"item_id": items.at(block.items[:, :top][there]), "score": block.scores[:, :top][there]}
-        yield pl.DataFrame(columns | {"probability": sigmoid(log_odds[there])}), len(block.users)
+        shown = items.at(block.items[:, :top][there])
+        columns = {"score": block.scores[:, :top], "probability": sigmoid(log_odds)}
+        yield list_table(there, users.at(block.users), shown, **columns), len(block.users)
 
 
 def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:

@@ -72,7 +72,10 @@ def decide_block(
     for some in similar_lengths(lengths, _CELLS):
         matrix = candidates.take(some).padded(int(lengths[some].max()))
         lists = _lists(matrix, lengths[some], None if totals is None else totals[some], tally)
-        sizes[some], expected[some], unsure[some] = policy.decide(lists)
+        decided = policy.decide(lists)
+        sizes[some], expected[some], unsure[some] = (
+            decided.needed(name, policy) for name in ("sizes", "expected", "unsure")
+        )
         hits[some] = lists.expected_hits(sizes[some])
     tally.add(sizes, expected, unsure, hits)
     worth = {"expected_utility": pl.Series(expected).fill_nan(None), "expected_hits": pl.Series(hits)}

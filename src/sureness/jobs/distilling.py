@@ -33,7 +33,7 @@ from sureness.metrics.inference import n_parameters
 from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender, need_torch
 from sureness.models.catalogue import make_recommender
-from sureness.recommender.runs import DistilledRuns, open_run
+from sureness.recommender.run import DistilledRuns, open_run
 from sureness.report.page import require_report
 from sureness.saving.objects import split_path
 from sureness.saving.packed import JSON

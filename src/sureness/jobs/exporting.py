@@ -15,7 +15,7 @@ from sureness.errors import DataError
 from sureness.jobs.outputs import check_outputs
 from sureness.jobs.results import plain
 from sureness.models.base import as_recommender
-from sureness.recommender.runs import open_run
+from sureness.recommender.run import open_run
 from sureness.saving.files import replacing, writable_file
 from sureness.saving.packed import JSON
 from sureness.sources.base import FactorSource, ScoreSource, id_maps

@@ -43,6 +43,7 @@ PER_USER = tuple(name for name in names("map") if name.startswith("per-user"))
 OF_CANDIDATES = (LISTS, *PER_USER)
 """Methods that need the user, or another group, of each candidate."""
 AUTO = ("platt", "beta", "gaussian", "gamma", "shape", "isotonic")
+_FAR = 3.0  # times that a share of positives may differ from the base rate
 _JUDGED_PAIRS = 1_000_000  # up to this many pairs the fit is also judged by cross-fitting
 _OF_LABELLED = ("sampling_rate", "relative_propensity", "training_pairs")
 _OF_LOGS = ("seen", "popularity_propensity")
@@ -287,6 +288,16 @@ def _fit_lists(
     return FitResult(data=path, output=output, calibrator=fitted, n_pairs=pairs.n_pairs, out_of_fold=judged)
 
 
+def _warn_level(share: float, options: FitOptions) -> None:
+    """A table with far more positives than there are was sampled, and its sampling rate may have been forgotten."""
+    known = options.base_rate
+    if known is not None and options.sampling_rate == 1.0 and not known / _FAR < share < known * _FAR:
+        warn(
+            f"{share:.1%} of the pairs are labelled 1, and base_rate is {known:.1%}; if the table kept only some of "
+            "the pairs labelled 0, give their share as sampling_rate=..."
+        )
+
+
 def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress: Progress) -> _Pairs:
     refuse_given(options, _OF_LOGS, f"belongs to a run, or to a table beside held_out, got the table {path} alone")
     of_lists = options.method == LISTS
@@ -301,12 +312,17 @@ def _pairs_of_table(path: Place, options: FitOptions, columns: Columns, progress
         estimand = "preference" if "propensity" in frame.collect_schema().names() else "interaction"
 
     def chunks() -> Iterator[ScoredPairs]:
-        return stream_pairs(frame, path, counter(progress, "reading pairs", n_rows))
+        n_positive = 0
+        for pairs in stream_pairs(frame, path, counter(progress, "reading pairs", n_rows)):
+            n_positive += pairs.n_positive
+            yield pairs
+        _warn_level(n_positive / n_rows, options)
 
     data = CalibrationSet.from_chunks(
         chunks, estimand=estimand, held_out_share=options.held_out_share, training_pairs=options.training_pairs,
         sampling_rate=options.sampling_rate, base_rate=options.base_rate, anchor=_anchor(options.anchor, columns),
         relative_propensity=options.relative_propensity,
+        score_column=None if columns.score == "score" else columns.score,
     )  # fmt: skip
     if not names:
         return _Pairs(data, n_rows)

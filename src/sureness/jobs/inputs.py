@@ -11,7 +11,7 @@ import polars as pl
 from sureness._progress import Progress
 from sureness.data.interactions import Interactions, union
 from sureness.errors import SettingError, warn
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.objects import ENDINGS
 from sureness.sources.aligned import Seen
 from sureness.sources.base import id_maps

@@ -19,7 +19,7 @@ from sureness.jobs.results import plain
 from sureness.metrics.ranking import DEFAULT_METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.inspecting import inspect
 from sureness.saving.objects import load
 from sureness.saving.packed import JSON

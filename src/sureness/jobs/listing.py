@@ -27,7 +27,7 @@ from sureness.recommender.choosing import choose_list_sizes, ways_to_decide
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.expecting import Target
 from sureness.recommender.promises import KeptPromise, kept_promise
-from sureness.recommender.runs import Run, open_run
+from sureness.recommender.run import Run, open_run
 from sureness.saving.inspecting import inspect
 from sureness.saving.objects import load
 from sureness.sources.aligned import Seen

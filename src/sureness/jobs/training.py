@@ -23,7 +23,7 @@ from sureness.jobs.results import plain
 from sureness.metrics.ranking import RankingQuality
 from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.packed import JSON
 from sureness.sources.base import ScoreSource
 from sureness.tables.columns import Columns

@@ -35,7 +35,7 @@ from sureness.numerics.compiling import is_cached
 from sureness.numerics.poisson_binomial import poisson_binomial_pmf
 from sureness.numerics.ranking import draw_absent
 from sureness.numerics.row_ranks import product_ranks, sketched_ranks
-from sureness.recommender.runs import Run
+from sureness.recommender.run import Run
 from sureness.saving.packed import JSON
 from sureness.sources.svd import svd_source
 from sureness.tables.reading import scan_table

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
@@ -18,7 +19,7 @@ from sureness.numerics.checks import as_array, number_array
 from sureness.numerics.ranking import members
 from sureness.sources.aligned import Seen, fitted_to, seen_of
 from sureness.sources.base import ScoreSource
-from sureness.sources.blocks import top_blocks
+from sureness.sources.blocks import list_table, top_blocks
 
 EMPTY = -1
 """Fills `items` if a user has fewer candidates than the longest list."""
@@ -47,7 +48,11 @@ class Lists:
     n_relevant: IntArray | None = None  # (n,) how many relevant items there were, in the list or not
     promised: FloatArray | None = None  # (n, width) probabilities of the period of the hits, if it is another one
     features: FloatArray | None = None  # (n, width, d) what else is known about each item, for learned policies
-    items: IntArray | None = None  # (n, width) rows of the items, EMPTY behind the last
+    items: IntArray | None = None  # (n, width) rows of the items, EMPTY after the last
+    places: IntArray | None = None  # (n, width) where each item stands in the scores that were given, best first
+    sizes: IntArray | None = None  # (n,) how many items are shown, as a policy decided
+    expected: FloatArray | None = None  # (n,) expected utility of the list; NaN if the policy does not compute it
+    unsure: BoolArray | None = None  # (n,) whether no list is worth showing
 
     __repr__ = fields_repr
 
@@ -106,6 +111,31 @@ class Lists:
                 return int(values.shape[1])
         raise DataError("lists need probabilities, scores or hits, got none of them")
 
+    @property
+    def shown(self) -> BoolArray:
+        """Which items a policy has decided to show; shape (n, width)."""
+        return np.arange(self.width) < self.needed("sizes", "a decision")[:, None]
+
+    def table(self, users: pl.Series, items: pl.Series) -> pl.DataFrame:
+        """What a policy decided to show, one row for each item.
+
+        Parameters
+        ----------
+        users : ids of the users, shape (n,)
+        items : ids of the shown items, list after list
+
+        Returns
+        -------
+        table with the columns user_id, rank, item_id, score, probability, list_size, expected_utility, unsure
+        """
+        score = self.needed("scores", "a table").astype(np.float32)
+        names = {
+            "probability": "probabilities", "list_size": "sizes", "expected_utility": "expected", "unsure": "unsure",
+        }  # fmt: skip
+        decided = {name: self.needed(column, "a table") for name, column in names.items()}
+        table = list_table(self.shown, users, items, score=score, **decided)
+        return table.with_columns(pl.col("expected_utility").fill_nan(None))
+
     def take(self, rows: IntArray | BoolArray) -> Self:
         """Some of the users."""
         columns = {name: value[rows] for name, value in vars(self).items() if value is not None}
@@ -127,9 +157,9 @@ class Lists:
         """The probability of a hit of each item: what is compared with hits."""
         return self.needed("probabilities", by) if self.promised is None else self.promised
 
-    def needed(self, name: str, by: object) -> FloatArray:
+    def needed(self, name: str, by: object) -> AnyArray:
         """One of the columns; refused with the name of the policy that needs it if it is missing."""
-        values: FloatArray | None = getattr(self, name)
+        values: AnyArray | None = getattr(self, name)
         if values is None:
             raise DataError(f"{by!r} needs the {name} of the lists, got none; {_REMEDIES[name]}")
         return values
@@ -157,6 +187,10 @@ _REMEDIES = {
     "probabilities": "calibrate the scores first",
     "hits": "give labels of a past period",
     "n_relevant": "give labels of a past period",
+    "sizes": "let a policy decide",
+    "expected": "let a policy decide",
+    "unsure": "let a policy decide",
+    "tail": "give power sums of the other candidates",
     "features": "give numbers about each item, or leave them out of the settings",
 }
 
@@ -193,7 +227,7 @@ def ranked_lists(
     """
     relevant = None if labels is None else fitted_to(source, labels, "labels")
     hidden, width, parts = seen_of(source, seen, labels), min(max_size, source.n_items), []
-    for block, items, scores in top_blocks(source, np.arange(source.n_users), width, hidden):
+    for block, items, scores, *_ in top_blocks(source, np.arange(source.n_users), width, hidden):
         known, found = items >= 0, dict[str, Any]()
         if relevant is not None:
             found["hits"] = members(items, block, relevant.row_starts, relevant.item_rows) & known

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from sureness._settings import Configurable, written
-from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, NotFittedError, SettingError
 from sureness.lists.expectation import LONGEST, expected_utility
@@ -17,14 +18,6 @@ from sureness.lists.lists import Lists
 from sureness.metrics.utility import Utility, named_utility, utility_at_every_size, utility_of
 from sureness.numerics.checks import check_whole
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
-
-
-class Decision(NamedTuple):
-    """What a policy decides for each user; all of shape (n_users,)."""
-
-    sizes: IntArray
-    expected: FloatArray  # expected utility of the list; NaN if the policy does not compute it
-    unsure: BoolArray  # whether no list is worth showing
 
 
 class ListSizePolicy(Configurable, Savable):
@@ -60,10 +53,10 @@ class ListSizePolicy(Configurable, Savable):
         wanted = np.clip(found, self.min_size, self.max_size)
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)
 
-    def decide(self, lists: Lists) -> Decision:
-        """Sizes, and the expected utility of each list if the policy computes it."""
+    def decide(self, lists: Lists) -> Lists:
+        """The same lists with sizes, the expected utility of each if the policy computes it, and who is unsure."""
         unknown = np.full(lists.n_users, np.nan)
-        return Decision(self.sizes(lists), unknown, np.asarray(lists.lengths == 0))
+        return replace(lists, sizes=self.sizes(lists), expected=unknown, unsure=lists.lengths == 0)
 
     def expected(self, lists: Lists) -> FloatArray:
         """The expected utility of the first k items for every k up to `max_size`, or to the longest list if shorter."""
@@ -168,14 +161,14 @@ class ExpectedUtility(ListSizePolicy):
     def _sizes(self, lists: Lists) -> IntArray:
         return best_sizes(self.expected(lists), self.min_size)
 
-    def decide(self, lists: Lists) -> Decision:
-        """Sizes, the expected utility of each list, and which users are unsure."""
+    def decide(self, lists: Lists) -> Lists:
+        """The same lists with sizes, the expected utility of each, and which users are unsure."""
         expected = self.expected(lists)
         wanted = np.clip(best_sizes(expected, self.min_size), self.min_size, self.max_size)
         sizes = np.minimum(wanted, lists.lengths)
         value = np.where(sizes > 0, np.take_along_axis(expected, np.maximum(sizes, 1)[:, None] - 1, axis=1)[:, 0], 0.0)
         unsure = (expected.max(axis=1) <= self.unsure_below) | (lists.lengths == 0)
-        return Decision(sizes, value, np.asarray(unsure))
+        return replace(lists, sizes=sizes, expected=value, unsure=np.asarray(unsure))
 
 
 class JudgingPolicy(ListSizePolicy):
@@ -330,10 +323,9 @@ class Threshold(ListSizePolicy):
         if not 0 <= self.probability <= 1:
             raise SettingError(f"the threshold must lie in [0, 1], got {self.probability}")
 
-    def decide(self, lists: Lists) -> Decision:
-        """Sizes, and users without an item that is likely enough as `unsure`."""
-        decided = super().decide(lists)
-        return decided._replace(unsure=np.asarray((self._sizes(lists) == 0) | (lists.lengths == 0)))
+    def decide(self, lists: Lists) -> Lists:
+        """The same lists with sizes, and users without an item that is likely enough as `unsure`."""
+        return replace(super().decide(lists), unsure=np.asarray((self._sizes(lists) == 0) | (lists.lengths == 0)))
 
     def _sizes(self, lists: Lists) -> IntArray:
         likely = lists.needed("probabilities", self) >= self.probability

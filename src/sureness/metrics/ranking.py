@@ -193,9 +193,10 @@ def evaluate_ranking(
     )
     hits = np.zeros((len(judged), longest(metrics)), dtype=bool)
     done = 0
-    for block, tops, _ in top_blocks(source, judged, length, aligned.seen):
-        hits[done : done + len(block), :length] = members(tops, block, test.row_starts, test.item_rows)
-        done += len(block)
+    for found in top_blocks(source, judged, length, aligned.seen):
+        n_more = len(found.users)
+        hits[done : done + n_more, :length] = members(found.items, found.users, test.row_starts, test.item_rows)
+        done += n_more
         progress("ranking", done, len(judged))
     values = judge_lists(hits, test.user_degree[judged], list(metrics))
     return RankingQuality(pl.DataFrame({"user_id": test.users.at(judged), **values}))

@@ -6,11 +6,9 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "choosing": ["SIMPLE", "choose_list_sizes", "ways_to_decide"],
-        "deciding": ["Decisions"],
         "mapped": ["MappedSource"],
         "confident": ["ConfidentRecommender"],
-        "runs": ["DistilledRuns", "Run", "open_run", "pack_source"],
+        "run": ["DistilledRuns", "Run", "open_run", "pack_source"],
         "expecting": ["Below", "Target"],
-        "candidates": ["Candidates"],
     },
 )

@@ -1,23 +1,19 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.recommender.candidates import Candidates as Candidates
 from sureness.recommender.choosing import SIMPLE as SIMPLE
 from sureness.recommender.choosing import choose_list_sizes as choose_list_sizes
 from sureness.recommender.choosing import ways_to_decide as ways_to_decide
 from sureness.recommender.confident import ConfidentRecommender as ConfidentRecommender
-from sureness.recommender.deciding import Decisions as Decisions
 from sureness.recommender.expecting import Below as Below
 from sureness.recommender.expecting import Target as Target
 from sureness.recommender.mapped import MappedSource as MappedSource
-from sureness.recommender.runs import DistilledRuns as DistilledRuns
-from sureness.recommender.runs import Run as Run
-from sureness.recommender.runs import open_run as open_run
-from sureness.recommender.runs import pack_source as pack_source
+from sureness.recommender.run import DistilledRuns as DistilledRuns
+from sureness.recommender.run import Run as Run
+from sureness.recommender.run import open_run as open_run
+from sureness.recommender.run import pack_source as pack_source
 
 __all__ = [
     "Below",
-    "Candidates",
     "ConfidentRecommender",
-    "Decisions",
     "DistilledRuns",
     "MappedSource",
     "Run",

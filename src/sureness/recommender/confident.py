@@ -14,40 +14,36 @@ from numpy.typing import ArrayLike
 
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable, clone, written
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import IntArray
 from sureness._wording import counted
 from sureness.calibration.horizon import Horizon
-from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
-from sureness.calibration.list_sample import ListSample, sample_lists
+from sureness.calibration.level import Level
+from sureness.calibration.list_sample import sample_lists
 from sureness.calibration.lists import ListCalibrator, check_history
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, check_map
 from sureness.calibration.pair_fields import Fields
-from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.data.interactions import Interactions, union
-from sureness.errors import DataError, IdError, NotFittedError, SettingError, VersionError, warn
+from sureness.errors import DataError, NotFittedError, SettingError, VersionError, warn
 from sureness.lists.comparing import PolicyComparison, compare_policies
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy
 from sureness.lists.promises import By, promise
 from sureness.metrics.utility import Utility
 from sureness.numerics.forks import check_not_forked
-from sureness.numerics.intensity import once_gone, over_periods, over_shares
-from sureness.numerics.logistic import sigmoid
-from sureness.numerics.poisson_binomial import power_sums
+from sureness.numerics.intensity import over_periods, over_shares
 from sureness.numerics.ranking import members
-from sureness.recommender.candidates import Candidates, candidate_blocks
-from sureness.recommender.deciding import Decisions, LiveScores
-from sureness.recommender.expecting import Below, Target, check_target, report_unmet, scaled_to
-from sureness.recommender.mapped import MappedSource
-from sureness.recommender.runs import check_given_source
+from sureness.recommender.candidates import candidate_blocks, live_candidates
+from sureness.recommender.chances import Chances
+from sureness.recommender.expecting import Below, Target, check_target, report_unmet
+from sureness.recommender.mapped import MappedSource, kept_map
+from sureness.recommender.run import check_given_source
 from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
 from sureness.sources.aligned import Aligned, Seen
-from sureness.sources.base import ScoreSource, id_maps, is_partial
+from sureness.sources.base import ScoreSource, id_maps
+from sureness.sources.blocks import Candidates
 
 _BEST, _MOST_BEST = 50, 200  # candidates of each user that maps are fitted on: as many as the longest list within these
 _LEARNING_USERS = 3_000
-_N_POWERS = 12  # power sums of the tail; the more, the larger the probabilities in it may be
-_LIKELIEST = 0.5  # below the list; a likelier item counts as several of this probability
 
 
 class ConfidentRecommender(Configurable, Savable):
@@ -142,44 +138,28 @@ class ConfidentRecommender(Configurable, Savable):
         return self
 
     def _learn(self, aligned: Aligned, refit: bool, progress: Progress) -> None:
-        validation, before = aligned.held_out, aligned.seen
-        self.target_ = check_target(self.expected_relevant, self.source.n_users)
+        source, validation, before = aligned.source, aligned.held_out, aligned.seen
+        expected = check_target(self.expected_relevant, source.n_users)
         policy = self._unfitted_policy()
         segments = self._segments_of(before if before is not None else validation)
-        observed = Observed(self.source, validation, before, segments, progress)
+        observed = Observed(source, validation, before, segments, progress)
         best = min(max(_BEST, policy.max_size), _MOST_BEST)
         given = check_map(ListCalibrator(best=best) if self.calibrator is None else self.calibrator)
-        self.best_ = given.best if isinstance(given, ListCalibrator) else best
+        best = given.best if isinstance(given, ListCalibrator) else best
         n_users = given.n_groups if isinstance(given, ListCalibrator) else _LEARNING_USERS
-        sample = sample_lists(observed, self.best_, n_users, getattr(given, "seed", 0))
-        self.map_ = clone(given).fit_sample(observed, sample) if refit else self._kept_map(given, segments, before)
+        sample = sample_lists(observed, best, n_users, getattr(given, "seed", 0))
+        fitted = clone(given).fit_sample(observed, sample) if refit else kept_map(given, source, segments, before)
         self.trained_, self.held_out_ = before, validation
         self.seen_ = validation if before is None else union([before, validation])
-        self.mapped_ = MappedSource.of(self.source, self.map_, segments, before)
-        self.horizon_ = self._horizon_of(validation, before)
-        self.policy_ = policy
-        self.below_ = Below.learned(sample.n_below, self.mapped_.histories(sample.users))
-        self.level_ = self._level_of(sample)
-        if self.target_ is not None:
-            report_unmet(self._can_have(self.target_, sample.users))
+        mapped = MappedSource.of(source, fitted, segments, before)
+        below = Below.learned(sample.n_below, mapped.histories(sample.users))
+        chances = Chances(mapped, best, below, self._horizon_of(fitted, validation, before), expected)
+        self.chances_, self.policy_ = replace(chances, level=chances.level_of(sample)), policy
+        if not isinstance(expected, str):
+            blocks = self._candidates(sample.users, self.seen_)
+            report_unmet(np.concatenate([chances.can_have(each, policy.max_size) for each in blocks]))
         if type(policy).fit is not ListSizePolicy.fit:
             policy.fit(self._joined(validation, before, labelled=True))
-
-    def _level_of(self, sample: ListSample) -> Level:
-        """What makes the probabilities of a kept map of preference those of interactions in the validation part."""
-        if self.map_.estimand_ == "interaction" or not self._is("carried"):
-            return UNCHANGED
-        there, found = sample.there, _of_sample(sample)
-        log_odds = self.mapped_.log_odds(
-            found.scores, found.users, found.items, found.best, self.mapped_.histories(found.users)
-        )
-        rate = float(sample.hits[there].mean())
-        return level_for_base_rate(sigmoid(log_odds[there]), np.ones(int(there.sum())), rate)
-
-    def _can_have(self, target: FloatArray, users: IntArray) -> BoolArray:
-        """Which users can have the given number of relevant items."""
-        blocks = self._candidates(users, self.seen_)
-        return np.concatenate([scaled_to(*self._chances(each, None), target[each.users])[2] for each in blocks])
 
     def unfitted(self) -> Self:
         """The same source with copies of calibrator and policy that have learned nothing."""
@@ -207,35 +187,6 @@ class ConfidentRecommender(Configurable, Savable):
             raise SettingError(f"segments must be Segments, Fields, 'domain' or None, got {given!r:.60}")
         return given
 
-    def _kept_map(
-        self, given: ProbabilityMap, segments: Segments | Fields | None, before: Interactions | None
-    ) -> ProbabilityMap:
-        """The given map, which is fitted already."""
-        given.check_fitted()
-        if segments is None and isinstance(given, SegmentCalibrator):
-            raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
-        if segments is not None:
-            _say_unknown(given, segments)
-        users, _ = id_maps(self.source)
-        if not given.fits(users):
-            raise IdError(
-                f"the calibrator is fitted to other users than the {self.source.n_users:,} of the source; fit it to "
-                "this source, or leave refit as it is"
-            )
-        candidates = Horizon(population="all" if before is None else "unseen")
-        if given.horizon_.other_pairs(candidates):
-            raise SettingError(
-                f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
-                f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
-            )
-        if given.estimand_ == "interaction" and "user_id" not in given.reads():
-            warn(
-                f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
-                "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
-                "promise far too much or too little. Let the recommender fit it (refit), or look at promise(test)"
-            )
-        return copy.copy(given)  # so that fitting the given one again does not change this recommender
-
     def learned_facts(self) -> dict[str, str]:
         if not hasattr(self, "map_"):
             return {}
@@ -244,6 +195,21 @@ class ConfidentRecommender(Configurable, Savable):
             "horizon": str(self.horizon_), "users": f"{self.source.n_users:,}", "items": f"{self.source.n_items:,}",
             "seen": counted(len(self.seen_), "pair"),
         }  # fmt: skip
+
+    @property
+    def map_(self) -> ProbabilityMap:
+        """The fitted map."""
+        return self.chances_.mapped.map
+
+    @property
+    def below_(self) -> Below:
+        """How many relevant items to expect below a user's best candidates."""
+        return self.chances_.below
+
+    @property
+    def horizon_(self) -> Horizon:
+        """Which period and pairs the probabilities of the lists are about."""
+        return self.chances_.horizon
 
     # --- using ------------------------------------------------------------------------------------------------------
 
@@ -256,19 +222,22 @@ class ConfidentRecommender(Configurable, Savable):
             List size, expected utility and unsure are the same in all rows of a user; expected_utility is missing where
             the policy does not look at it. A user whose list is empty has no row; `sizes` has everyone.
         """
-        parts = []
-        rows = self._rows(users)
-        done = 0
+        rows, done = self._rows(users), 0
+        parts = [self._table(self.policy_.decide(_nobody()))]
         for part, n_users in self.tables(rows):
             parts.append(part)
             done += n_users
             progress("recommending", done, len(rows))
-        return pl.concat(parts) if parts else self._table(self._nothing())
+        return pl.concat(parts)
 
     def tables(self, rows: IntArray) -> Iterator[tuple[pl.DataFrame, int]]:
         """`recommend` block by block, for users given as row numbers; each table with its number of users."""
-        for items, lists in self._shown(rows):
-            yield self._table(self._decision(items, lists)), lists.n_users
+        for lists in self._shown(rows):
+            yield self._table(self.policy_.decide(lists)), lists.n_users
+
+    def _table(self, decided: Lists) -> pl.DataFrame:
+        users, items = id_maps(self.source)
+        return decided.table(users.at(decided.users), items.at(decided.needed("places", self)[decided.shown]))
 
     def decide(
         self,
@@ -277,7 +246,7 @@ class ConfidentRecommender(Configurable, Savable):
         scores: ArrayLike | None = None,
         *,
         history: ArrayLike | None = None,
-    ) -> Decisions:
+    ) -> Lists:
         """What to show, as arrays: from the scores of the source, or from live scores of another system.
 
         Live scores come from a vector index, a ranker or the same model elsewhere, on the scale that the map was fitted
@@ -299,8 +268,9 @@ class ConfidentRecommender(Configurable, Savable):
 
         Returns
         -------
-        Decisions
-            `places` are positions in the row of scores, best first; the first `sizes` of them are shown.
+        Lists
+            With a decision: `places` are positions in the row of scores, best first; the first `sizes` of them are
+            `shown`. There are also `probabilities`, `expected` utilities, and who is `unsure`.
 
         Examples
         --------
@@ -324,24 +294,22 @@ class ConfidentRecommender(Configurable, Savable):
             for name, given in (("item_ids", item_ids), ("history", history)):
                 if given is not None:
                     raise SettingError(f"{name} belongs to live scores, but scores are missing; give both")
-            blocks = self._shown(self._rows(user_ids))
-            return Decisions.joined([self._decision(items, lists) for items, lists in blocks] or [self._nothing()])
+            return self.policy_.decide(Lists.joined([*self._shown(self._rows(user_ids))] or [_nobody()]))
         users, names = id_maps(self.source)
         rows = self._rows(None) if user_ids is None else users.rows(user_ids)
         if not len(rows):
-            return self._nothing()
-        live = LiveScores.of(scores, item_ids, n_users=len(rows), n_items=self.source.n_items)
-        found = live.best(self._width, self.best_, rows, names, self.seen_, self.held_out_)
+            return self.policy_.decide(_nobody())
+        found = live_candidates(
+            scores, item_ids, rows, names, self._width, seen=self.seen_, later=self.held_out_, best=self.chances_.best
+        )
         known = None
         if history is not None:
             known = check_history(np.repeat(history, len(rows)) if np.ndim(history) == 0 else history, len(rows))
+        longest = self.policy_.max_size
         if (reach := self.map_.reach()) is not None:
-            reach.look(found.scores[:, : self.policy_.max_size])
+            reach.look(found.scores[:, :longest])
             reach.say()
-        width = self.policy_.max_size
-        return self._decision(
-            found.items[:, :width], self._listed(found, history=known), cast(IntArray, found.places)[:, :width]
-        )
+        return self.policy_.decide(self.chances_.lists(found, longest, history=known))
 
     def sizes(self, users: ArrayLike | None = None) -> pl.DataFrame:
         """One row per user.
@@ -354,22 +322,19 @@ class ConfidentRecommender(Configurable, Savable):
         """
         rows = self._rows(users)
         parts = []
-        for _, lists in self._shown(rows):
+        for lists in self._shown(rows):
             decided = self.policy_.decide(lists)
-            in_all = lists.needed("probabilities", self).sum(axis=1) + lists.needed("tail", self)[:, 0]
-            parts.append((*decided, lists.expected_hits(decided.sizes), in_all))
-        ids, _ = id_maps(self.source)
-        columns = [np.concatenate([part[number] for part in parts] or [np.empty(0)]) for number in range(5)]
-        return pl.DataFrame(
-            {
-                "user_id": ids.at(rows),
-                "list_size": columns[0].astype(np.int64),
-                "expected_utility": pl.Series(columns[1]).fill_nan(None),
-                "expected_hits": columns[3],
-                "unsure": columns[2].astype(bool),
-                "expected_relevant": columns[4],
-            }
-        )
+            sizes, in_all = decided.needed("sizes", self), lists.needed("probabilities", self).sum(axis=1)
+            in_all = in_all + lists.needed("tail", self)[:, 0]
+            parts.append((sizes, decided.expected, lists.expected_hits(sizes), decided.unsure, in_all))
+        names = ("list_size", "expected_utility", "expected_hits", "unsure", "expected_relevant")
+        kinds = (np.int64, np.float64, np.float64, np.bool_, np.float64)
+        columns = {
+            name: np.concatenate([np.empty(0, kind), *(part[number] for part in parts)])
+            for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
+        }
+        table = pl.DataFrame({"user_id": id_maps(self.source)[0].at(rows), **columns})
+        return table.with_columns(pl.col("expected_utility").fill_nan(None))
 
     def lists(self, users: ArrayLike | None = None, *, labels: Interactions | None = None) -> Lists:
         """Ranked candidates with probabilities, and with hits where labels are given: what policies look at.
@@ -432,7 +397,7 @@ class ConfidentRecommender(Configurable, Savable):
         self._check_fitted()
         if isinstance(by, Fields | Segments):
             by.check(self.source)
-        if self.map_.estimand_ == "preference" and self._is("fitted"):
+        if self.map_.estimand_ == "preference" and self.chances_.is_expected("fitted"):
             raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
                                "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
         return promise(self.lists(labels=test), self.policy_, by=by)
@@ -455,18 +420,21 @@ class ConfidentRecommender(Configurable, Savable):
         parts["held_out"] = self.held_out_.pack(with_ids=False)
         if self.trained_ is not None:
             parts["trained"] = self.trained_.pack(with_ids=False)
-        if self.mapped_.segments is not None:
-            parts["segments"] = self.mapped_.segments.pack()
+        if self.chances_.mapped.segments is not None:
+            parts["segments"] = self.chances_.mapped.segments.pack()
         settings: dict[str, JSON] = {}
         arrays = {}
         if isinstance(self.expected_relevant, str):
             settings["expected_relevant"] = self.expected_relevant
         else:
             arrays["expected_relevant"] = np.asarray(self.expected_relevant, dtype=np.float64)
+        level = self.chances_.level
         state: dict[str, JSON] = {
-            "shape": [self.source.n_users, self.source.n_items], "best": self.best_, "below": self.below_.plain(),
-            "level": [self.level_.intercept, self.level_.slope],
-        }  # fmt: skip
+            "shape": [self.source.n_users, self.source.n_items],
+            "best": self.chances_.best,
+            "below": self.below_.plain(),
+            "level": [level.intercept, level.slope],
+        }
         about: dict[str, JSON] = {"estimand": self.map_.estimand_, "horizon": self.horizon_.plain()}
         return Packed(
             kind=kind_of("saved", type(self)), settings=settings, state=state, arrays=arrays, parts=parts, about=about
@@ -495,86 +463,44 @@ class ConfidentRecommender(Configurable, Savable):
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
         )  # fmt: skip
         state = cast(dict[str, Any], packed.state)
-        opened.target_ = check_target(opened.expected_relevant, source.n_users)
-        opened.map_, opened.policy_, opened.best_ = map_, policy, state["best"]
+        opened.policy_ = policy
         opened.held_out_ = parts.open("held_out", users=users, items=items)
         opened.trained_ = parts.open("trained", users=users, items=items) if "trained" in packed.parts else None
         logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
         opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
-        opened.mapped_ = MappedSource.of(source, map_, segments, opened.trained_)
-        opened.below_, opened.level_ = Below.of(state["below"]), Level(*state["level"])
-        opened.horizon_ = Horizon.of(cast(dict[str, JSON], packed.about["horizon"]))
+        opened.chances_ = Chances(
+            MappedSource.of(source, map_, segments, opened.trained_), state["best"], Below.of(state["below"]),
+            Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
+            check_target(opened.expected_relevant, source.n_users), Level(*state["level"]),
+        )  # fmt: skip
         return opened
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _is(self, target: Target) -> bool:
-        """Whether that is how many relevant items users are taken to have."""
-        return isinstance(self.expected_relevant, str) and self.expected_relevant == target
-
     @property
     def _width(self) -> int:
         """How many candidates of a user are looked at."""
-        return max(self.policy_.max_size, self.best_)
-
-    def _lists(
-        self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False
-    ) -> Iterator[tuple[IntArray, Lists]]:
-        """Blocks of users: the items of their longest lists, and these lists with probabilities."""
-        self._check_fitted()
-        for found in self._candidates(rows, seen, labelled=labelled):
-            yield found.items[:, : self.policy_.max_size], self._listed(found, labelled=labelled)
+        return max(self.policy_.max_size, self.chances_.best)
 
     def _candidates(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Candidates]:
         """Blocks of users with the candidates that are looked at."""
         width, later = min(self._width, self.source.n_items), None if labelled else self.held_out_
-        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.best_)
+        return candidate_blocks(self.source, rows, width, seen=seen, later=later, best=self.chances_.best)
 
-    def _shown(self, rows: IntArray) -> Iterator[tuple[IntArray, Lists]]:
-        """The same for lists that are shown; says once if their scores lie far outside those the map was fitted on."""
-        self._check_fitted()
+    def _lists(self, rows: IntArray, seen: Interactions | None, *, labelled: bool = False) -> Iterator[Lists]:
+        """Blocks of users with their longest lists."""
+        for found in self._candidates(rows, seen, labelled=labelled):
+            yield self.chances_.lists(found, self.policy_.max_size, labelled=labelled)
+
+    def _shown(self, rows: IntArray) -> Iterator[Lists]:
+        """The same for lists that are shown, with one warning if scores lie far outside those the map was fitted on."""
         reach = self.map_.reach()
-        for items, lists in self._lists(rows, self.seen_):
+        for lists in self._lists(rows, self.seen_):
             if reach is not None:
                 reach.look(lists.needed("scores", self.policy_))
-            yield items, lists
+            yield lists
         if reach is not None:
             reach.say()
-
-    def _listed(self, found: Candidates, *, history: FloatArray | None = None, labelled: bool = False) -> Lists:
-        """The best candidates of users, who may be unknown (-1), with their probabilities."""
-        chances, below = self._chances(found, history, labelled=labelled)
-        if self.target_ is not None and not labelled:
-            wanted = np.where(found.users < 0, self.target_.mean(), self.target_[found.users])
-            chances, below, _ = scaled_to(chances, below, wanted)
-        longest = self.policy_.max_size
-        tail: FloatArray = np.zeros((len(below), _N_POWERS))
-        if chances.shape[1] > longest:
-            tail = power_sums(chances, _N_POWERS, skip=longest, most=_LIKELIEST)
-        tail[:, 0] += below
-        exact = found.scores[:, :longest].astype(np.float64)
-        return Lists(
-            users=found.users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
-            probabilities=np.ascontiguousarray(chances[:, :longest]), tail=tail,
-        )  # fmt: skip
-
-    def _chances(
-        self, found: Candidates, history: FloatArray | None, *, labelled: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
-        """The probability of each candidate, and how many relevant items to expect below all of them."""
-        known = self.mapped_.histories(found.users) if history is None else history
-        log_odds = self.mapped_.log_odds(found.scores, found.users, found.items, found.best, known)
-        log_odds = log_odds if self.level_ == UNCHANGED else self.level_.intercept + self.level_.slope * log_odds
-        times = 1.0 if labelled else self.map_.horizon_.ratio(self.horizon_) or 1.0  # 1 unless the map was kept
-        if labelled or self._is("fitted") or self.map_.horizon_.period is not None:
-            chances = sigmoid(log_odds) if times == 1 else over_periods(sigmoid(log_odds), times)
-        else:
-            chances = once_gone(log_odds, times)
-        below = np.maximum(times * self.below_.expected(known) - chances[:, self.best_ :].sum(axis=1), 0.0)
-        if not is_partial(self.source):  # nothing lies below the candidates of a user who has no more
-            fewer = np.count_nonzero(np.isfinite(found.scores), axis=1) < min(self._width, self.source.n_items)
-            below = np.where(fewer | (found.scores.shape[1] >= self.source.n_items), 0.0, below)
-        return chances, below
 
     def _joined(
         self,
@@ -589,21 +515,22 @@ class ConfidentRecommender(Configurable, Savable):
         parts = []
         times = None if labels is None or labelled else self._times(labels)
         convert = over_periods if self.horizon_.period is not None else over_shares
-        for items, lists in self._lists(rows, seen, labelled=labelled):
+        for lists in self._lists(rows, seen, labelled=labelled):
             if labels is not None:
+                items = lists.needed("items", self)
                 hits = members(items, lists.users, labels.row_starts, labels.item_rows) & (items >= 0)
-                lists = replace(lists, items=items, hits=hits, n_relevant=labels.user_degree[lists.users])
+                lists = replace(lists, hits=hits, n_relevant=labels.user_degree[lists.users])
             if times is not None:
                 lists = replace(lists, promised=convert(lists.needed("probabilities", self), times))
             parts.append(lists)
-        return Lists.joined(parts) if parts else self._empty()
+        return Lists.joined(parts or [_nobody()])
 
-    def _horizon_of(self, validation: Interactions, before: Interactions | None) -> Horizon:
+    def _horizon_of(self, fitted: ProbabilityMap, validation: Interactions, before: Interactions | None) -> Horizon:
         """What the probabilities of the lists are about."""
         if not isinstance(self.expected_relevant, str):
-            return Horizon()  # only who gave the numbers knows
-        if self._is("fitted"):
-            return self.map_.horizon_
+            return Horizon()  # numbers without a period
+        if self.expected_relevant == "fitted":
+            return fitted.horizon_
         return Horizon.of_split(validation, before).following()
 
     def _times(self, labels: Interactions) -> float | None:
@@ -621,37 +548,6 @@ class ConfidentRecommender(Configurable, Savable):
         )
         return times
 
-    def _decision(self, items: IntArray, lists: Lists, places: IntArray | None = None) -> Decisions:
-        """What the policy makes of lists; `places` are those of the items in other scores than the source's."""
-        sizes, expected, unsure = self.policy_.decide(lists)
-        return Decisions(
-            users=lists.users, places=items if places is None else places, scores=lists.needed("scores", self.policy_),
-            probabilities=lists.needed("probabilities", self.policy_), sizes=sizes, expected=expected, unsure=unsure,
-        )  # fmt: skip
-
-    def _table(self, found: Decisions) -> pl.DataFrame:
-        users, names = id_maps(self.source)
-        shown = found.shown
-        place, rank = np.nonzero(shown)
-        return pl.DataFrame(
-            {
-                "user_id": users.at(found.users[place]),
-                "rank": rank + 1,
-                "item_id": names.at(found.places[shown]),
-                "score": found.scores[shown].astype(np.float32),
-                "probability": found.probabilities[shown],
-                "list_size": found.sizes[place],
-                "expected_utility": pl.Series(found.expected[place], nan_to_null=True),
-                "unsure": found.unsure[place],
-            }
-        )
-
-    def _nothing(self) -> Decisions:
-        return self._decision(np.empty((0, 1), dtype=np.int64), self._empty())
-
-    def _empty(self) -> Lists:
-        return Lists.of(probabilities=np.empty((0, 1)), scores=np.empty((0, 1)))
-
     def _rows(self, users: ArrayLike | None) -> IntArray:
         self._check_fitted()
         check_not_forked()
@@ -665,17 +561,6 @@ class ConfidentRecommender(Configurable, Savable):
             raise NotFittedError("ConfidentRecommender is not fitted yet; call fit(seen, validation) first")
 
 
-def _of_sample(sample: ListSample) -> Candidates:
-    """The candidates of a sample, as they were before anything was held out."""
-    return Candidates(sample.users, sample.items, sample.scores, sample.scores)
-
-
-def _say_unknown(given: ProbabilityMap, told: Segments | Fields) -> None:
-    """Say which segments, or values of fields, a fitted map does not know."""
-    if not isinstance(given, SegmentCalibrator):
-        return
-    tables = {told.of: told.names} if isinstance(told, Segments) else told.tables
-    for side, table in tables.items():
-        for name, values in given.unknown_of(table).items():
-            shown = values.value_counts(sort=True)[:, 0].to_list()
-            warn(unknown_values_sentence(name, shown, len(values), len(table), side[:-1]))
+def _nobody() -> Lists:
+    nothing = np.empty((0, 1), dtype=np.int64)
+    return replace(Lists.of(probabilities=nothing, scores=nothing), items=nothing, places=nothing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,12 +77,12 @@ class Below:
         return cls(float(plain["log_mean"]), curve)
 
 
-def check_target(expected_relevant: Target | ArrayLike, n_users: int) -> FloatArray | None:
-    """The number of relevant items of each user that was given; None: a way to find it was named."""
+def check_target(expected_relevant: Target | ArrayLike, n_users: int) -> Target | FloatArray:
+    """A way to find the number of relevant items, or the number of each user."""
     if isinstance(expected_relevant, str):
         if expected_relevant not in get_args(Target):
             raise SettingError(f"expected_relevant must be {_CHOICES}, got {expected_relevant!r}")
-        return None
+        return cast(Target, expected_relevant)
     given = np.asarray(expected_relevant, dtype=np.float64)
     if not np.all((given > 0) & (given <= MOST_RELEVANT)):  # NaN makes both false
         raise SettingError(f"expected_relevant must be {_CHOICES}, got {expected_relevant!r:.60}")

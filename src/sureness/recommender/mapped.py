@@ -1,7 +1,8 @@
-"""A source whose scores become probabilities: source, map and what is known of users and items, asked by rows."""
+"""A source whose scores become probabilities: source, map and what is known of users and items, by rows."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +11,14 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.calibration.horizon import Horizon
 from sureness.calibration.lists import ListCalibrator, as_input
 from sureness.calibration.maps import ProbabilityMap, Segments, Who
 from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers, Side
-from sureness.calibration.segments import SegmentCalibrator
+from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.data.interactions import Interactions
-from sureness.sources.base import ScoreSource
+from sureness.errors import IdError, SettingError, warn
+from sureness.sources.base import ScoreSource, id_maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,47 @@ class MappedSource:
         if self.numbers is None:
             return Who(len(users), users)
         return Who(len(users), users, self.numbers.of_rows(users, items))
+
+
+def kept_map(
+    given: ProbabilityMap, source: ScoreSource, segments: Segments | Fields | None, before: Interactions | None
+) -> ProbabilityMap:
+    """A map that is fitted already, if it can make lists of this source."""
+    given.check_fitted()
+    if segments is None and isinstance(given, SegmentCalibrator):
+        raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
+    if segments is not None:
+        _warn_unknown(given, segments)
+    users, _ = id_maps(source)
+    if not given.fits(users):
+        raise IdError(
+            f"the calibrator is fitted to other users than the {source.n_users:,} of the source; fit it to "
+            "this source, or leave refit as it is"
+        )
+    candidates = Horizon(population="all" if before is None else "unseen")
+    if given.horizon_.other_pairs(candidates):
+        raise SettingError(
+            f"the kept {type(given).__name__} gives probabilities of {given.horizon_.pairs}, but lists are made of "
+            f"{candidates.pairs}; fit it with the same seen, or let the recommender fit it (refit)"
+        )
+    if given.estimand_ == "interaction" and "user_id" not in given.reads():
+        warn(
+            f"the kept {type(given).__name__} gives the chance that a pair is {given.horizon_.sentence}, among all "
+            "pairs it was fitted on; lists are about the next period and each user's best candidates, where it may "
+            "promise far too much or too little. Let the recommender fit it (refit), or look at promise(test)"
+        )
+    return copy.copy(given)  # so that fitting the given one again does not change this recommender
+
+
+def _warn_unknown(given: ProbabilityMap, segments: Segments | Fields) -> None:
+    """Warn of segments, or values of fields, a fitted map does not know."""
+    if not isinstance(given, SegmentCalibrator):
+        return
+    tables = {segments.of: segments.names} if isinstance(segments, Segments) else segments.tables
+    for side, table in tables.items():
+        for name, values in given.unknown_of(table).items():
+            shown = values.value_counts(sort=True)[:, 0].to_list()
+            warn(unknown_values_sentence(name, shown, len(values), len(table), side[:-1]))
 
 
 def _traits(fitted: ListCalibrator, segments: Segments | Fields | None) -> dict[str, tuple[Side, AnyArray]]:

@@ -139,7 +139,7 @@ def gather_list_sizes(
     if not lists.n_users:
         raise EmptyError("the recommender has no users, so there are no lists to show")
     sizes, expected = policy.sizes(lists), policy.expected(lists)
-    unsure = policy.decide(lists).unsure
+    unsure = policy.decide(lists).needed("unsure", policy)
     if test is not None and compared is None:
         oracle = Oracle(utility, max_size=policy.max_size)
         compared = compare_policies({MAIN: policy, ORACLE: oracle}, lists, utility)

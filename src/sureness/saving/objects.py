@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, KindError, OutputError
+from sureness.errors import DamagedError, DataError, KindError, OutputError, SurenessError
 from sureness.saving import _container
 from sureness.saving._container import Verify
 from sureness.saving.packed import (
@@ -109,8 +109,17 @@ def load(
     place = Path(path)
     packed = read_packed(place, verify=verify, mapped=mapped)
     if isinstance(expected, type) and not issubclass(class_of(packed.kind), expected):
-        raise KindError(f"{place} holds a {packed.kind}, expected a {expected.__name__}; give another file")
+        there = [f"{place}/{name}" for name, part in packed.parts.items() if _is_a(part, expected)]
+        instead = f"its part {there[0]}" if there else "another file"
+        raise KindError(f"{place} holds a {packed.kind}, expected a {expected.__name__}; give {instead}")
     return unpack(packed, parts)
+
+
+def _is_a(packed: Packed, expected: type) -> bool:
+    try:
+        return issubclass(class_of(packed.kind), expected)
+    except SurenessError:  # a part of a library that is not installed
+        return False
 
 
 def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = None) -> Packed:

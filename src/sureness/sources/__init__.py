@@ -15,8 +15,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         ],
         "candidates": ["CandidateSource"],
         "blocks": [
-            "BLOCK_SCORES", "block_scores", "blocks_of", "candidate_table", "list_blocks", "score_pairs", "scores_of",
-            "top_blocks", "user_blocks",
+            "BLOCK_SCORES", "Candidates", "block_scores", "blocks_of", "candidate_table", "list_blocks", "list_table",
+            "score_pairs", "scores_of", "top_blocks", "user_blocks",
         ],
         "function": ["FunctionSource", "PartialFunctionSource", "TorchSource", "subset_of"],
         "aligned": ["Aligned", "Seen", "among", "fitted_to", "unseen"],

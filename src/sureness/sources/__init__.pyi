@@ -23,10 +23,12 @@ from sureness.sources.base import checked_block as checked_block
 from sureness.sources.base import id_maps as id_maps
 from sureness.sources.base import named as named
 from sureness.sources.blocks import BLOCK_SCORES as BLOCK_SCORES
+from sureness.sources.blocks import Candidates as Candidates
 from sureness.sources.blocks import block_scores as block_scores
 from sureness.sources.blocks import blocks_of as blocks_of
 from sureness.sources.blocks import candidate_table as candidate_table
 from sureness.sources.blocks import list_blocks as list_blocks
+from sureness.sources.blocks import list_table as list_table
 from sureness.sources.blocks import score_pairs as score_pairs
 from sureness.sources.blocks import scores_of as scores_of
 from sureness.sources.blocks import top_blocks as top_blocks
@@ -42,6 +44,7 @@ __all__ = [
     "Aligned",
     "BLOCK_SCORES",
     "CandidateSource",
+    "Candidates",
     "FactorSource",
     "FunctionSource",
     "KnownScores",
@@ -68,6 +71,7 @@ __all__ = [
     "from_surprise",
     "id_maps",
     "list_blocks",
+    "list_table",
     "named",
     "score_pairs",
     "scores_of",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._printing import fields_repr
+from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import DataError
@@ -34,13 +35,34 @@ BLOCK_SCORES = 4_000_000
 """How many scores are held in memory at a time."""
 
 
+class Candidates(NamedTuple):
+    """The best candidates of some users, best first."""
+
+    users: IntArray  # (n,) rows, -1: unknown
+    items: IntArray  # (n, width) rows, -1: there is none, or unknown
+    scores: FloatArray  # (n, width) -inf: there is none
+    best: FloatArray  # (n, n_best) the highest scores, those of items taken since the training included
+    places: IntArray | None = None  # (n, width) where each stands in scores of another system; None: places are items
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
+
 def top_blocks(
     source: ScoreSource, users: IntArray, length: int, seen: Interactions | None, *, most: int | None = None
-) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Blocks of users, with the top unseen items of each user and their scores; shape (n, length), -1 if too few."""
+) -> Iterator[Candidates]:
+    """Blocks of users with their best unseen items."""
     for block, scores in block_scores(source, users, most=most):
-        left_out = {} if seen is None else {"rows": block, "starts": seen.row_starts, "seen": seen.item_rows}
-        yield block, *top_k(scores, length, **left_out)
+        items, best = best_unseen(scores, length, block, seen)
+        yield Candidates(block, items, best, best)
+
+
+def best_unseen(
+    scores: FloatArray, length: int, users: IntArray, seen: Interactions | None
+) -> tuple[IntArray, FloatArray]:
+    """The best items of a block of users that were not seen, and their scores."""
+    left_out = {} if seen is None else {"rows": users, "starts": seen.row_starts, "seen": seen.item_rows}
+    return top_k(scores, length, **left_out)
 
 
 def block_scores(
@@ -88,11 +110,31 @@ def list_blocks(
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """Tables of the n best unseen items (user_id, rank, item_id, score), each with its number of users."""
     user_ids, item_ids = id_maps(source)
-    for block, tops, scores in top_blocks(source, users, min(n, source.n_items), seen):
-        there = tops >= 0
-        place, rank = np.nonzero(there)
-        columns = {"user_id": user_ids.at(block[place]), "rank": rank + 1, "item_id": item_ids.at(tops[there])}
-        yield pl.DataFrame(columns | {"score": scores[there]}), len(block)
+    for found in top_blocks(source, users, min(n, source.n_items), seen):
+        there = found.items >= 0
+        named_items = item_ids.at(found.items[there])
+        yield list_table(there, user_ids.at(found.users), named_items, score=found.scores), len(found.users)
+
+
+def list_table(shown: BoolArray, users: pl.Series, items: pl.Series, **columns: AnyArray) -> pl.DataFrame:
+    """The table of lists: user_id, rank, item_id and further columns, one row for each shown item.
+
+    Parameters
+    ----------
+    shown : boolean array of shape (n_users, width)
+    users : ids of shape (n_users,)
+    items : ids of the shown items, list after list
+    columns : arrays of shape (n_users, width) or (n_users,)
+
+    Examples
+    --------
+    >>> shown = np.array([[True, True], [True, False]])
+    >>> list_table(shown, pl.Series(["ann", "bob"]), pl.Series([7, 5, 7]), list_size=shown.sum(axis=1)).rows()
+    [('ann', 1, 7, 2), ('ann', 2, 5, 2), ('bob', 1, 7, 1)]
+    """
+    place, rank = np.nonzero(shown)
+    further = {name: values[place] if values.ndim == 1 else values[shown] for name, values in columns.items()}
+    return pl.DataFrame({"user_id": users.gather(place), "rank": rank + 1, "item_id": items, **further})
 
 
 def score_pairs(source: ScoreSource, table: Frame) -> Any:

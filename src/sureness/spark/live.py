@@ -33,15 +33,5 @@ def _decided(
     items = rows["item_id"].to_numpy()
     scores = np.where(there, rows["score"].to_numpy()[places], -np.inf)
     found = recommender.decide(users, items[places], scores)
-    shown = found.shown
-    user, rank = np.nonzero(shown)
-    return pl.DataFrame({
-        "user_id": users.gather(user),
-        "rank": rank + 1,
-        "item_id": items[places[user, found.places[shown]]],
-        "score": found.scores[shown].astype(np.float32),
-        "probability": found.probabilities[shown],
-        "list_size": found.sizes[user],
-        "expected_utility": pl.Series(found.expected[user], nan_to_null=True),
-        "unsure": found.unsure[user],
-    })  # fmt: skip
+    user, _ = np.nonzero(found.shown)
+    return found.table(users, pl.Series(items[places[user, found.needed("places", recommender)[found.shown]]]))

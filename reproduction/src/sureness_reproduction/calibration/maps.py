@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above, union
+from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above
 from sureness.errors import DataError, NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.base_models import needs_recommender
@@ -28,21 +28,15 @@ from sureness_reproduction.workbench import Finished, Workbench
 # --- recommenders -----------------------------------------------------------------------------------------------------
 
 SETTINGS = read("calibration")["settings"]
-_MOST_PAIRS = 200_000  # uniform pairs that stand for the test of a user's own log
 
 
-def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any] | None:
-    """How the recommender of a point is trained; None for a calibration set that a user's own log cannot have.
-
-    Such a log has no low ratings.
-    """
+def settings(scale: Scale, point: Mapping[str, Any]) -> dict[str, Any]:
+    """How the recommender of a point is trained."""
     model, pairs = point["model"], point.get("pairs", CANDIDATES)
     if pairs not in _SETS and not re.match(r"\d+ negatives? per positive", pairs):
         raise DataError(
             f"there is no calibration set {pairs!r}; there are {'; '.join(_SETS)}; N negatives per positive"
         )
-    if is_own(point["data"]) and pairs in (AS_LOGGED, RATINGS):
-        return None
     if is_own(model):
         return {"recipe": {"trials": 1, "fixed": {}, "start": {}}}
     search = SETTINGS["search"][scale]
@@ -66,29 +60,19 @@ class Opened:
 
     @property
     def threshold(self) -> float:
-        """Ratings above it are positive; of a user's own log, every row is."""
-        found = RECIPES[self.data].positive_above if self.data in RECIPES else None
+        """Ratings above it are positive."""
+        found = RECIPES[self.data].positive_above
         return -np.inf if found is None else found
 
     @cached_property
     def log(self) -> Interactions:
-        """All ratings of the training part; a user's own log has none."""
+        """All ratings of the training part."""
         return self.bench.training_log(self.data)
 
     def uniform_pairs(self) -> ScoredPairs:
-        """The uniformly exposed pairs of the test with score and label; only for work that judges.
-
-        A user's own log has none, so pairs outside of training are drawn, and those of the test part are positive.
-        """
-        train, test = self.split.train, self.split.test
-        if not is_own(self.data):
-            users, items, labels = test.user_rows, test.item_rows, rated_above(test, self.threshold)
-        else:
-            rng = np.random.default_rng(0)
-            users, items = (rng.integers(size, size=_MOST_PAIRS) for size in train.shape)
-            new = np.asarray(union([train, self.split.validation]).matrix[users, items])[0] == 0
-            users, items = users[new], items[new]
-            labels = np.asarray(test.matrix[users, items])[0] > 0
+        """The uniformly exposed pairs of the test with score and label; only for work that judges."""
+        test = self.split.test
+        users, items, labels = test.user_rows, test.item_rows, rated_above(test, self.threshold)
         return ScoredPairs(scores=scores_of(self.source, users, items), labels=labels, users=users, items=items)
 
 

@@ -129,11 +129,11 @@ def _rescaled(recommender: ConfidentRecommender, made: Opened, lists: Lists) -> 
 
 def _probabilities(recommender: ConfidentRecommender) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """Of all items for blocks of users, when lists are made; a map for the top is asked about all of them here."""
-    source, mapped, trained = recommender.source, recommender.mapped_, recommender.trained_
+    source, mapped, trained = recommender.source, recommender.chances_.mapped, recommender.trained_
     as_fitted = recommender.expected_relevant == "fitted" or recommender.map_.horizon_.period is not None
     for block, scores in block_scores(source, np.arange(source.n_users)):
         seen = {} if trained is None else {"rows": block, "starts": trained.row_starts, "seen": trained.item_rows}
-        _, best = top_k(scores.copy(), recommender.best_, **seen)
+        _, best = top_k(scores.copy(), recommender.chances_.best, **seen)
         items = np.broadcast_to(np.arange(source.n_items), scores.shape)
         log_odds = mapped.log_odds(scores, block, items, best, mapped.histories(block))
         yield block, sigmoid(log_odds) if as_fitted else once_gone(log_odds)
