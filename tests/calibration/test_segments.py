@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import product
 
 import numpy as np
@@ -362,7 +363,7 @@ def test_saving_and_loading_changes_nothing(tmp_path):
     opened = sn.load(tmp_path / "map.json", sn.SegmentCalibrator)
     assert repr(opened) == repr(fitted)
     assert_array_equal(opened.probability(scores, segments=fields), fitted.probability(scores, segments=fields))
-    assert json.loads((tmp_path / "map.json").read_text())["kind"] == "map/multi-segment"
+    assert json.loads((tmp_path / "map.json").read_text())["kind"] == "map/segment"
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -415,3 +416,74 @@ def test_more_combinations_than_can_be_numbered_are_refused():
     fields = {f"field {number}": np.arange(1_000) for number in range(6)}
     with pytest.raises(sn.errors.DataError, match="combinations"):
         sn.SegmentCalibrator(interactions=1).fit(scores, labels, segments=fields)
+
+
+# --- one field without a name ----------------------------------------------------------------------------------------
+
+
+def segmented(n_pairs=3_000, n_segments=4):
+    """Pairs whose level rises with the number of their segment."""
+    rng = np.random.default_rng(0)
+    numbers, scores = rng.integers(0, n_segments, n_pairs), rng.normal(size=n_pairs)
+    truth = expit(-1 + np.linspace(-1.5, 1.5, n_segments)[numbers] + scores)
+    return scores, rng.random(n_pairs) < truth, numbers, truth
+
+
+@pytest.mark.parametrize("base", [sn.PlattCalibrator(), sn.IsotonicCalibrator(), None], ids=repr)
+def test_segments_that_differ_get_their_own_map(base):
+    scores, labels, numbers, truth = segmented(20_000)
+    own = sn.SegmentCalibrator(base).fit(scores, labels, segments=numbers)
+    overall = sn.PlattCalibrator().fit(scores, labels)
+    error = np.abs(own.probability(scores, segments=numbers) - truth).mean()
+    assert error < 0.2 * np.abs(overall.probability(scores) - truth).mean()
+    assert own.reads() == ("score", "segment")
+
+
+def test_many_values_are_fitted_at_once():
+    """A fit of its own for each of so many took minutes."""
+    scores, labels, numbers, truth = segmented(200_000, 5_000)
+    start = time.process_time()
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=numbers)
+    assert np.abs(fitted.probability(scores, segments=numbers) - truth).mean() < 0.06
+    assert time.process_time() - start < 15
+
+
+AS_OTHER_TYPES = {
+    "floats": lambda numbers: numbers.astype(float),
+    "bytes": lambda numbers: numbers.astype(np.int8),
+    "unsigned": lambda numbers: numbers.astype(np.uint64),
+    "a list": lambda numbers: numbers.tolist(),
+    "polars": lambda numbers: pl.Series(numbers, dtype=pl.Int16),
+    "128 bits": lambda numbers: pl.Series(numbers.tolist(), dtype=pl.Int128),
+}
+
+
+@pytest.mark.parametrize("convert", AS_OTHER_TYPES.values(), ids=AS_OTHER_TYPES)
+def test_segments_of_another_number_type_are_the_same(convert, tmp_path):
+    scores, labels, numbers, _ = segmented(1_000)
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=numbers)
+    fitted.save(tmp_path / "map.json")
+    expected = fitted.probability(scores, segments=numbers)
+    assert_array_equal(sn.load(tmp_path / "map.json").probability(scores, segments=convert(numbers)), expected)
+    other = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=convert(numbers))
+    assert_array_equal(other.probability(scores, segments=numbers), expected)
+
+
+@pytest.mark.parametrize(
+    ("fitted_on", "asked"),
+    [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), ([1, 2], [True, False])],
+    ids=["numbers", "text", "truth values"],
+)
+def test_segments_of_another_kind_are_refused(fitted_on, asked):
+    scores, labels, numbers, _ = segmented(400)
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=np.array(fitted_on)[numbers % 2])
+    with pytest.raises(IdError):
+        fitted.probability([0.0, 0.0], segments=asked)
+
+
+@pytest.mark.parametrize("segments", [[1, "1"], np.array(["2020-01-01", "2021-01-01"], dtype="M8[s]")], ids=str)
+def test_segments_that_are_not_ids_are_refused(segments):
+    scores, labels, numbers, _ = segmented(400)
+    given = [segments[number % 2] for number in numbers] if isinstance(segments, list) else segments[numbers % 2]
+    with pytest.raises((IdError, sn.errors.DataError)):
+        sn.SegmentCalibrator().fit(scores, labels, segments=given)

@@ -200,7 +200,14 @@ def _add_to_table(
     count = counter(progress, "applying", n_rows)
     if asked.lists is not None:
         return n_rows, _add_to_lists(asked, frame, path, output, columns, count)
-    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count, may_lack=asked.fields)
+    result, problems = add_column(
+        frame,
+        columns.probability,
+        inputs,
+        asked.probability,
+        count,
+        may_lack=inputs[1:] if asked.overlapping is not None else asked.fields,
+    )
     try:
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):

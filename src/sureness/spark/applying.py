@@ -131,8 +131,6 @@ class _Asked:
         """The probabilities of a table of the columns, NaN where there is no finite score."""
         scores = table[self.score].cast(pl.Float64).to_numpy()
         there = np.isfinite(scores)
-        if self.segment is not None:
-            there &= table[self.segment].is_not_null().to_numpy()
         found = np.full(len(scores), np.nan)
         found[there] = self.fitted.probability_of(scores[there], self._who(table.filter(pl.Series(there))))
         return found
