@@ -26,6 +26,7 @@ _ALONE = 10  # epochs before, so that scores and ranks are those of models that 
 _PERIOD = 10  # epochs between two refreshes, as in the dissertation
 _ONCE = DistillationSettings(epochs=1, refresh_every=1)
 _OWN_BATCH = BPR().settings.batch_size
+_QUANTILES = 256  # as a refresh sketches ranks
 _USERS = 16  # ranked at a time, as a refresh does
 
 Pair = tuple[BPR, BPR]
@@ -135,7 +136,7 @@ def _refresh_stages(train: Interactions, pair: Pair) -> dict[str, float]:
     factors = [model.source_.product() for model in pair]
     blocks = list(blocks_of(users, train.n_items))
     seen = {"rows": users, "starts": train.row_starts, "seen": train.item_rows}
-    streams = [product_rank_parts(*each, _ONCE.quantiles, len(blocks[0]), _USERS, **seen) for each in factors]
+    streams = [product_rank_parts(*each, _QUANTILES, len(blocks[0]), _USERS, **seen) for each in factors]
     for block in blocks:
         for first in range(0, len(block), _USERS):
             with watch.of("ranks"):

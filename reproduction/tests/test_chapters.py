@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 from reproduction.tests.small import small_log
 from sureness.data import by_ratio
-from sureness.distillation import distillation_method
 from sureness.sources import svd_source
 from sureness_reproduction.declarations import find_studies
+from sureness_reproduction.distillation.controls import method_settings
 from sureness_reproduction.distillation.measures import MASKED, PUBLIC, at_ranks
 from sureness_reproduction.distillation.settings import public
 from sureness_reproduction.distillation.training import spread_over
@@ -25,7 +25,7 @@ from sureness_reproduction.study import Asked
 def made(row, model="bpr"):
     """The settings with which a row is trained at full scale, by name and direction."""
     found = public("full", {"model": model, "methods": [row]})
-    settings = asdict(distillation_method(found["method"], **spread_over(found["method"], found["tried"][0])))
+    settings = asdict(method_settings(found["method"], **spread_over(found["method"], found["tried"][0])))
     sides = {(side, name): value for side in ("to_teacher", "to_student") for name, value in settings.pop(side).items()}
     return sides | {("", name): value for name, value in settings.items()}
 

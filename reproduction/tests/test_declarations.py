@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from reproduction.tests.small import DECLARED, KNOWN
-from sureness.distillation import distillation_method
 from sureness.errors import DataError
 from sureness.models import make_recommender
 from sureness_reproduction.cells import in_order
 from sureness_reproduction.declarations import DRAWINGS, PACKAGE, declared_studies, find_studies, read, studies
 from sureness_reproduction.distillation import settings
+from sureness_reproduction.distillation.controls import method_settings
 from sureness_reproduction.distillation.training import spread_over
 from sureness_reproduction.study import Asked
 
@@ -148,7 +148,7 @@ def test_settings_are_valid_and_everything_is_tried_equally_at_full_scale(start,
 
 @pytest.mark.parametrize("method", settings.DECLARED["tried"])
 def test_what_is_tried_for_a_method_is_valid(method):
-    assert [distillation_method(method, **spread_over(method, each)) for each in settings.tried_for(method)]
+    assert [method_settings(method, **spread_over(method, each)) for each in settings.tried_for(method)]
 
 
 def test_chapter_three_runs_the_artefact_on_citeulike_only():

@@ -1,4 +1,4 @@
-"""Everything that has a name, and the class behind it: calibrators, maps, policies, utilities, models, sources.
+"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources.
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 from sureness.errors import MissingExtraError, SettingError
 
-Family = Literal["calibrator", "map", "policy", "utility", "model", "source", "adapter", "saved"]
+Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "saved"]
 
+_DISTILLATION = "sureness.distillation.settings"
 _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.lists.policies"
 
 _TABLE: dict[Family, dict[str, object]] = {
@@ -65,6 +66,15 @@ _TABLE: dict[Family, dict[str, object]] = {
         "lightgcn": f"{_MODELS}.lightgcn:LightGCN",
         "cdae": f"{_MODELS}.cdae:CDAE",
     },
+    "method": {  # of distillation: settings
+        "bd": f"{_DISTILLATION}:BD",
+        "bd-best": f"{_DISTILLATION}:BD_BEST",
+        "one-way": f"{_DISTILLATION}:ONE_WAY",
+        "rd": f"{_DISTILLATION}:RD",
+        "cd": f"{_DISTILLATION}:CD",
+        "teacher-positives": f"{_DISTILLATION}:TEACHER_POSITIVES",
+        "combined": f"{_DISTILLATION}:COMBINED",
+    },
     "source": {
         "factors": "sureness.sources.base:FactorSource",
         "matrix": "sureness.sources.base:MatrixSource",
@@ -98,7 +108,7 @@ def register(family: Family, name: str, target: object) -> None:
     Parameters
     ----------
     family : str
-        "calibrator", "map", "policy", "utility", "model", "source", "adapter" or "saved".
+        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter" or "saved".
     name : str
     target : class or "module:Class"
         Text is imported when the name is first used.

@@ -1,6 +1,10 @@
-"""Numbers with the noun that they count."""
+"""Numbers with the noun that they count, and text that is safe to show."""
 
 from __future__ import annotations
+
+import re
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line feed
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
@@ -27,3 +31,14 @@ def agreeing(number: int, one: str, more: str) -> str:
     ['1 of 9 pairs has no score', '2 of 9 pairs have no score']
     """
     return one if number == 1 else more
+
+
+def visible(text: str) -> str:
+    r"""Text with its control characters written out, so that no name in a table can steer a terminal.
+
+    Examples
+    --------
+    >>> print(visible("no column 'a\x1b[31mb'"))
+    no column 'a\x1b[31mb'
+    """
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.attacks import (
     coverage,
+    crafted,
     damage,
     hostile_data,
     hostile_files,
@@ -48,6 +49,7 @@ def attacks() -> dict[str, Attack]:
         "limits": partial(_limits, "tables interrupted inside compiled code"),
         "signals": partial(kills.over_commands, "SIGKILL at random moments", _signals),
         "damage": partial(damage.damage_all, most=1_000_000),
+        "crafted": crafted.attack_all,
         "races": partial(races.race_all, seconds=SECONDS_OF_A_RACE),
         "overwrites": lambda _: overwrites.overwrite_all(),
         "hostile-data": lambda _: hostile_data.attack_doors(),

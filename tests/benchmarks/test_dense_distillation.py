@@ -12,7 +12,7 @@ from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.distillation.labels import soft_labels
 from sureness.distillation.learner import Learner
-from sureness.distillation.pools import Pool, Refreshed
+from sureness.distillation.refresh import Pool, Refreshed
 from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.models.bpr import BPR

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from polars.testing import assert_frame_equal
 
 from sureness.errors import DataError, OutputError
-from sureness.jobs import AllocateOptions, _user_blocks, allocate, sharing
+from sureness.jobs import AllocateOptions, allocate, allocating, blocks
 from sureness.lists.budgets import allocate_budget
 from sureness.lists.comparing import evaluate_allocation
 from sureness.lists.expectation import expected_utility
@@ -203,13 +203,13 @@ def test_blocks_of_users_give_what_the_whole_table_gives(asked, folder, tmp_path
     table.sort("user_id", maintain_order=True).write_parquet(tmp_path / "sorted.parquet")
     options = AllocateOptions(**asked)
     whole = allocate(tmp_path / "any.parquet", tmp_path / "whole.parquet", options)
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
-    monkeypatch.setattr(sharing, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
-    blocks = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
+    monkeypatch.setattr(blocks, "BATCH_ROWS", 50)
+    monkeypatch.setattr(allocating, "_CELLS", 90)  # so that a matrix holds few of the lists of a block
+    parts = allocate(tmp_path / "sorted.parquet", tmp_path / "blocks.parquet", options)
     assert_frame_equal(pl.read_parquet(tmp_path / "blocks.parquet"), pl.read_parquet(tmp_path / "whole.parquet"))
-    assert blocks.shared == whole.shared
-    assert blocks.held_out == pytest.approx(whole.held_out)
-    assert blocks.expected_utility == pytest.approx(whole.expected_utility)
+    assert parts.shared == whole.shared
+    assert parts.held_out == pytest.approx(whole.held_out)
+    assert parts.expected_utility == pytest.approx(whole.expected_utility)
 
 
 def test_one_long_list_costs_no_more_than_its_own_rows(tmp_path):
@@ -229,7 +229,7 @@ def test_what_is_wrong_in_a_later_block_is_said_and_nothing_is_written(folder, t
     table = pl.read_parquet(folder / "books.parquet").sort("user_id")
     wrong = pl.when(pl.int_range(pl.len()) == table.height - 1).then(2.0).otherwise("probability")
     table.with_columns(wrong.alias("probability")).write_parquet(tmp_path / "t.parquet")
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
+    monkeypatch.setattr(blocks, "BATCH_ROWS", 50)
     for options in (AllocateOptions(budget=50.0), AllocateOptions(slots=3)):
         with pytest.raises(DataError):
             allocate(tmp_path / "t.parquet", tmp_path / "out.parquet", options)

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sureness.distillation.methods import METHODS
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import CheckpointError, DataError, FileError, LeakError, OutputError, SettingError, SurenessError
 from sureness.recommender.run import open_run
@@ -24,6 +23,7 @@ ALONE = (
     "--student-set", "epochs=6", "--student-set", "validate_every=2",
 )  # fmt: skip
 TOGETHER = ("--set", "epochs=4", "--set", "validate_every=2", "--set", "refresh_every=2")
+METHODS = ("bd", "bd-best", "one-way", "rd", "cd", "teacher-positives", "combined")
 DATA = ("distill", "log.csv")
 PAIR = (*DATA, "--teacher", "bpr:8", "--student", "bpr:2")
 QUICK = (*PAIR, *ALONE, *TOGETHER)
@@ -107,10 +107,10 @@ def test_every_method_runs_and_leaves_who_is_fixed_alone(folder, method):
 
 def test_settings_come_from_words(folder):
     changes = ("--set", "to_student__weight=0.25", "--set", "to_teacher__labels=calibrated", "--seed", "3",
-               "--set", "to_student__reuse=true", "--set", "ranks=exact")  # fmt: skip
+               "--set", "to_student__positives=2", "--set", "ranks=exact")  # fmt: skip
     found = told(*QUICK, *changes, "--teacher-set", "learning_rate=0.02", cwd=folder)
     settings = found["settings"]
-    assert (settings["to_student"]["weight"], settings["to_student"]["reuse"]) == (0.25, True)
+    assert (settings["to_student"]["weight"], settings["to_student"]["positives"]) == (0.25, 2)
     assert (settings["to_teacher"]["labels"], settings["ranks"], settings["seed"]) == ("calibrated", "exact", 3)
     assert "learning_rate=0.02" in found["models"]["teacher"]["model"]
     assert "seed=3" in found["models"]["student"]["model"]

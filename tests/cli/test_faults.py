@@ -194,3 +194,13 @@ def test_an_interrupt_says_so_and_leaves_nothing(good, tmp_path):
     assert process.returncode == 130, told
     assert told.startswith("stopped; ")
     assert [path.name for path in tmp_path.iterdir()] == ["large.parquet"]
+
+
+@pytest.mark.parametrize("command", [("fit", "-o", "m.json"), ("data", "describe")])
+def test_no_name_in_a_table_reaches_the_terminal_as_a_command(command, tmp_path):
+    """An escape sequence in the name of a column could hide or colour what people read."""
+    pl.DataFrame({"a\x1b[31mred": [1], "\x9b2J": [2]}).write_parquet(tmp_path / "t.parquet")
+    verb, options = ([command[0]], command[1:]) if command[0] == "fit" else ([*command], ())
+    done = run(*verb, tmp_path / "t.parquet", *options, cwd=tmp_path)
+    assert "\\x1b[31mred" in done.stdout + done.stderr
+    assert not set(done.stdout + done.stderr) & {"\x1b", "\x9b"}

@@ -16,7 +16,7 @@ import sureness as sn
 from sureness.data.interactions import Interactions
 from sureness.data.splitting import by_ratio
 from sureness.errors import DamagedError, DataError, EmptyError, FileError, OutputError, SettingError, SurenessError
-from sureness.jobs import _user_blocks
+from sureness.jobs import blocks
 from sureness.jobs.deciding import Tally, decide_block
 from sureness.lists.expectation import expected_utility
 from sureness.lists.policies import ExpectedUtility
@@ -84,7 +84,7 @@ def test_lists_are_those_of_the_library(folder, tmp_path):
 
 @pytest.mark.parametrize("batch", [1, 7, 50, 100_000])
 def test_a_sorted_table_is_read_in_batches_whatever_their_size(folder, tmp_path, monkeypatch, batch):
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", batch)
+    monkeypatch.setattr(blocks, "BATCH_ROWS", batch)
     result = told(folder / "p.parquet", "-o", "lists.parquet", cwd=tmp_path)
     assert result["read"] == "in batches"
     monkeypatch.undo()
@@ -370,7 +370,7 @@ def test_bad_files(tmp_path):
 
 
 def test_a_bad_value_late_in_a_table_leaves_the_old_output(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 50)
+    monkeypatch.setattr(blocks, "BATCH_ROWS", 50)
     table = pl.read_parquet(folder / "p.parquet")
     table[-1, "probability"] = 2.0
     table.write_parquet(tmp_path / "t.parquet")

@@ -14,7 +14,7 @@ import pytest
 
 from sureness._registry import names
 from sureness.cli import _console, commands
-from sureness.distillation.methods import METHODS
+from sureness.distillation.settings import DistillationSettings
 from sureness.errors import SurenessError
 from sureness.models.catalogue import model_type
 from tests.cli.parameters import parameters_of
@@ -92,7 +92,7 @@ def model_settings() -> list[tuple[str, str]]:
 
 
 def method_settings() -> list[str]:
-    plain = asdict(METHODS["bd"])
+    plain = asdict(DistillationSettings())
     own = numeric_settings(plain)
     return own + [f"{way}__{name}" for way in ("to_teacher", "to_student") for name in numeric_settings(plain[way])]
 

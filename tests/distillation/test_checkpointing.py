@@ -12,8 +12,7 @@ import pytest
 
 from sureness.data.interactions import Interactions
 from sureness.distillation import joint
-from sureness.distillation.methods import distillation_method
-from sureness.distillation.settings import Direction, DistillationSettings
+from sureness.distillation.settings import Direction, DistillationSettings, distillation_method
 from sureness.errors import ArtefactError, CheckpointError, DataError, FileError
 from sureness.models import checkpoints
 from sureness.sources.base import MatrixSource
@@ -77,7 +76,7 @@ RUNS = {
     "neumf and bpr": lambda: (model("neumf"), model(n_factors=2), eight(epochs=3)),
     "cdae": lambda: (fitted(), model("cdae", n_factors=2), eight(epochs=4)),
     "lightgcn and cml": lambda: (model("lightgcn"), model("cml", n_factors=2), eight(epochs=4)),
-    "svd": lambda: (*pair(), eight(student_start="svd", to_student=Direction(positives=5, reuse=True))),
+    "svd": lambda: (*pair(), eight(student_start="svd", to_student=Direction(positives=5))),
     "fixed": lambda: (fitted("lightgcn"), model(n_factors=2), distillation_method("rd", **EIGHT)),
     "source": lambda: (elsewhere(), model(n_factors=2), eight(teacher_learns=False, to_student__positives=4)),
     "calibrated": lambda: (*pair(), eight(to_student__labels="calibrated", to_teacher__labels="calibrated")),
@@ -204,7 +203,6 @@ def refused(checkpoint, which, teacher, student, settings, given=None):
         ({"seed": 3}, r"settings \(seed\)"),
         ({"to_student__weight": 0.1}, r"settings \(to_student\)"),
         ({"warm_up": 1, "ranks": "exact"}, r"settings \(warm_up, ranks\)"),
-        ({"pool_megabytes": 7}, r"settings \(pool_megabytes\)"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused(checkpoint, changes, which):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from sureness.distillation.collecting import position_weights
+from sureness.distillation.refresh import position_weights
 from sureness.distillation.settings import Direction
 
 

@@ -13,7 +13,6 @@ from sureness.distillation.settings import Direction
 from sureness.distillation.starts import truncated
 from sureness.errors import DataError, SettingError
 from sureness.metrics.ranking import evaluate_ranking
-from sureness.models.networks.training import Trainer
 from tests.distillation.worlds import fitted, joined, model, parts, same, unlabelled, weights
 
 
@@ -149,30 +148,6 @@ def test_models_are_validated_every_few_epochs_and_at_the_end():
     both = joined(model(), model(n_factors=2), warm_up=2, epochs=7, validate_every=3).fit(*parts())
     at = both.history_.filter(pl.col("metric").is_not_null())["epoch"].unique().sort().to_list()
     assert at == [2, 5, 8, 9]
-
-
-def test_the_last_epoch_is_kept_where_the_settings_say_so():
-    """Models that only get worse are validated, but never stopped."""
-    changes = {"warm_up": 1, "epochs": 6, "validate_every": 1, "patience": 1, "kept": "last"}
-    both = joined(model(learning_rate=0.9), model(n_factors=2, learning_rate=0.9), **changes).fit(*parts())
-    for name, recommender in (("teacher", both.teacher_), ("student", both.student_)):
-        own = both.history_.filter(pl.col("model") == name)
-        assert own["epoch"].max() == 7
-        assert judged(recommender) == pytest.approx(own["metric"][-1])
-        assert (recommender.best_epoch_, recommender.best_metric_) == (7, own["metric"][-1])
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_joint_training_is_with_or_without_the_weight_decay_of_the_models(kept, monkeypatch):
-    """An unfitted model still warms up with its own."""
-    decays = []
-    step = Trainer.step
-    monkeypatch.setattr(
-        Trainer, "step", lambda self, *given: (decays.append(self.optimiser.weight_decay), step(self, *given))[1]
-    )
-    large, small = (model(n_factors=n, adam="dense", weight_decay=0.1, batch_size=10**6) for n in (6, 2))
-    joined(large, small, warm_up=1, epochs=1, keeps_weight_decay=kept).fit(parts()[0])
-    assert decays == [0.1, 0.1] + [0.1 if kept else 0.0] * 2
 
 
 def test_without_validation_all_epochs_are_run_and_the_last_one_stays():

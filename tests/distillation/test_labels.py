@@ -49,14 +49,6 @@ def test_huge_scores_have_labels_of_0_and_1():
 
 
 @given(SCORES)
-def test_constant_labels_are_the_mean_of_the_soft_labels(scores):
-    constant, soft = plain("constant").of(scores), plain().of(scores)
-    assert (constant.dtype, constant.shape) == (np.float32, scores.shape)
-    assert len(np.unique(constant)) == 1
-    assert_allclose(constant.ravel()[0], soft.astype(float).mean(), rtol=1e-5)
-
-
-@given(SCORES)
 def test_labels_of_one_are_one(scores):
     labels = plain("one").of(scores)
     assert (labels.dtype, labels.shape) == (np.float32, scores.shape)

@@ -8,15 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from sureness.data.sampling import NegativeSampler
-from sureness.distillation.collecting import Side
 from sureness.distillation.labels import soft_labels
 from sureness.distillation.learner import Learner
-from sureness.distillation.pools import Pool, Refreshed
-from sureness.distillation.refresh import refresh
-from sureness.distillation.settings import Direction, DistillationSettings
-from sureness.models.networks.batches import Batch
+from sureness.distillation.refresh import Pool, Refreshed
+from sureness.distillation.settings import Direction
 from sureness.models.networks.training import Trainer
-from sureness.numerics.ranking import members
 from tests.distillation.worlds import fitted, model, parts
 
 
@@ -112,39 +108,6 @@ def test_position_weights_multiply_the_weight_of_the_direction(monkeypatch):
     assert_allclose(learner.steps_made[0][1].weights, 0.5 * shares[batch.users])
 
 
-@pytest.mark.parametrize("negatives", [1, 3, 5])
-@pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_drawn_items_are_reused_as_negatives(negatives, weight, monkeypatch):
-    """Where no item was drawn, the negative of the batch stays."""
-    learner = watched(Direction(weight=weight, reuse=True), monkeypatch, negatives=negatives)
-    pool = pool_of()
-    imitating(learner, pool)
-    batch = first_batch(learner)
-    own = batch.negatives.copy()
-    learner.step(batch)
-    given, soft = learner.steps_made[0]
-    items = pool.items[batch.places, 0]
-    for column in range(negatives):
-        drawn = items[:, column] if column < 3 else np.full(len(items), -1)
-        assert_array_equal(given.negatives[:, column], np.where(drawn >= 0, drawn, own[:, column]))
-    assert_array_equal(batch.negatives, own)  # the given batch does not change
-    assert (soft is None) == (weight == 0)
-
-
-def test_added_positives_are_never_negatives(monkeypatch):
-    """The pool was drawn before the guide's best items were added to the positives."""
-    learner = watched(Direction(weight=0.0, reuse=True, positives=20), monkeypatch)
-    train, sources = parts()[0], (fitted("lightgcn").source_, fitted().source_)
-    side = Side(learner.direction, 1, keep_scores=False)
-    (drawn,) = refresh(sources, train, [side], DistillationSettings(), np.random.default_rng(0))
-    imitating(learner, drawn.pool, drawn.log)
-    for batch in learner.batches.epoch(np.random.default_rng(0)):
-        learner.step(batch)
-    log = drawn.log
-    for batch, _ in learner.steps_made:
-        assert not members(batch.negatives, batch.users, log.row_starts, log.item_rows).any()
-
-
 def test_without_a_pool_the_learner_is_a_plain_trainer(monkeypatch):
     learner = watched(Direction(), monkeypatch)
     batch = first_batch(learner)
@@ -188,51 +151,3 @@ def test_the_loss_is_that_of_the_dissertation(name):
     entropy = -labels * np.log(chance) - (1 - labels) * np.log(1 - chance)
     expected = own + weight * np.where(items >= 0, entropy, 0.0).sum(axis=1).mean()
     assert_allclose(learner.step(batch), expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize(("tempered", "slope"), [("both", 0.25), ("labels", 1.0)])
-def test_the_temperature_is_for_both_or_for_labels_alone(tempered, slope, monkeypatch):
-    learner = watched(Direction(temperature=4.0, tempered=tempered), monkeypatch)
-    guide = imitating(learner, pool_of())
-    batch = first_batch(learner)
-    learner.step(batch)
-    soft = learner.steps_made[0][1]
-    assert (soft.slope, soft.shift) == (slope, 0.0)
-    expected = expit(guide.pair_scores(batch.users, np.maximum(soft.items, 0)) / 4.0)
-    assert_allclose(soft.labels[soft.items >= 0], expected[soft.items >= 0], rtol=1e-4)
-
-
-@pytest.mark.parametrize("dropout", [False, True])
-def test_a_guide_may_label_with_its_dropout_on(dropout, monkeypatch):
-    """Labels of two steps on the same batch differ, and the guide is left as it was."""
-    guide, pool = fitted("cdae").network_, pool_of(rounds=1)
-    learner = watched(Direction(dropout=dropout), monkeypatch)
-    learner.imitate(guide, Refreshed(parts()[0], pool), soft_labels(learner.direction, learner.network, guide, None))
-    batch = first_batch(learner)
-    for _ in range(2):
-        learner.step(batch)
-    first, second = (soft.labels for _, soft in learner.steps_made)
-    assert np.array_equal(first, second) == (not dropout)
-    assert not guide.training
-
-
-def test_constant_labels_are_the_mean_over_drawn_items(monkeypatch):
-    learner = watched(Direction(labels="constant", temperature=0.05), monkeypatch)
-    guide = imitating(learner, pool_of(missing=0.6))
-    batch = first_batch(learner)
-    learner.step(batch)
-    soft = learner.steps_made[0][1]
-    there = soft.items >= 0
-    expected = expit(guide.pair_scores(batch.users, np.maximum(soft.items, 0)) / 0.05)[there].mean()
-    assert_allclose(soft.labels[there], expected, rtol=1e-3)
-
-
-def test_reusing_items_changes_only_the_negatives_of_a_batch(monkeypatch):
-    learner = watched(Direction(reuse=True), monkeypatch)
-    imitating(learner, pool_of())
-    batch = first_batch(learner)
-    learner.step(batch)
-    given = learner.steps_made[0][0]
-    assert isinstance(given, Batch)
-    for name in ("users", "positives", "places"):
-        assert_array_equal(getattr(given, name), getattr(batch, name))

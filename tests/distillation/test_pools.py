@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from sureness.distillation.pools import Pool
+from sureness.distillation.refresh import Pool
 from sureness.models.networks.batches import Batch
 
 

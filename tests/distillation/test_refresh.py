@@ -13,9 +13,9 @@ from scipy.stats import chi2_contingency, chisquare
 
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
+from sureness.distillation import refresh as refreshing
 from sureness.distillation.aligned import AlignedSource
-from sureness.distillation.collecting import Side
-from sureness.distillation.refresh import refresh
+from sureness.distillation.refresh import Side, refresh
 from sureness.distillation.sampling import SCHEMES
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.sources.base import FactorSource, MatrixSource
@@ -142,7 +142,7 @@ def test_each_round_has_new_draws():
 
 
 @pytest.mark.parametrize(("direction", "pooled"), [
-    (Direction(weight=0.0), False), (Direction(weight=0.0, reuse=True), True),
+    (Direction(weight=0.0), False), (Direction(), True),
     (Direction(weight=0.0, positives=2), False), (Direction(weight=0.0, scheme="top"), False),
 ])  # fmt: skip
 def test_a_pool_exists_only_if_its_items_are_used(direction, pooled):
@@ -249,21 +249,21 @@ def test_a_user_who_has_seen_every_item_gets_no_drawn_items():
 
 @pytest.mark.parametrize("keep_scores", [False, True])
 @pytest.mark.parametrize("megabytes", [1, 2, 512])
-def test_a_pool_is_no_larger_than_allowed(megabytes, keep_scores):
+def test_a_pool_is_no_larger_than_allowed(megabytes, keep_scores, monkeypatch):
     """If not all rounds fit, several epochs share one; there is always at least one."""
+    monkeypatch.setattr(refreshing, "_POOL_BYTES", megabytes << 20)
     log = log_of(200, 100, 0.2)
-    drawn = refreshed(
-        log, to_student=Direction(items=10), keep_scores=keep_scores, refresh_every=20, pool_megabytes=megabytes
-    )[0]
+    drawn = refreshed(log, to_student=Direction(items=10), keep_scores=keep_scores, refresh_every=20)[0]
     rounds = drawn.pool.items.shape[1]
     size = drawn.pool.items.nbytes + (drawn.pool.scores.nbytes if keep_scores else 0)
     assert size <= megabytes << 20 or rounds == 1
     assert rounds == min(20, max(1, (megabytes << 20) * rounds // size))
 
 
-def test_there_is_always_at_least_one_round():
+def test_there_is_always_at_least_one_round(monkeypatch):
+    monkeypatch.setattr(refreshing, "_POOL_BYTES", 1 << 20)
     log = log_of(200, 100, 0.5)
-    assert refreshed(log, to_student=Direction(items=100), pool_megabytes=1)[0].pool.items.shape[1] == 1
+    assert refreshed(log, to_student=Direction(items=100))[0].pool.items.shape[1] == 1
 
 
 @pytest.mark.parametrize("ranks", ["exact", "sketch"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sureness.distillation.turns import interleaved, joint_epoch
+from sureness.distillation.joint import interleaved, joint_epoch
 from sureness.models.networks.training import Trainer
 from tests.distillation.worlds import model, parts
 

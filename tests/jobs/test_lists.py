@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import sureness as sn
 from sureness import jobs
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
-from sureness.jobs import _user_blocks, applying
+from sureness.jobs import applying, blocks
 from sureness.jobs.applying import ApplyOptions, apply
 from sureness.jobs.fitting import FitOptions, fit
 from sureness.recommender.run import Run
@@ -144,7 +144,7 @@ def test_a_missing_column_is_refused(name):
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("order", ["shuffled", "sorted", "grouped"])
 def test_rows_stay_in_their_order(fitted, tmp_path, monkeypatch, order, ending):
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 700)  # so that groups lie across batches
+    monkeypatch.setattr(blocks, "BATCH_ROWS", 700)  # so that groups lie across batches
     table = drawn(seed=1)
     if order != "shuffled":
         table = table.sort("user_id", descending=order == "grouped", maintain_order=True)
@@ -197,7 +197,7 @@ def test_a_column_that_the_map_reads_must_be_there(fitted, name):
     ],
 )
 def test_a_bad_row_is_refused_and_nothing_is_written(fitted, tmp_path, monkeypatch, spoiled, error, word, by_user):
-    monkeypatch.setattr(_user_blocks, "BATCH_ROWS", 700)
+    monkeypatch.setattr(blocks, "BATCH_ROWS", 700)
     table = drawn().sort("user_id") if by_user else drawn()
     row = 5_990  # beyond the first batch
     broken = pl.concat([table[:row], table[row : row + 1].with_columns(spoiled), table[row + 1 :]])

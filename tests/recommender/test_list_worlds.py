@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ class World:
     truth: NDArray[np.floating]  # (n_users, n_items) chance to be a test item, given that it is in neither other part
 
 
+@cache
 def world(kind: str, seed: int = 0) -> World:
     """Every user's relevant items go to training, validation or test with 60, 20 and 20%."""
     rng = np.random.default_rng(seed)

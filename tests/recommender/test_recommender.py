@@ -18,6 +18,7 @@ from sureness.lists import Oracle, RandomSize
 from sureness.lists.expectation import expected_utility
 from sureness.lists.policies import best_sizes
 from sureness.recommender import candidates
+from sureness.sources import aligned
 from tests.recommender.worlds import shop
 
 CALIBRATORS = {
@@ -527,3 +528,13 @@ class TestManners:
             sn.ConfidentRecommender(world.source).fit(other.train, world.validation)
         with pytest.raises(sn.errors.DataError, match="Interactions"):
             sn.ConfidentRecommender(world.source).fit(world.train, None)
+
+
+def test_logs_are_matched_to_the_source_once(small, monkeypatch):
+    """What is matched again can warn again, and takes as long again."""
+    matched, fitted_to = [], aligned.fitted_to
+    monkeypatch.setattr(aligned, "fitted_to", lambda *args: matched.append(args[2]) or fitted_to(*args))
+    for calibrator in (None, sn.PlattCalibrator(), sn.calibration.PerUserPlatt()):
+        sn.ConfidentRecommender(small.source, calibrator).fit(small.train, small.validation)
+        assert sorted(matched) == ["seen", "validation"]
+        matched.clear()

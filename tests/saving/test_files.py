@@ -92,6 +92,29 @@ def test_permissions_follow_the_umask(tmp_path):
     assert stat.S_IMODE((tmp_path / "new.txt").stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions_and_is_never_open_to_others(target, mode):
+    target.chmod(mode)
+    with replacing(target) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == mode | 0o600
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_windows_which_has_neither_locks_nor_forks_can_import_and_save(tmp_path):
+    code = (
+        "import concurrent.futures, logging, os, random, sys, tempfile\n"  # these ask for it in the way of Linux
+        "del os.register_at_fork; sys.modules['fcntl'] = None\n"
+        "import sureness as sn\n"
+        "from sureness.numerics import forks, threads\n"
+        "sn.PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(sys.argv[1])\n"
+        "sn.load(sys.argv[1])"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "map.json"], check=True)
+    assert os.listdir(tmp_path) == ["map.json"]
+
+
 @pytest.mark.parametrize("problem", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
 def test_an_exception_midway_leaves_only_the_old_file(target, problem):
     with pytest.raises(problem):

@@ -214,6 +214,12 @@ class TestOtherVersions:
         with pytest.raises(ArtefactError):
             sn.load(tmp_path / "it.json")
 
+    def test_a_pipe_is_refused_instead_of_waited_for(self, tmp_path):
+        os.mkfifo(tmp_path / "it.json")
+        for open_it in (sn.load, inspect, read_record):
+            with pytest.raises(sn.errors.FileError, match="pipe"):
+                open_it(tmp_path / "it.json")
+
     def test_bytes_that_are_no_text_are_refused(self, tmp_path):
         for content in (b"\xff\xfe\x00\x80PAR1", b'{"format": "\xff"}', b""):
             (tmp_path / "it.json").write_bytes(content)

@@ -12,9 +12,10 @@ from typing import Any
 
 from sureness.calibration import make_calibrator
 from sureness.data import RECIPES
-from sureness.distillation import METHODS
+from sureness.distillation import method_names
 from sureness.errors import DataError, SettingError
 from sureness.lists import ListSizePolicy
+from sureness_reproduction import distillation  # noqa: F401 registers its methods
 
 METHOD_KINDS = ("map", "policy", "function")  # what `--method` may be, see `kind_of`
 _HOW = "give module:object or file.py:object"
@@ -72,7 +73,7 @@ def kind_of(name: str) -> str:
     try:
         found = load_own(name) if is_own(name) else type(make_calibrator(name))
     except SettingError:
-        return "function" if name in METHODS else ""
+        return "function" if name in method_names() else ""
     if not isinstance(found, type):
         return "function" if callable(found) else ""
     return "policy" if issubclass(found, ListSizePolicy) else "map"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._registry import Family
 from sureness._types import Estimand, FloatArray, Risk
 from sureness._wording import counted
+from sureness.calibration._plain import estimand_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, finite, guarded, logit_tree
 from sureness.calibration.families import TREE, Formula, sigmoid_of
@@ -28,7 +29,7 @@ from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity import check_effective_sample_size
-from sureness.saving.packed import Form, Packed, Parts, kind_of
+from sureness.saving.packed import Form, Packed, Parts, kind_of, real, reals
 
 if TYPE_CHECKING:
     from sureness.calibration.list_sample import ListSample
@@ -156,7 +157,9 @@ class Calibrator(ProbabilityMap):
         if "estimand" in packed.about:
             calibrator._restore(dict(packed.state))
             about: Mapping[str, Any] = packed.about
-            calibrator._learned(about["estimand"], Horizon.of(about["horizon"]), about["pairs"], about["scores"])
+            low, high = reals(about["scores"], n=2).tolist()
+            n_pairs = int(real(about["pairs"]))
+            calibrator._learned(estimand_of(about), Horizon.of(about["horizon"]), n_pairs, (low, high))
         return calibrator
 
     def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:

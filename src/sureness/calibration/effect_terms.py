@@ -13,6 +13,7 @@ import numpy as np
 
 from sureness._types import FloatArray, IntArray
 from sureness.calibration.fields import Field
+from sureness.saving.packed import reals
 
 _DENSE = 2**20  # groups that are found in a table rather than by search
 
@@ -68,9 +69,9 @@ class Term:
     def of(cls, plain: Mapping[str, Any], fields: Sequence[Field]) -> Term:
         """Out of `plain`."""
         places, fine = tuple(plain["fields"]), bool(plain["fine"])
-        effects = np.array([plain["levels"], plain["log_stretches"]], dtype=np.float64).T.reshape(-1, 2)
-        keys = np.array(plain["groups"], dtype=np.int64)
-        return cls(places, _sizes(fields, places, fine), fine, keys, effects, np.array(plain["widths"]))
+        keys = reals(plain["groups"], rising=True).astype(np.int64)
+        effects = np.stack([reals(plain[name], n=len(keys)) for name in ("levels", "log_stretches")], axis=1)
+        return cls(places, _sizes(fields, places, fine), fine, keys, effects, reals(plain["widths"]))
 
     def with_effects(self, effects: FloatArray, width: FloatArray) -> Term:
         """The same groups with what was learned of them."""

@@ -16,6 +16,7 @@ from sureness.calibration.effect_terms import Term, make_terms
 from sureness.calibration.fields import Field
 from sureness.errors import DataError
 from sureness.numerics.crossed_effects import SWEEPS, Cells, fit_effects
+from sureness.saving.packed import real, reals
 
 _EXACT_PAIRS = 20_000  # up to this many pairs each is fitted by itself
 _SCORE_BINS = 64  # of more: groups of scores in each combination of values
@@ -153,7 +154,7 @@ class FieldEffects:
         """Out of `plain`."""
         fields = tuple(Field.of(each) for each in plain["fields"])
         terms = tuple(Term.of(each, fields) for each in plain["terms"])
-        return cls(Coding(fields), terms, np.array(plain["common"], dtype=np.float64), float(plain["centre"]))
+        return cls(Coding(fields), terms, reals(plain["common"], n=2), real(plain["centre"]))
 
 
 def _cells(numbers: IntArray, scores: FloatArray, weight: FloatArray) -> tuple[IntArray, IntArray]:

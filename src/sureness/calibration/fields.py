@@ -19,6 +19,7 @@ from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, DataError, IdError, SettingError
 from sureness.numerics.checks import same_length
 from sureness.numerics.conversion import is_missing
+from sureness.saving.packed import check_text, reals
 from sureness.tables.frames import Frame, as_frame
 from sureness.tables.id_values import as_series, first_of, segment_series
 
@@ -119,8 +120,8 @@ class Field:
     def of(cls, plain: Mapping[str, Any]) -> Field:
         """Out of `plain`."""
         values = IdMap.of(plain["values"]) if "values" in plain else None
-        edges, coarse = (np.array(plain.get(each, ()), dtype=np.float64) for each in ("edges", "coarse_edges"))
-        return cls(plain["name"], values, edges, coarse, bool(plain["missing"]))
+        edges, coarse = (reals(plain.get(each, []), rising=True) for each in ("edges", "coarse_edges"))
+        return cls(check_text(plain["name"]), values, edges, coarse, bool(plain["missing"]))
 
 
 def columns_of(table: FieldTable | ArrayLike | None, wanted: Sequence[str] | None = None) -> dict[str, Any]:

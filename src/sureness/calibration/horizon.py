@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 from sureness.data.interactions import Interactions
-from sureness.saving.packed import JSON
+from sureness.saving.packed import JSON, reals
 
 Population: TypeAlias = Literal["unseen", "all"]
 """Which pairs a probability is about: those that nobody has seen yet, or all, training pairs among them."""
@@ -61,7 +61,13 @@ class Horizon:
     @classmethod
     def of(cls, plain: Mapping[str, Any] | None) -> Self:
         """Out of `plain`."""
-        return cls(**(plain or {}))
+        found = cls(**(plain or {}))
+        reals([each for each in (found.held_out_share, found.period, found.log_share) if each is not None])
+        if found.which not in _PERIODS or found.population not in (None, *get_args(Population)):
+            raise ValueError(
+                f"a period or a population that there is not: {found.which!r:.60}, {found.population!r:.60}"
+            )
+        return found
 
     @classmethod
     def of_split(cls, held_out: Interactions, seen: Interactions | None) -> Self:

@@ -14,9 +14,11 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray
+from sureness.calibration._plain import curve_of
 from sureness.calibration.level import Level
 from sureness.numerics.logistic import GaussianPrior, fit_logistic
 from sureness.numerics.ramps import Curve, knots_between, ramps
+from sureness.saving.packed import real
 
 HISTORY, SPREAD = "history", "spread"
 """What is known of every group; other levels are traits that the caller gives."""
@@ -201,18 +203,19 @@ class Terms:
         """Out of `plain`."""
         rising = {
             name: Rising(
-                _curve(each["knots"], each["light"]), _curve(each["knots"], each["heavy"]) if "heavy" in each else None
+                curve_of(each["knots"], each["light"]),
+                curve_of(each["knots"], each["heavy"]) if "heavy" in each else None,
             )
             for name, each in plain["rising"].items()
         }
         levels = {
-            name: LevelCurve(_curve(each["knots"], each["slopes"]), float(each["missing"]))
+            name: LevelCurve(curve_of(each["knots"], each["slopes"]), real(each["missing"]))
             for name, each in plain["levels"].items()
         }
         effects = {
-            name: {value: float(effect) for value, effect in each.items()} for name, each in plain["effects"].items()
+            name: {value: real(effect) for value, effect in each.items()} for name, each in plain["effects"].items()
         }
-        return cls(float(plain["intercept"]), rising, levels, effects)
+        return cls(real(plain["intercept"]), rising, levels, effects)
 
 
 def added_by(effects: Mapping[str, float], values: AnyArray) -> FloatArray:
@@ -342,10 +345,6 @@ def _read(theta: FloatArray, blocks: Sequence[_Block]) -> Terms:
         else:
             levels[block.name] = LevelCurve(Curve(block.knots, coef), float(coef @ block.means))
     return Terms(float(theta[0]), rising, levels, effects)
-
-
-def _curve(knots: Sequence[float], slopes: Sequence[float]) -> Curve:
-    return Curve(np.array(knots, dtype=np.float64), np.array(slopes, dtype=np.float64))
 
 
 def _scaled(curve: Curve, by: float) -> Curve:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sureness._types import AnyArray, BoolArray, Estimand, FloatArray, IntArray, Risk
 from sureness._wording import counted
+from sureness.calibration._plain import compression_of, estimand_of, level_of
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import DialectName
 from sureness.calibration.fields import FieldTable, columns_of, full_column
@@ -40,7 +41,7 @@ from sureness.numerics.checks import as_array, check_scores, check_whole, one_di
 from sureness.numerics.hashing import hash_ids
 from sureness.numerics.logistic import sigmoid
 from sureness.numerics.ramps import Compression
-from sureness.saving.packed import Form, Packed, Parts, kind_of
+from sureness.saving.packed import Form, Packed, Parts, check_text, kind_of, real, reals
 from sureness.tables.id_values import as_series
 
 FEW_POSITIVES = 300
@@ -472,20 +473,29 @@ class ListCalibrator(ProbabilityMap):
         if packed.state:
             state: Mapping[str, Any] = packed.state
             about: Mapping[str, Any] = packed.about
-            calibrator.compression_ = Compression(*state["compression"])
-            calibrator.activity_ = None if state["activity"] is None else (state["activity"][0], state["activity"][1])
-            calibrator.numeric_, calibrator.named_ = tuple(state["numeric"]), tuple(state["named"])
+            calibrator.compression_ = compression_of(state["compression"])
+            calibrator.activity_ = None if state["activity"] is None else _pair(state["activity"])
+            calibrator.numeric_, calibrator.named_ = _names(state["numeric"]), _names(state["named"])
             calibrator.terms_ = None if state["terms"] is None else Terms.of(state["terms"])
-            calibrator.score_terms_, calibrator.level_ = Terms.of(state["score_terms"]), Level(*state["level"])
-            calibrator.estimand_, calibrator.horizon_ = about["estimand"], Horizon.of(about["horizon"])
-            calibrator.n_groups_, calibrator.n_pairs_ = about["groups"], about["pairs"]
-            calibrator.n_positive_ = about["positives"]
-            calibrator.score_range_ = (about["scores"][0], about["scores"][1])
+            calibrator.score_terms_, calibrator.level_ = Terms.of(state["score_terms"]), level_of(state["level"])
+            calibrator.estimand_, calibrator.horizon_ = estimand_of(about), Horizon.of(about["horizon"])
+            counts = (int(real(about[name])) for name in ("groups", "pairs", "positives"))
+            calibrator.n_groups_, calibrator.n_pairs_, calibrator.n_positive_ = counts
+            calibrator.score_range_ = _pair(about["scores"])
         return calibrator
 
     def _check_settings(self) -> None:
         for name, least in (("best", 2), ("n_groups", 1)):
             check_whole(getattr(self, name), name, least)
+
+
+def _pair(plain: object) -> tuple[float, float]:
+    low, high = reals(plain, n=2).tolist()
+    return low, high
+
+
+def _names(plain: Sequence[object]) -> tuple[str, ...]:
+    return tuple(map(check_text, plain))
 
 
 def check_history(history: ArrayLike, n: int) -> FloatArray:

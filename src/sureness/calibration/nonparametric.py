@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sureness._types import FloatArray, IntArray, Risk
+from sureness.calibration._plain import level_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.families import Formula, Operations
 from sureness.calibration.level import UNCHANGED, Level
@@ -15,12 +16,15 @@ from sureness.errors import SettingError
 from sureness.numerics.checks import check_whole
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import sigmoid
+from sureness.saving.packed import reals
 
 
 class _StepCalibrator(Calibrator):
     """A step function: edges and the values between them."""
 
     monotone_by_design: ClassVar[bool] = False
+    values_beyond: ClassVar[int] = -1
+    """How many more values than edges there are: one less between edges, one more where the ends count as well."""
     edges_: FloatArray
     values_: FloatArray
 
@@ -31,7 +35,8 @@ class _StepCalibrator(Calibrator):
         return {"edges": self.edges_.tolist(), "values": self.values_.tolist()}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.edges_, self.values_ = np.array(state["edges"]), np.array(state["values"])
+        self.edges_ = reals(state["edges"], rising=True)
+        self.values_ = reals(state["values"], low=0.0, high=1.0, n=len(self.edges_) + self.values_beyond)
 
 
 _MOST_BINS = 1_000_000
@@ -169,8 +174,9 @@ class IsotonicCalibrator(Calibrator):
         }  # fmt: skip
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.knots_, self.values_ = np.array(state["knots"]), np.array(state["values"])
-        self.level_ = Level(*state["level"])
+        self.knots_ = reals(state["knots"], rising=True)
+        self.values_ = reals(state["values"], low=0.0, high=1.0, n=len(self.knots_))
+        self.level_ = level_of(state["level"])
 
 
 class BBQCalibrator(_StepCalibrator):
@@ -201,6 +207,8 @@ class BBQCalibrator(_StepCalibrator):
     >>> bool(calibrator.probability([-2.0])[0] < 0.3 and calibrator.probability([2.0])[0] > 0.7)
     True
     """
+
+    values_beyond: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -338,7 +346,7 @@ class MinMaxCalibrator(Calibrator):
         return {"low": self.low_, "high": self.high_}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.low_, self.high_ = float(state["low"]), float(state["high"])
+        self.low_, self.high_ = reals([state["low"], state["high"]], rising=True).tolist()
 
 
 class SigmoidCalibrator(Calibrator):

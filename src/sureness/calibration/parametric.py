@@ -23,6 +23,9 @@ from sureness.numerics.blocks import in_blocks
 from sureness.numerics.checks import check_choice
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import fit_logistic, sigmoid
+from sureness.saving.packed import reals
+
+_LARGEST = 1e100  # of what a saved map may hold: squares of it are still numbers
 
 
 class ParametricCalibrator(Calibrator):
@@ -135,10 +138,12 @@ class ParametricCalibrator(Calibrator):
         return state if self.converged_ else {**state, "converged": False}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.intercept_ = float(state["intercept"])
-        self.coef_ = np.array(state["coef"], dtype=np.float64)
-        self.fitted_range_ = ScoreRange(*state["range"])
-        self.converged_ = state.get("converged", True)
+        self.fitted_range_ = ScoreRange(*reals(state["range"], low=-_LARGEST, high=_LARGEST, n=3).tolist())
+        low, high, _ = self.fitted_range_
+        n_coefficients = self.family.columns(np.array([low, high]), self.fitted_range_).shape[1] - 1
+        found = reals([state["intercept"], *state["coef"]], low=-_LARGEST, high=_LARGEST, n=1 + n_coefficients)
+        self.intercept_, self.coef_ = float(found[0]), found[1:]
+        self.converged_ = state.get("converged", True) is True
 
 
 class TemperatureCalibrator(ParametricCalibrator):

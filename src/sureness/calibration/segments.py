@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sureness._settings import clone
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import agreeing, counted
+from sureness.calibration._plain import level_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.expressing import Conditional, tame
@@ -385,7 +386,9 @@ class SegmentCalibrator(ProbabilityMap):
         if packed.state:
             state: Mapping[str, Any] = packed.state
             calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])
-            calibrator.effects_, calibrator.level_ = FieldEffects.of(state["effects"]), Level(*state["level"])
+            if not (isinstance(calibrator.global_, Calibrator) and isinstance(calibrator._base, Calibrator)):
+                raise packed.damaged("its global map is none")
+            calibrator.effects_, calibrator.level_ = FieldEffects.of(state["effects"]), level_of(state["level"])
             calibrator._learned()
         return calibrator
 

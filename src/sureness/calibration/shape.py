@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sureness._types import FloatArray, Risk
+from sureness.calibration._plain import compression_of, curve_of
 from sureness.calibration.base import Calibrator
 from sureness.calibration.families import PLAIN, Formula, Operations
 from sureness.calibration.level import Level
@@ -17,6 +18,7 @@ from sureness.numerics.crossed_effects import Cells
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.ramps import Compression, Curve, knots_between, ramps
+from sureness.saving.packed import real
 
 _MOST_RAMPS = 12
 _POSITIVES_PER_RAMP = 25.0  # and as many negatives
@@ -146,9 +148,9 @@ class ShapeCalibrator(Calibrator):
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.intercept_ = float(state["intercept"])
-        self.compression_ = None if state["compression"] is None else Compression(*state["compression"])
-        self.curve_ = Curve(*(np.array(state[name], dtype=np.float64) for name in ("knots", "slopes")))
+        self.intercept_ = real(state["intercept"])
+        self.compression_ = None if state["compression"] is None else compression_of(state["compression"])
+        self.curve_ = curve_of(state["knots"], state["slopes"])
 
 
 class _Data(NamedTuple):

@@ -102,3 +102,5 @@ class TopNCalibrator(Calibrator):
 
     def _restore(self, state: dict[str, Any]) -> None:
         self.base_ = state["base"]
+        if not isinstance(self.base_, Calibrator):
+            raise TypeError(f"its base is a {type(self.base_).__name__}")

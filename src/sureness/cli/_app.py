@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from sureness._wording import visible
 from sureness.errors import FileError, SettingError, SurenessError, SurenessWarning, missing_extra
 
 _NAME = "sureness"  # also where it runs as a module; completions of shells look for it
@@ -217,7 +218,7 @@ def _print_sentence(prefix: str, sentence: str) -> None:
 
     try:
         err.print(prefix, end="")
-        err.print(sentence, markup=False, soft_wrap=True)
+        err.print(visible(sentence), markup=False, soft_wrap=True)
         sys.stderr.flush()
     except OSError:  # such as a full disk: what cannot be shown must not end a job that is done
         with open(os.devnull, "w", encoding="utf-8") as nowhere:

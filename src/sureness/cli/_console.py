@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sureness._progress import Progress
+from sureness._wording import visible
 from sureness.errors import OutputError
-from sureness.jobs.results import Result, plain
+from sureness.jobs.options import Result, plain
 
 R = TypeVar("R", bound=Result)
 
@@ -97,7 +98,7 @@ def write_out(text: str) -> None:
 def say(*lines: str) -> None:
     """Print lines as they are: no markup, no line breaks of our own."""
     for line in lines:
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(visible(line), markup=False, soft_wrap=True)
 
 
 def print_notes(notes: Iterable[str]) -> None:
@@ -125,9 +126,9 @@ def print_table(
     """A table for people, as it is (no markup): text to the left, numbers to the right."""
     table = Table(title=Text(title, style="bold"), caption=caption, title_justify="left", caption_justify="left")
     for place, name in enumerate(header):
-        table.add_column(name, justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
+        table.add_column(visible(name), justify="left" if place == 0 else "right", no_wrap=place == 0, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(shown(value)) for value in row))
+        table.add_row(*(Text(visible(shown(value))) for value in row))
     out.print(table)
 
 

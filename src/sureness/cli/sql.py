@@ -9,7 +9,7 @@ import typer
 
 from sureness.cli._console import present, write_out
 from sureness.cli._options import Json, Spread, names, spread
-from sureness.jobs.translating import SqlOptions, SqlResult, translate
+from sureness.jobs.exporting import SqlOptions, SqlResult, translate
 from sureness.tables.columns import Columns
 
 

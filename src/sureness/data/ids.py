@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Protocol, Self, TypeAlias, cast, overload
 
 import numpy as np
@@ -163,15 +164,25 @@ class IdMap(Savable):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        arrays = packed.arrays
         found: _SortedIds
         if packed.state["of"] == _COUNTED:
-            found = _Counted(int(str(packed.state["n"])))
+            n = packed.state["n"]
+            if not isinstance(n, int) or not 0 <= n < 2**31:
+                raise packed.damaged(f"it counts {n!r} ids")
+            found = _Counted(n)
         elif packed.state["of"] == _TEXT:
-            found = _Texts(SortedTexts(arrays["content"], arrays["offsets"]))
+            content = packed.array("content", "u", None)
+            found = _Texts(SortedTexts(content, packed.starts("offsets", None, len(content))))
         else:
-            found = _Numbers(arrays["numbers"])
-        return cls._of_sorted(found, arrays.get("rows"))
+            found = _Numbers(packed.array("numbers", "iu", None))
+        if not (packed.trusted or found.is_sorted()):
+            raise packed.damaged("its ids are not sorted, or repeat")
+        if "rows" not in packed.arrays:
+            return cls._of_sorted(found)
+        rows = packed.rows("rows", len(found), len(found))
+        if not packed.trusted and len(np.unique(rows)) < len(rows):
+            raise packed.damaged("two ids have the same row")
+        return cls._of_sorted(found, rows)
 
 
 Ids: TypeAlias = IdMap | ArrayLike | pl.Series
@@ -209,6 +220,7 @@ class _SortedIds(Protocol):
     def at(self, places: IntArray) -> pl.Series: ...
     def every(self) -> pl.Series: ...
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]: ...
+    def is_sorted(self) -> bool: ...
 
 
 def _sorted_ids(ordered: pl.Series) -> _SortedIds:
@@ -248,6 +260,9 @@ class _Texts:
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
         return {"of": _TEXT}, {"content": self.texts.content, "offsets": self.texts.offsets}
 
+    def is_sorted(self) -> bool:
+        return all(first < second for first, second in pairwise(self.texts.every()))
+
 
 class _Numbers:
     what: ClassVar[str] = _NUMBERS
@@ -276,6 +291,9 @@ class _Numbers:
 
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
         return {"of": _NUMBERS}, {"numbers": self.numbers}
+
+    def is_sorted(self) -> bool:
+        return bool(np.all(self.numbers[1:] > self.numbers[:-1]))
 
 
 def _plain_numbers(values: object) -> IntArray | None:
@@ -320,3 +338,6 @@ class _Counted:
 
     def packed(self) -> tuple[dict[str, str | int], dict[str, AnyArray]]:
         return {"of": _COUNTED, "n": self.n}, {}
+
+    def is_sorted(self) -> bool:
+        return True

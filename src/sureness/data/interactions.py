@@ -19,7 +19,7 @@ from sureness.data.cleaning import ID_COLUMNS, LOG_COLUMNS, clean_rows, code_row
 from sureness.data.ids import IdMap, Ids, as_id_map
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
 from sureness.numerics.checks import number_array
-from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of
+from sureness.saving.packed import JSON, Packed, Parts, Savable, check_text, kind_of
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Frame, HeldTable, Table, as_frame, place_of
 from sureness.tables.id_values import as_series, id_series
@@ -327,19 +327,36 @@ class Interactions(Savable):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        arrays, domain = packed.arrays, None
-        if "item_domain" in arrays:
-            codes = pl.Series(arrays["item_domain"])
-            domain = parts["domains"].ids.gather(codes.replace(-1, None))
+        users, items, domain = parts.opened("users", IdMap), parts.opened("items", IdMap), None
+        user_rows = packed.rows("user_rows", None, len(users))
+        n = len(user_rows)
+        item_rows, row_starts = packed.rows("item_rows", n, len(items)), packed.starts("row_starts", len(users), n)
+        expected = user_rows if packed.trusted else np.repeat(np.arange(len(users)), np.diff(row_starts))
+        if not np.array_equal(user_rows, expected):
+            raise packed.damaged("its users are not in the order that row_starts gives")
+        packed.rising_in_rows("item_rows", row_starts)
+        ratings, times = (
+            packed.array(name, "iuf", n) if name in packed.arrays else None for name in ("ratings", "times")
+        )
+        if "item_domain" in packed.arrays:
+            domains = parts.opened("domains", IdMap)
+            codes = packed.rows("item_domain", len(items), len(domains), lowest=-1)
+            domain = domains.ids.gather(pl.Series(codes).replace(-1, None))
         period = cast(list[float] | None, packed.state.get("period"))
         part = cast(tuple[float, int] | None, packed.state.get("part"))
         found = cls(
-            parts["users"], parts["items"], arrays["user_rows"], arrays["item_rows"], arrays.get("ratings"),
-            arrays.get("times"), domain, notes=tuple(cast(list[str], packed.state.get("notes", []))),
-            period=None if period is None else (period[0], period[1]),
+            users,
+            items,
+            user_rows,
+            item_rows,
+            ratings,
+            times,
+            domain,
+            notes=tuple(map(check_text, cast(list[object], packed.state.get("notes", [])))),
+            period=None if period is None else (float(period[0]), float(period[1])),
             part=None if part is None else Part(*part),
-        )  # fmt: skip
-        found.__dict__["row_starts"] = arrays["row_starts"]  # so that nothing is counted at load
+        )
+        found.__dict__["row_starts"] = row_starts  # so that nothing is counted at load
         return found
 
 

@@ -9,10 +9,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bidirectional": ["BidirectionalDistillation"],
         "labels": ["Guide", "SoftLabels", "soft_labels"],
         "learner": ["Learner"],
-        "methods": ["METHODS", "distillation_method"],
-        "pools": ["Pool", "Refreshed"],
+        "refresh": ["DrawnItems", "Pool", "Refreshed"],
         "sampling": ["SCHEMES", "Scheme", "weight_table"],
-        "settings": ["Direction", "DistillationSettings", "SettingValue"],
+        "settings": ["Direction", "DistillationSettings", "SettingValue", "distillation_method", "method_names"],
         "starts": ["truncated"],
     },
 )

@@ -76,11 +76,8 @@ class AlignedSource:
         """The scores of known items only."""
         return KnownScores.of_dense(self.score_block(users))
 
-    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
-        """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n).
-
-        A source has no dropout.
-        """
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs, 0 where the source has none: users (B,), items (B, n), result (B, n)."""
         some, place = np.unique(users, return_inverse=True)
         scores = np.empty(items.shape, dtype=np.float32)
         step = max(1, _BLOCK_SCORES // self.n_items)

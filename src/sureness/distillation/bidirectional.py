@@ -50,8 +50,6 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         Epochs that an unfitted model first trains alone.
     fitted_rate : float
         Learning rate of a fitted model as a share of its own, since its optimiser starts afresh.
-    keeps_weight_decay : bool
-        False trains models with dense Adam together without their weight decay.
     epochs : int
         Of joint training, at most.
     refresh_every : int
@@ -60,18 +58,12 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         Which weights supply soft labels: current ones, or the best so far at the last refresh.
     validate_every, patience : int
         Epochs between validations, and validations without improvement before a model stops learning.
-    kept : "best" or "last"
-        Which epoch's weights are the result; with "last" all epochs are run.
     teacher_learns, student_learns : bool
         False keeps a model fixed.
     student_start : "own" or "svd"
         "svd" starts the student from the truncated singular vectors of the teacher.
     ranks : "sketch" or "exact"
-        How ranks are computed; "exact" sorts.
-    quantiles : int
-        A sketched rank is off by at most items / quantiles.
-    pool_megabytes : int
-        Memory for the drawn items of each direction; beyond it, epochs share draws.
+        How ranks are computed; "exact" sorts, a sketched rank is off by at most one in 256 items.
     seed : int
 
     Attributes
@@ -109,7 +101,7 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
 
         Examples
         --------
-        >>> from sureness.distillation.methods import distillation_method
+        >>> from sureness.distillation.settings import distillation_method
         >>> from sureness.models.bpr import BPR
         >>> settings = distillation_method("bd-best", epochs=50)
         >>> BidirectionalDistillation.from_settings(BPR(n_factors=50), BPR(n_factors=5), settings).guides
@@ -166,9 +158,7 @@ class BidirectionalDistillation(Configurable, _Pair[T, S]):
         progress : Progress
         """
         joint = self._training(train, validation)
-        from sureness.distillation.checkpointing import checkpoint_file
-
-        joint.run(None if checkpoint is None else checkpoint_file(joint, checkpoint, checkpoint_seconds), progress)
+        joint.run(None if checkpoint is None else joint.checkpoint_file(checkpoint, checkpoint_seconds), progress)
         self.history_ = pl.DataFrame(joint.history, schema=_HISTORY)
         self.warm_up_ = joint.warm_up
         teacher, student = (each.result() for each in joint.participants)

@@ -1,28 +1,43 @@
-"""Joint training: both models take turns, ranks are refreshed every few epochs, and each stops at its best."""
+"""Joint training: both models take turns, ranks are refreshed every few epochs, and each stops at its best.
+
+Checkpoints store no drawn items. They store the weights at the last refresh, from which the same items are drawn again.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from os import PathLike
 from typing import Literal, TypedDict
 
 import numpy as np
+import torch
 
 from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
-from sureness.distillation.checkpointing import resume, save
-from sureness.distillation.collecting import Side
 from sureness.distillation.labels import soft_labels, validation_pairs
 from sureness.distillation.participants import LearningParticipant, Participant, Role, Tensors
-from sureness.distillation.refresh import refresh
+from sureness.distillation.refresh import Side, refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.distillation.starts import truncated
-from sureness.distillation.turns import joint_epoch
 from sureness.errors import SettingError
-from sureness.models.checkpoints import CheckpointFile
-from sureness.models.networks.training import advanced, cloned, copied, judged_users, validated
+from sureness.models.checkpoints import CheckpointFile, TrainingState, fingerprint
+from sureness.models.networks.training import (
+    Trainer,
+    advanced,
+    cloned,
+    copied,
+    judged_users,
+    seeded,
+    using_threads,
+    validated,
+)
+from sureness.saving.packed import JSON
 
 _REFRESH, _LABELS = 1, 2  # keep the random numbers of a refresh apart from those of its labels
 _REPORT_SECONDS, _PARTS = 0.2, 1000  # least time between two reports; parts of an epoch that they tell apart
+_PARTS_OF_A_CHECKPOINT = ("network", "best", "optimiser", "snapshot", "guide")
 _PLACES: tuple[Literal[0], Literal[1]] = (0, 1)  # teacher, student
 
 
@@ -48,7 +63,7 @@ class JointTraining:
     ) -> None:  # fmt: skip
         self.participants = (teacher, student)
         self.train, self.validation, self.settings = train, validation, settings
-        self.learning = [each for part in self.participants if (each := part.as_learning()) is not None]
+        self.learning = [each for each in self.participants if isinstance(each, LearningParticipant)]
         self.number = 0  # finished epochs, including the warm-up
         self.snapshot: dict[str, Tensors] = {}  # the weights at the last refresh
         self.refreshed = 0  # the epoch before which the ranks were refreshed last
@@ -64,15 +79,15 @@ class JointTraining:
     def run(self, checkpoint: CheckpointFile | None = None, progress: Progress = silent) -> None:
         """Train until both have stopped, and leave both at their best."""
         self.reporter = _Reporter(self, progress)
-        resumed = checkpoint is not None and resume(self, checkpoint)
+        resumed = checkpoint is not None and self._resume(checkpoint)
         if not resumed and self.warm_up == 0:
             self._begin()
         while self.number < self.warm_up + self.settings.epochs and self._active():
             self._epoch(self.number + 1)
             if checkpoint is not None and checkpoint.due:
-                save(self, checkpoint)
+                self._save(checkpoint)
         if checkpoint is not None:
-            save(self, checkpoint)
+            self._save(checkpoint)
         for each in self.learning:
             each.stop()
         self.reporter.end()
@@ -108,7 +123,8 @@ class JointTraining:
             if direction.positives and each.network.weighs_positives:
                 raise SettingError("UBPR weighs every positive by its propensity, and the other model's items have "
                                    "none; use BPR, or positives=0")  # fmt: skip
-        if self.settings.student_start == "svd" and not self.participants[1].starts_from_factors:
+        student = self.participants[1].network
+        if self.settings.student_start == "svd" and not (student and student.starts_from_factors):
             raise SettingError("student_start='svd' is for a student whose scores are products of factors (bpr, "
                                "ubpr); use student_start='own'")  # fmt: skip
 
@@ -118,8 +134,8 @@ class JointTraining:
 
     def _begin(self) -> None:
         """Between warm-up and joint training: start the student, and validate both for the first time."""
-        student = self.participants[1].as_learning()
-        if self.settings.student_start == "svd" and student is not None:
+        student = self.participants[1]
+        if self.settings.student_start == "svd" and isinstance(student, LearningParticipant):
             n_factors = student.network.settings.n_factors
             student.network.start_from(truncated(self.participants[0].current(), n_factors, seed=self.settings.seed))
         for each in self._active():
@@ -139,8 +155,6 @@ class JointTraining:
         for each in self.learning:
             each.network.settle()  # a graph model guides with the embeddings of the start of the epoch
             each.learner.epochs_since_refresh = number - self.refreshed if self.refreshed else 0
-            if joint and not self.settings.keeps_weight_decay:
-                each.learner.optimiser.weight_decay = 0.0
         learners = [each.learner for each in active]
         losses = joint_epoch(learners, number, self.settings.seed, self.reporter.steps_of(number))
         self.number = number
@@ -155,13 +169,12 @@ class JointTraining:
         joint = self.number - self.warm_up
         due = joint > 0 and (joint % self.settings.validate_every == 0 or joint == self.settings.epochs)
         metric = self._metric(each) if due else None
-        last = self.validation is None or self.settings.kept == "last"
-        better = last or (metric is not None and metric > each.state.best)
+        better = self.validation is None or (metric is not None and metric > each.state.best)
         if better:
             each.keep_best()
         each.state = advanced(each.state, loss, metric, better, seconds)
         self._record(each, loss, metric, seconds)
-        if not last and each.state.failures >= self.settings.patience:
+        if self.validation is not None and each.state.failures >= self.settings.patience:
             each.stop()
 
     def _metric(self, each: LearningParticipant) -> float | None:
@@ -185,6 +198,103 @@ class JointTraining:
             for place in _PLACES
             if self.participants[place] in self.learning
         ]
+
+    # -- checkpoints ------------------------------------------------------------------------------------------------
+
+    def checkpoint_file(self, path: str | PathLike[str], every_seconds: float) -> CheckpointFile:
+        """The checkpoint of this training; one of other data, settings or starting weights is refused."""
+        settings = {name: value for name, value in self.settings.plain().items() if name != "epochs"}
+        identity: dict[str, JSON] = {"model": "distillation", "settings": settings, "train": fingerprint(self.train)}
+        identity["validation"] = None if self.validation is None else fingerprint(self.validation)
+        for each in self.participants:
+            identity |= each.identity()
+        return CheckpointFile(path, identity, every_seconds)
+
+    def _save(self, checkpoint: CheckpointFile) -> None:
+        """Write the state of the training; the old checkpoint stays until the new one is complete."""
+        tensors, counters = dict(self.snapshot), {}
+        for each in self.learning:
+            optimiser = each.learner.optimiser
+            parts = {"network": each.network.state_dict(), "best": each.best, "optimiser": optimiser.state()}
+            tensors |= {f"{each.role}_{part}": named for part, named in parts.items()}
+            counters[each.role] = {"state": asdict(each.state), "stopped": each.stopped, "steps": optimiser.steps}
+        body = {
+            "number": self.number,
+            "refreshed": self.refreshed,
+            "history": self.history,
+            "participants": counters,
+        }
+        checkpoint.write(tensors, body)
+
+    def _resume(self, checkpoint: CheckpointFile) -> bool:
+        """Restore the state of the training; False if there is no checkpoint yet."""
+        names = [f"{each.role}_{part}" for each in self.participants for part in _PARTS_OF_A_CHECKPOINT]
+        found = checkpoint.read(names)
+        if found is None:
+            return False
+        tensors, body = found
+        checkpoint.refuse_longer(body["number"], self.warm_up + self.settings.epochs)
+        self.number, self.history = body["number"], body["history"]
+        if body["refreshed"]:
+            for each in self.learning:
+                each.network.load_state_dict(tensors[f"{each.role}_snapshot"])
+                if self.settings.guides == "best":
+                    each.best = tensors[f"{each.role}_guide"]
+            self.refresh(body["refreshed"])
+        for each in self.learning:
+            saved, network = body["participants"][each.role], each.network
+            network.load_state_dict(tensors[f"{each.role}_network"])
+            network.eval()
+            each.learner.optimiser.restore(tensors[f"{each.role}_optimiser"], saved["steps"])
+            each.best = {name: tensor.to(network.device) for name, tensor in tensors[f"{each.role}_best"].items()}
+            each.state, each.stopped = TrainingState(**saved["state"]), saved["stopped"]
+        return True
+
+
+def interleaved(counts: Sequence[int]) -> Iterator[int]:
+    """The order of steps that lets all end their epoch together, however many steps each takes.
+
+    Examples
+    --------
+    >>> list(interleaved([2, 4]))
+    [1, 0, 1, 1, 0, 1]
+    """
+    turns = [((place + 0.5) / count, who) for who, count in enumerate(counts) for place in range(count)]
+    yield from (who for _, who in sorted(turns))
+
+
+def joint_epoch(trainers: Sequence[Trainer], number: int, seed: int, progress: Progress = silent) -> list[float]:
+    """One epoch of all trainers, step by step in turn; returns the mean loss of each.
+
+    Each trainer gets the random numbers that it would get if it trained alone.
+    """
+    counts = [trainer.batches.n_batches for trainer in trainers]
+    totals = [0.0] * len(trainers)
+    threads = max((trainer.settings.threads for trainer in trainers), default=1)
+    with seeded(seed, number), using_threads(threads):
+        epochs = [trainer.steps(number) for trainer in trainers]
+        states = {
+            who: _random_state(trainer.settings.seed, number)
+            for who, trainer in enumerate(trainers)
+            if trainer.network.draws_dropout
+        }
+        for done, who in enumerate(interleaved(counts), start=1):
+            if who in states:
+                torch.set_rng_state(states[who])
+            totals[who] += next(epochs[who])
+            if who in states:
+                states[who] = torch.get_rng_state()
+            progress("steps", done, sum(counts))
+        for epoch in epochs:
+            next(epoch, None)  # runs what follows the last step
+    return [
+        trainer.checked(total / count, number) for trainer, total, count in zip(trainers, totals, counts, strict=True)
+    ]
+
+
+def _random_state(*seed: int) -> torch.Tensor:
+    with seeded(*seed):
+        return torch.get_rng_state()
 
 
 class _Reporter:

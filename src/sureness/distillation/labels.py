@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sureness._printing import fields_repr
-from sureness._types import BoolArray, FloatArray, IntArray
+from sureness._types import FloatArray, IntArray
 from sureness.calibration.base import Calibrator, make_calibrator
 from sureness.calibration.calibration_set import CalibrationSet
 from sureness.calibration.maps import Who
@@ -21,8 +21,8 @@ from sureness.distillation.settings import Direction
 class Guide(Protocol):
     """Anything that can score pairs."""
 
-    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
-        """Scores of pairs, with dropout where the model has any: users (B,), items (B, n), result (B, n)."""
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs: users (B,), items (B, n), result (B, n)."""
         ...
 
 
@@ -37,24 +37,14 @@ class SoftLabels:
 
     __repr__ = fields_repr
 
-    def of(self, scores: FloatArray, drawn: BoolArray | None = None) -> FloatArray:
-        """Labels between 0 and 1, in the shape of the scores.
-
-        Parameters
-        ----------
-        scores : array
-            Of the guide.
-        drawn : array of booleans, optional
-            Where there is an item at all; constant labels are the mean over these.
-        """
-        kind = self.direction.labels
-        if kind == "one":
+    def of(self, scores: FloatArray) -> FloatArray:
+        """Labels between 0 and 1, in the shape of the guide's scores."""
+        if self.direction.labels == "one":
             return np.ones(scores.shape, dtype=np.float32)
         if self.calibrator is not None:
             # scores drift away from those that the map was fitted on while models learn: not worth a warning each time
             return self.calibrator.probability_of(scores.astype(np.float64), Who(len(scores))).astype(np.float32)
-        labels = _sigmoid(scores / np.float32(self.direction.temperature))
-        return _mean_label(labels, drawn) if kind == "constant" else labels
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores / np.float32(self.direction.temperature))), np.float32)
 
 
 class LabelledPairs(NamedTuple):
@@ -87,7 +77,7 @@ def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: Label
         Needed for calibrated labels.
     """
     if direction.labels != "calibrated":
-        return SoftLabels(direction, slope=1.0 / direction.temperature if direction.tempered == "both" else 1.0)
+        return SoftLabels(direction, slope=1.0 / direction.temperature)
     assert pairs is not None
     calibrator = make_calibrator(direction.calibrator).fit_set(pairs.calibration_set(guide))
     mine = PlattCalibrator().fit_set(pairs.calibration_set(learner)).natural_parameters_
@@ -104,12 +94,3 @@ def validation_pairs(train: Interactions, validation: Interactions, rng: np.rand
     negatives = NegativeSampler(known).draw(users, rng)
     relevant = np.repeat([1, 0], len(users))
     return LabelledPairs(np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant)
-
-
-def _mean_label(labels: FloatArray, drawn: BoolArray | None) -> FloatArray:
-    known = labels if drawn is None or not drawn.any() else labels[drawn]
-    return np.full_like(labels, known.mean())
-
-
-def _sigmoid(values: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), dtype=np.float32)

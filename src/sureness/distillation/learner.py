@@ -1,18 +1,17 @@
-"""The trainer of one participant: its own loss plus the soft labels of its guide."""
+"""The trainer of a model that learns from another one: its own loss plus soft labels on drawn items."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sureness._types import IntArray
+from sureness._types import FloatArray
 from sureness.data.interactions import Interactions
 from sureness.distillation.labels import Guide, SoftLabels
-from sureness.distillation.pools import DrawnItems, Pool, Refreshed
+from sureness.distillation.refresh import DrawnItems, Pool, Refreshed
 from sureness.distillation.settings import Direction
 from sureness.models.networks.batches import Batch, SoftItems
 from sureness.models.networks.network import Network
 from sureness.models.networks.training import Trainer
-from sureness.numerics.ranking import members
 
 
 class Learner(Trainer):
@@ -35,31 +34,18 @@ class Learner(Trainer):
     def step(self, batch: Batch, soft: SoftItems | None = None) -> float:
         if self.pool is None:
             return super().step(batch, soft)
-        drawn = self.pool.take(batch, self.epochs_since_refresh)
-        if self.direction.reuse:
-            batch = _with_negatives(batch, self._unseen(batch, drawn.items))
-        return super().step(batch, self._labelled(batch, drawn) if self.direction.weight else None)
+        return super().step(batch, self.labelled(batch, self.pool.take(batch, self.epochs_since_refresh)))
 
-    def _unseen(self, batch: Batch, items: IntArray) -> IntArray:
-        """The drawn items, -1 where one is among the learner's positives by now."""
-        log = self.batches.log
-        return np.where(members(items, batch.users, log.row_starts, log.item_rows), -1, items)
-
-    def _labelled(self, batch: Batch, drawn: DrawnItems) -> SoftItems:
-        assert self.guide is not None
-        items = drawn.items
-        scores = drawn.scores
-        if scores is None:
-            scores = self.guide.pair_scores(batch.users, items, dropout=self.direction.dropout)
+    def labelled(self, batch: Batch, drawn: DrawnItems) -> SoftItems | None:
+        """The drawn items of a batch with the guide's soft labels; None to make a plain step."""
+        scores = self.guide_scores(batch, drawn) if drawn.scores is None else drawn.scores
         weight = np.float32(self.direction.weight)
-        weights = np.full(items.shape, weight) if drawn.weights is None else weight * drawn.weights
-        labels = self.soft_labels.of(scores, items >= 0)
-        return SoftItems(items, labels, weights, self.soft_labels.slope, self.soft_labels.shift)
+        weights = np.full(drawn.items.shape, weight) if drawn.weights is None else weight * drawn.weights
+        return SoftItems(
+            drawn.items, self.soft_labels.of(scores), weights, self.soft_labels.slope, self.soft_labels.shift
+        )
 
-
-def _with_negatives(batch: Batch, items: IntArray) -> Batch:
-    """The batch with drawn items in place of its own negatives, as far as there are any."""
-    negatives = batch.negatives.copy()
-    n = min(items.shape[1], negatives.shape[1])
-    negatives[:, :n] = np.where(items[:, :n] >= 0, items[:, :n], negatives[:, :n])
-    return batch._replace(negatives=negatives)
+    def guide_scores(self, batch: Batch, drawn: DrawnItems) -> FloatArray:
+        """The guide's scores of the drawn items, with its current weights."""
+        assert self.guide is not None
+        return self.guide.pair_scores(batch.users, drawn.items)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from torch import Tensor
@@ -14,7 +13,6 @@ from sureness._settings import clone
 from sureness.data.interactions import Interactions
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.labels import Guide
-from sureness.distillation.learner import Learner
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import IdError, NotFittedError, SettingError
 from sureness.models.base import Recommender, as_recommender
@@ -27,78 +25,55 @@ from sureness.sources.base import ScoreSource
 Role = Literal["teacher", "student"]
 Tensors = dict[str, Tensor]
 
-_FINGERPRINT_USERS = 16  # whose scores tell one source from another
+_FINGERPRINT_USERS = 16  # whose scores distinguish one source from another
 
 
-class Participant(ABC):
-    """One of the two models, with the rows and columns of the training log."""
-
-    keeps_scores: ClassVar[bool] = False  # whether its scores of drawn items are stored at the refresh
-    role: Role
-    guide: Guide  # what supplies soft labels to the other participant
-
-    @property
-    def starts_from_factors(self) -> bool:
-        """Whether its weights can start from given factors."""
-        return False
-
-    def as_learning(self) -> LearningParticipant | None:
-        """The participant as one that learns; None if it stays fixed."""
-        return None
-
-    @abstractmethod
-    def current(self) -> ScoreSource:
-        """The scores of the current weights."""
-
-    def guiding(self) -> ScoreSource:
-        """The scores used as soft labels for the other model: current weights, or the best so far."""
-        return self.current()
-
-    @abstractmethod
-    def identity(self) -> dict[str, JSON]:
-        """What a checkpoint must share with the run that resumes it."""
-
-    @abstractmethod
-    def result(self) -> ScoreSource:
-        """The model after training; a fixed one is the one that was given."""
-
-
-class SourceParticipant(Participant):
+class SourceParticipant:
     """Any source of scores, such as a model of another library; it does not learn."""
 
-    keeps_scores = True  # scoring single pairs later could be slow
+    keeps_scores = True  # the refresh stores its scores of drawn items: scoring single pairs later could be slow
+    network: Network | None = None
 
     def __init__(self, role: Role, given: ScoreSource, train: Interactions) -> None:
-        self.role, self.given, self.aligned = role, given, AlignedSource.of(given, train)
-        self.guide = self.aligned
+        self.role, self.given = role, given
+        self.guide = self.aligned = AlignedSource.of(given, train)
 
     def current(self) -> ScoreSource:
+        """The scores of the current weights."""
         return self.aligned
 
+    guiding = current
+
     def identity(self) -> dict[str, JSON]:
+        """What a checkpoint must share with the run that resumes it."""
         some = np.arange(min(_FINGERPRINT_USERS, self.aligned.n_users))
         fingerprint = hashlib.sha256(self.aligned.score_block(some).tobytes()).hexdigest()[:16]
         return {f"start of the {self.role}": fingerprint}
 
     def result(self) -> ScoreSource:
+        """The model after training; a fixed one is the one that was given."""
         return self.given
 
 
-class ModelParticipant(Participant):
+class ModelParticipant:
     """A recommender of this package; it does not learn."""
+
+    keeps_scores = False
 
     def __init__(self, role: Role, given: Recommender, network: Network, train: Interactions) -> None:
         self.role, self.given, self.network, self.train = role, given, network, train
-        self.guide = network
-
-    @property
-    def starts_from_factors(self) -> bool:
-        return self.network.starts_from_factors
+        self.guide: Guide = network
 
     def current(self) -> ScoreSource:
+        """The scores of the current weights."""
         return _source(self.network, self.train)
 
+    def guiding(self) -> ScoreSource:
+        """The scores used as soft labels for the other model: current weights, or the best so far."""
+        return self.current()
+
     def identity(self) -> dict[str, JSON]:
+        """What a checkpoint must share with the run that resumes it."""
         settings = {name: value for name, value in self.given.settings.plain().items() if name not in MAY_DIFFER}
         digest = hashlib.sha256()
         for name, tensor in sorted(self.network.state_dict().items()):
@@ -109,6 +84,7 @@ class ModelParticipant(Participant):
         }
 
     def result(self) -> ScoreSource:
+        """The model after training; a fixed one is the one that was given."""
         return self.given
 
 
@@ -116,19 +92,22 @@ class LearningParticipant(ModelParticipant):
     """A recommender of this package that learns, with its trainer, its progress and its best weights so far."""
 
     def __init__(
-        self, role: Role, given: Recommender, network: Network, train: Interactions, direction: Direction, *,
+        self,
+        role: Role,
+        given: Recommender,
+        network: Network,
+        train: Interactions,
+        direction: Direction,
+        *,
         fitted: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(role, given, network, train)
         self.fitted = fitted  # a model that was fitted before needs no warm-up
-        self.learner = Learner(network, train, direction)
+        self.learner = direction.learner(network, train)
         self.best_guide: Network | None = None
         self.state = TrainingState()
         self.stopped = False
         self.best: Tensors = copied(network)
-
-    def as_learning(self) -> LearningParticipant:
-        return self
 
     def guide_from_best(self) -> None:
         """From now on the best weights at each refresh supply soft labels, not the current ones."""
@@ -156,6 +135,9 @@ class LearningParticipant(ModelParticipant):
 
     def result(self) -> ScoreSource:
         return clone(self.given).fitted_with(self.network, self.train, self.state)
+
+
+Participant = SourceParticipant | ModelParticipant
 
 
 def participant(

@@ -25,7 +25,10 @@ from sureness.jobs.distilling import DistillResult as DistillResult
 from sureness.jobs.distilling import JudgedModel as JudgedModel
 from sureness.jobs.distilling import distill as distill
 from sureness.jobs.exporting import ExportResult as ExportResult
+from sureness.jobs.exporting import SqlOptions as SqlOptions
+from sureness.jobs.exporting import SqlResult as SqlResult
 from sureness.jobs.exporting import export as export
+from sureness.jobs.exporting import translate as translate
 from sureness.jobs.fitting import FitOptions as FitOptions
 from sureness.jobs.fitting import FitResult as FitResult
 from sureness.jobs.fitting import fit as fit
@@ -43,26 +46,19 @@ from sureness.jobs.logs import SplitLog as SplitLog
 from sureness.jobs.logs import read_log as read_log
 from sureness.jobs.logs import split_log as split_log
 from sureness.jobs.options import OneOf as OneOf
+from sureness.jobs.options import Result as Result
 from sureness.jobs.options import Usually as Usually
+from sureness.jobs.options import plain as plain
 from sureness.jobs.outputs import check_outputs as check_outputs
 from sureness.jobs.reporting import ReportOptions as ReportOptions
 from sureness.jobs.reporting import ReportResult as ReportResult
 from sureness.jobs.reporting import report as report
-from sureness.jobs.results import Result as Result
-from sureness.jobs.results import plain as plain
-from sureness.jobs.shared_pages import DomainLists as DomainLists
-from sureness.jobs.shared_pages import DomainPage as DomainPage
-from sureness.jobs.shared_pages import domain_lists as domain_lists
-from sureness.jobs.shared_pages import share_page as share_page
 from sureness.jobs.simulating import WorldOptions as WorldOptions
 from sureness.jobs.simulating import WorldResult as WorldResult
 from sureness.jobs.simulating import write_world as write_world
 from sureness.jobs.training import TrainOptions as TrainOptions
 from sureness.jobs.training import TrainResult as TrainResult
 from sureness.jobs.training import train as train
-from sureness.jobs.translating import SqlOptions as SqlOptions
-from sureness.jobs.translating import SqlResult as SqlResult
-from sureness.jobs.translating import translate as translate
 from sureness.jobs.warming import WarmResult as WarmResult
 from sureness.jobs.warming import warm as warm
 
@@ -77,8 +73,6 @@ __all__ = [
     "Description",
     "DistillOptions",
     "DistillResult",
-    "DomainLists",
-    "DomainPage",
     "EvaluateOptions",
     "EvaluateResult",
     "ExportResult",
@@ -115,7 +109,6 @@ __all__ = [
     "cut_table",
     "describe",
     "distill",
-    "domain_lists",
     "evaluate",
     "export",
     "fetch",
@@ -126,7 +119,6 @@ __all__ = [
     "plain",
     "read_log",
     "report",
-    "share_page",
     "split_log",
     "train",
     "translate",

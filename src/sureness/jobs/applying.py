@@ -20,7 +20,7 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError, warn
 from sureness.jobs._asked import Asked
-from sureness.jobs._user_blocks import blocks_of_users, survey, write_blocks
+from sureness.jobs.blocks import blocks_of_users, survey, write_blocks
 from sureness.jobs.inputs import (
     counter,
     given_seen,
@@ -28,8 +28,8 @@ from sureness.jobs.inputs import (
     read_columns,
     refuse_given,
 )
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.numerics.checks import check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks

@@ -16,13 +16,12 @@ from sureness._progress import Progress, silent
 from sureness._settings import written
 from sureness._wording import counted
 from sureness.errors import ColumnError, DataError, SettingError, warn
-from sureness.jobs._seen_pairs import SeenPairs
-from sureness.jobs._user_blocks import blocks_of_users, looks_cut, survey, write_blocks
-from sureness.jobs.deciding import Tally, decide_block
+from sureness.jobs.blocks import blocks_of_users, looks_cut, survey, write_blocks
+from sureness.jobs.deciding import SeenPairs, Tally, decide_block
 from sureness.jobs.inputs import as_given, counter, read_columns
 from sureness.jobs.listing import CalibrationOptions, Listing, ListOptions, open_listing
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.lists.comparing import PolicyComparison
 from sureness.lists.expectation import LONGEST
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy, Threshold

@@ -19,8 +19,8 @@ from sureness.data.recipes.preparing import prepare
 from sureness.data.splitting import Split
 from sureness.errors import DataError, FileError
 from sureness.jobs.logs import LogOptions, read_log
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table, name_of

@@ -1,19 +1,58 @@
-"""Cut the lists of a table where the policy says: check, sort, cut and count."""
+"""Cut the lists of a table where the policy says: leave out what was seen, check, sort, cut and count."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
-from sureness.errors import ColumnError, DataError
+from sureness.errors import ColumnError, DataError, warn
+from sureness.jobs.inputs import read_columns
 from sureness.lists.lists import Lists
 from sureness.lists.policies import ListSizePolicy
 from sureness.lists.ragged import Ragged, row_starts, similar_lengths
+from sureness.tables.columns import Columns
+from sureness.tables.frames import Table
+
+_PAIR = ("user_id", "item_id")
+
+
+@dataclass
+class SeenPairs:
+    """Pairs of logs, with the kind of ids that the table has."""
+
+    pairs: pl.DataFrame
+    n_removed: int = 0
+
+    @classmethod
+    def read(cls, tables: Sequence[Table], columns: Columns, frame: pl.LazyFrame) -> Self:
+        """The pairs of logs whose columns have the names of the table's."""
+        kinds = frame.collect_schema()
+        logs = [
+            read_columns(table, columns.only(*_PAIR), _PAIR).select(
+                pl.col(name).cast(kinds[name], strict=False)
+                for name in _PAIR  # an id that cannot be one is no match
+            )
+            for table in tables
+        ]
+        return cls(pl.concat(logs).unique())
+
+    def taken_out(self, block: pl.DataFrame) -> pl.DataFrame:
+        """The rows of other pairs, in their order."""
+        kept = block.join(self.pairs, on=_PAIR, how="anti", maintain_order="left")
+        self.n_removed += block.height - kept.height
+        return kept
+
+    def say_if_none(self, path: object) -> None:
+        """Say that no pair was found: ids of two systems look like this."""
+        if not self.n_removed:
+            warn(f"{path} has none of the seen pairs, so nothing was left out; check that both have the same ids")
+
 
 _CELLS = 1_000_000  # probabilities in the matrix of some users
 

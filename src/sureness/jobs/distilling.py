@@ -19,16 +19,14 @@ from sureness.data.interactions import Interactions, union
 from sureness.data.recipes.base import common_pairs
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation
-from sureness.distillation.methods import METHODS, distillation_method
-from sureness.distillation.settings import DistillationSettings
+from sureness.distillation.settings import DistillationSettings, distillation_method, method_names
 from sureness.errors import EmptyError, LeakError, SettingError
-from sureness.jobs._checkpoints import Checkpoints
 from sureness.jobs.inputs import is_saved
 from sureness.jobs.judging import judge
 from sureness.jobs.logs import LogOptions, SplitLog, split_log
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
-from sureness.jobs.training import model_settings, run_of, typed_settings
+from sureness.jobs.training import Checkpoints, model_settings, run_of, typed_settings
 from sureness.metrics.inference import n_parameters
 from sureness.metrics.ranking import RankingQuality, evaluate_ranking
 from sureness.models.base import as_recommender, need_torch
@@ -52,7 +50,7 @@ class DistillOptions:
 
     teacher: Annotated[str, "Kind and length of embeddings, such as bpr:50; or a saved run, model or source."]
     student: Annotated[str, "The same for the small one, such as bpr:5."]
-    method: Annotated[str, f"How to distil: {', '.join(METHODS)}."] = "bd"
+    method: Annotated[str, f"How to distil: {', '.join(method_names())}."] = "bd"
     teacher_set: Annotated[tuple[str, ...], "Any setting of the teacher, such as learning_rate=0.005; may repeat."] = ()
     student_set: Annotated[tuple[str, ...], "Any setting of the student; may repeat."] = ()
     settings: Annotated[tuple[str, ...], "Any setting of the method, such as to_student__weight=1.0; may repeat."] = ()

@@ -26,11 +26,9 @@ from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, pairs_of_table, stream_pairs
 from sureness.errors import DataError, EmptyError, SettingError, warn
-from sureness.jobs._labelling import labelled_run, n_candidates
-from sureness.jobs.inputs import counter, is_saved, not_usual, refuse_given
-from sureness.jobs.options import OneOf
+from sureness.jobs.inputs import counter, is_saved, labelled_run, n_candidates, not_usual, refuse_given
+from sureness.jobs.options import OneOf, plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.metrics.intervals import Interval
 from sureness.propensity import PopularityPropensity
 from sureness.saving.packed import JSON, Form

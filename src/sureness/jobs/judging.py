@@ -14,8 +14,8 @@ from sureness.data.filtering import rated_above
 from sureness.data.interactions import union
 from sureness.errors import EmptyError, SettingError
 from sureness.jobs.inputs import is_nothing, known_log
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.metrics.ranking import DEFAULT_METRICS, RankingQuality, evaluate_ranking, evaluate_within
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise

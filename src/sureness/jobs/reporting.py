@@ -18,9 +18,8 @@ from sureness.data.scored_pairs import pairs_of_table
 from sureness.errors import ColumnError, SettingError
 from sureness.jobs.inputs import read_columns
 from sureness.jobs.listing import ListOptions, open_listing
-from sureness.jobs.options import Usually
+from sureness.jobs.options import Usually, plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.numerics.checks import check_whole
 from sureness.report.fields import fields_of
 from sureness.report.inputs import Additions, Background

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness.data.simulator import SimulatorSettings, simulate, world_tables
+from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
 from sureness.saving.packed import JSON
 from sureness.sources.blocks import candidate_table, score_pairs
 from sureness.sources.svd import svd_source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -13,18 +14,18 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import written
-from sureness.errors import SettingError
-from sureness.jobs._checkpoints import Checkpoints
+from sureness.errors import CheckpointError, SettingError
 from sureness.jobs.judging import judge
 from sureness.jobs.logs import LogOptions, SplitLog, named_value, split_log
-from sureness.jobs.options import OneOf
-from sureness.jobs.outputs import check_outputs
-from sureness.jobs.results import plain
+from sureness.jobs.options import OneOf, plain
+from sureness.jobs.outputs import CHECKPOINTS, check_outputs
 from sureness.metrics.ranking import RankingQuality
 from sureness.models.base import Recommender, need_torch
 from sureness.models.catalogue import make_recommender, model_type
 from sureness.recommender.run import Run
+from sureness.saving.files import beside, sweep
 from sureness.saving.packed import JSON
+from sureness.saving.records import read_record, write_record
 from sureness.sources.base import ScoreSource
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
@@ -187,3 +188,49 @@ def _typed(key: str, value: str, default: Any) -> Any:
         return type(default)(value)
     except (KeyError, ValueError):
         raise SettingError(f"{key} must be like {default!r}, got {value!r}") from None
+
+
+_KIND = "start-of-training"
+_START = "start.json"
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The folder ``run.sureness.checkpoints`` beside an output; it goes away once the output is there."""
+
+    output: Path
+    names: tuple[str, ...]  # of the files that may be in it
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return beside(self.output.with_suffix(""), CHECKPOINTS)
+
+    def path(self, name: str) -> Path:
+        """The file of a checkpoint; its folder is made when it is first written."""
+        assert name in self.names, name
+        return self.folder / name
+
+    def begin(self, start: Mapping[str, Any]) -> bool:
+        """Note what this training starts from; returns whether it resumes one that was interrupted.
+
+        Checkpoints of another start are refused.
+        """
+        place = self.folder / _START
+        if not place.exists():
+            write_record(place, _KIND, {"start": dict(start)})
+            return False
+        if read_record(place, _KIND)["start"] != start:
+            raise CheckpointError(
+                f"{self.folder} belongs to a command with another teacher, student or start; remove it to start over, "
+                "or give another output"
+            )
+        return True
+
+    def clear(self) -> None:
+        """Remove the checkpoints, what killed writers left of them, and the folder if nothing else is in it."""
+        for name in (*self.names, _START):
+            sweep(self.folder / name)
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()

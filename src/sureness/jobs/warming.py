@@ -178,11 +178,11 @@ def _train(log: str, folder: Path) -> None:
 
 
 def _distill(log: str, folder: Path) -> None:
-    from sureness.distillation.methods import METHODS
+    from sureness.distillation.settings import method_names
     from sureness.jobs.distilling import DistillOptions, distill
 
     short = ("epochs=2", "validate_every=1")
-    for method in METHODS:
+    for method in method_names():
         options = DistillOptions(
             teacher="bpr:4", student="bpr:2", method=method, teacher_set=short, student_set=short,
             settings=("epochs=2",),

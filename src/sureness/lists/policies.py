@@ -94,6 +94,7 @@ class ListSizePolicy(Configurable, Savable):
             utility = utility_of(settings["utility"])
             settings["utility"] = utility.name if set(settings["utility"]) == {"name"} else utility
         policy = cls(**settings)
+        policy.check()
         if state := {**packed.state, **packed.arrays}:
             policy.restore(state)
         return policy
@@ -254,6 +255,10 @@ class RandomSize(ListSizePolicy):
         self.max_size = max_size
         self.seed = seed
 
+    def check(self) -> None:
+        super().check()
+        check_whole(self.seed, "seed")
+
     def _sizes(self, lists: Lists) -> IntArray:
         """The size depends only on the user, not on the block."""
         drawn = np.random.default_rng(self.seed).random(int(lists.users.max(initial=0)) + 1)
@@ -291,7 +296,10 @@ class ValidationBest(JudgingPolicy):
         return {"size": self.size_, "size_of_user": self.size_of_user_} if hasattr(self, "size_") else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self.size_, self.size_of_user_ = int(state["size"]), np.asarray(state["size_of_user"])
+        sizes = np.asarray(state["size_of_user"])
+        if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu":
+            raise ValueError(f"expected the size of each user, got {sizes.dtype} of shape {sizes.shape}")
+        self.size_, self.size_of_user_ = int(state["size"]), sizes
 
 
 class Threshold(ListSizePolicy):
@@ -320,8 +328,8 @@ class Threshold(ListSizePolicy):
 
     def check(self) -> None:
         super().check()
-        if not 0 <= self.probability <= 1:
-            raise SettingError(f"the threshold must lie in [0, 1], got {self.probability}")
+        if isinstance(self.probability, str) or not 0 <= self.probability <= 1:
+            raise SettingError(f"the threshold must lie in [0, 1], got {self.probability!r}")
 
     def decide(self, lists: Lists) -> Lists:
         """The same lists with sizes, and users without an item that is likely enough as `unsure`."""

@@ -12,6 +12,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "checkpoints": ["HISTORY", "Checkpoint", "CheckpointFile", "TrainingState", "fingerprint", "run_identity"],
         "cml": ["CML", "CMLSettings"],
         "lightgcn": ["LightGCN", "LightGCNSettings"],
+        "networks.batches": ["Batch", "SoftItems"],
+        "networks.network": ["Network"],
         "networks.training": ["Trainer"],
         "neumf": ["NeuMF", "NeuMFSettings"],
         "settings": ["Setting", "Settings", "Space"],

@@ -23,6 +23,9 @@ from sureness.models.cml import CML as CML
 from sureness.models.cml import CMLSettings as CMLSettings
 from sureness.models.lightgcn import LightGCN as LightGCN
 from sureness.models.lightgcn import LightGCNSettings as LightGCNSettings
+from sureness.models.networks.batches import Batch as Batch
+from sureness.models.networks.batches import SoftItems as SoftItems
+from sureness.models.networks.network import Network as Network
 from sureness.models.networks.training import Trainer as Trainer
 from sureness.models.neumf import NeuMF as NeuMF
 from sureness.models.neumf import NeuMFSettings as NeuMFSettings
@@ -35,6 +38,7 @@ from sureness.models.tuning import tune as tune
 __all__ = [
     "BPR",
     "BPRSettings",
+    "Batch",
     "CDAE",
     "CDAESettings",
     "CML",
@@ -45,11 +49,13 @@ __all__ = [
     "HISTORY",
     "LightGCN",
     "LightGCNSettings",
+    "Network",
     "NeuMF",
     "NeuMFSettings",
     "Recommender",
     "Setting",
     "Settings",
+    "SoftItems",
     "Space",
     "Trainer",
     "TrainingState",

@@ -135,7 +135,7 @@ def _count_row(large, sums, first, width):
             turn -= width if turn >= width else 0
             both = 1.0 if 2 * place == width else 2.0  # with its conjugate
             total += both * (real[place] * cosine[turn] + imaginary[place] * sine[turn])
-        pmf[at] = max(total / width, 0.0)  # rounding can give -1e-17
+        pmf[at] = 0.0 if total < 0.0 else total / width  # rounding can give -1e-17; what does not converge stays NaN
     return pmf
 
 
@@ -170,14 +170,14 @@ def _without_each(probabilities, first, pmf):
     for count in range(n_counts):
         for r in range(n_items):  # each count needs the one before, so items are computed side by side
             step = mass[count] * inverse[r] - odds[r] * left[r]
-            left[r] = step if step > 0.0 else 0.0
+            left[r] = 0.0 if step < 0.0 else step  # NaN stays
             without[count, r] = left[r]
     for r in range(n_items):
         if probabilities[r] >= 0.5:
             share, before = (1.0 - probabilities[r]) / probabilities[r], 0.0
             for count in range(n_counts - 1, -1, -1):
                 step = mass[count + 1] / probabilities[r] - share * before
-                before = step if step > 0.0 else 0.0
+                before = 0.0 if step < 0.0 else step
                 without[count, r] = before
     return without.T.copy()
 

@@ -21,9 +21,10 @@ def calibration_sums(probabilities: FloatArray, labels: AnyArray, weight: FloatA
     array([[1.  , 1.  , 0.25, 0.  ],
            [2.  , 2.  , 1.75, 2.  ]])
     """
-    place = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
+    exact = probabilities.astype(np.float64, copy=False)  # float32 would round 0.7 up to the next of ten bins
+    place = np.minimum((exact * n_bins).astype(np.int64), n_bins - 1)
     weight = np.ones(len(place)) if weight is None else weight
-    columns = (weight, weight * weight, weight * probabilities, weight * labels)
+    columns = (weight, weight * weight, weight * exact, weight * labels)
     return np.stack([np.bincount(place, each, n_bins) for each in columns], axis=1)
 
 

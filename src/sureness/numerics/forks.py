@@ -42,4 +42,5 @@ def _is_of_polars(task: Path) -> bool:
     return False
 
 
-os.register_at_fork(before=_look, after_in_child=_remember)
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(before=_look, after_in_child=_remember)

@@ -120,4 +120,5 @@ def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="sureness")
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork; the child starts its own
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork; the child starts its own

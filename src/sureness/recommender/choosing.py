@@ -83,19 +83,19 @@ def choose_list_sizes(
         raise SettingError("all recommenders must have the same source, so that only their list sizes differ")
     utility = named_utility(by if by is not None else getattr(candidates[0].policy, "utility", "f1"))
     aligned = Aligned.of(source, validation, seen, name="validation")
-    held_out, seen = aligned.held_out, aligned.settled
+    before: Seen = "nothing" if aligned.seen is None else aligned.seen
     names = _names(candidates)
     totals = {name: np.zeros(source.n_users) for name in [SIMPLE, *names]}
     times = np.zeros(source.n_users)
-    halves = _halves(held_out, seed)
+    halves = _halves(aligned.held_out, seed)
     for direction, (known, later) in enumerate((halves, halves[::-1])):
         for number, (name, candidate) in enumerate(zip(names, candidates, strict=True)):
             progress("comparing ways to decide", direction * len(names) + number, 2 * len(names))
-            fitted = candidate.unfitted().fit(seen, known)
+            fitted = candidate.unfitted().fit_aligned(replace(aligned, held_out=known))
             policies: dict[str, Any] = {name: fitted.policy_}
             if number == 0:
                 fixed = BestFixedSize(utility, max_size=fitted.policy_.max_size)
-                policies[SIMPLE] = fixed.fit(fitted.validation_lists(seen, known))
+                policies[SIMPLE] = fixed.fit(fitted.validation_lists(before, known))
             compared = compare_policies(policies, fitted.lists(labels=later), utility)
             for entry, values in compared.values.items():
                 totals[entry][compared.users] += values
@@ -103,15 +103,14 @@ def choose_list_sizes(
                 times[compared.users] += 1
     judged = times > 0
     means = {name: total[judged] / times[judged] for name, total in totals.items()}
-    return _decided(means, candidates, names, seen, held_out, utility, sure, seed)
+    return _decided(means, candidates, names, aligned, utility, sure, seed)
 
 
 def _decided(
     values: Mapping[str, FloatArray],
     candidates: Sequence[ConfidentRecommender],
     names: list[str],
-    seen: Seen,
-    validation: Interactions,
+    aligned: Aligned,
     utility: Utility,
     sure: float,
     seed: int,
@@ -139,7 +138,7 @@ def _decided(
             first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
             expected_relevant=first.expected_relevant, segments=first.segments,
         )  # fmt: skip
-    return Choice(winner.fit(seen, validation), table, utility.name, bool(better) and not certain, reason)
+    return Choice(winner.fit_aligned(aligned), table, utility.name, bool(better) and not certain, reason)
 
 
 def _compared(values: Mapping[str, FloatArray], names: list[str], utility: Utility, seed: int) -> pl.DataFrame:

@@ -37,7 +37,7 @@ from sureness.recommender.chances import Chances
 from sureness.recommender.expecting import Below, Target, check_target, report_unmet
 from sureness.recommender.mapped import MappedSource, kept_map
 from sureness.recommender.run import check_given_source
-from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none
+from sureness.saving.packed import JSON, Packed, Parts, Savable, kind_of, packed_or_none, real, reals
 from sureness.sources.aligned import Aligned, Seen
 from sureness.sources.base import ScoreSource, id_maps
 from sureness.sources.blocks import Candidates
@@ -132,8 +132,13 @@ class ConfidentRecommender(Configurable, Savable):
             False keeps a calibrator that is fitted already, whatever its probabilities are of (``map_.horizon_``).
         progress : Progress
         """
+        aligned = Aligned.of(self.source, validation, seen, name="validation")
+        return self.fit_aligned(aligned, refit=refit, progress=progress)
+
+    def fit_aligned(self, aligned: Aligned, *, refit: bool = True, progress: Progress = silent) -> Self:
+        """`fit` to logs that are matched to the source already."""
         learner = copy.copy(self)  # a fit that fails or is stopped leaves what was learned before as it was
-        learner._learn(Aligned.of(self.source, validation, seen, name="validation"), refit, progress)
+        learner._learn(aligned, refit, progress)
         vars(self).update(vars(learner))
         return self
 
@@ -469,9 +474,11 @@ class ConfidentRecommender(Configurable, Savable):
         logs = [log for log in (opened.trained_, opened.held_out_) if log is not None]
         opened.seen_ = logs[0] if len(logs) == 1 else union(logs)
         opened.chances_ = Chances(
-            MappedSource.of(source, map_, segments, opened.trained_), state["best"], Below.of(state["below"]),
+            MappedSource.of(source, map_, segments, opened.trained_),
+            int(real(state["best"])),
+            Below.of(state["below"]),
             Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
-            check_target(opened.expected_relevant, source.n_users), Level(*state["level"]),
+            check_target(opened.expected_relevant, source.n_users), Level(*reals(state["level"], n=2).tolist()),
         )  # fmt: skip
         return opened
 

@@ -112,9 +112,11 @@ def described(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def opened(place: Path) -> BinaryIO:
-    """A file that is open for reading; a name that no file can have is refused."""
+    """A file that is open for reading; a pipe, whose opening would wait for a writer, is refused."""
     if problem := why_unnameable(place):
         raise FileError(f"cannot read {place}: {problem}")
+    if place.exists() and not place.is_file() and not place.is_dir():
+        raise FileError(f"cannot read {place}: it is a device or a pipe; give the name of a file")
     return place.open("rb")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +26,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
 
     A kill or a full disk at any moment leaves the old file as it was. The temporary file is locked while it is
     written, so the next writer knows which ones nobody works on any more, and removes those. A symbolic link stays:
-    the file it leads to is replaced, or made.
+    the file it leads to is replaced, or made. A file that is replaced keeps its permissions; those of a new one follow
+    the umask.
 
     Examples
     --------
@@ -42,9 +43,14 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         sweep(target)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         handle, temporary = _locked_file(target)
+        if mode is not None:
+            temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)  # nobody else may read it meanwhile
         yield temporary
         sync(temporary)
+        if mode is not None:
+            temporary.chmod(mode)
         os.replace(temporary, target)
         sync(target.parent)
     except FileError:
@@ -146,9 +152,9 @@ def _unwritable(path: str | PathLike[str], error: OSError) -> FileError:
 
 def _remove_abandoned(left: Path) -> None:
     with suppress(OSError):
-        handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
+        handle = os.open(left, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its writer lives
+            _lock(handle, wait=False)  # fails while its writer lives
             left.unlink(missing_ok=True)
         finally:
             os.close(handle)
@@ -164,13 +170,22 @@ def _locked_file(target: Path) -> tuple[int, Path]:
         except FileExistsError:
             continue
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _lock(handle, wait=True)
             if os.fstat(handle).st_nlink:  # else another writer swept it before it was locked
                 return handle, temporary
         except OSError:
             _discard(handle, temporary)
             raise
         os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool) -> None:
+    """Lock an open file; Windows has no such locks, and removes no file that is open."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _discard(handle: int, temporary: Path) -> None:

@@ -11,7 +11,7 @@ from sureness._printing import fields_repr
 from sureness.errors import KindError
 from sureness.saving import _container
 from sureness.saving.objects import is_record, split_path
-from sureness.saving.packed import JSON
+from sureness.saving.packed import JSON, check_tree
 from sureness.saving.records import check_heading, read_record
 
 
@@ -53,7 +53,8 @@ def inspect(path: str | PathLike[str]) -> Contents:
     else:
         tree, entries, n_bytes = _container.described(place)
         check_heading(tree, place)
-    package = tree["package"]
+    check_tree(tree, place)
+    package = str(tree.get("package"))
     for name in names:
         tree, entries, n_bytes = _part(tree, entries, name, place)
     return Contents(

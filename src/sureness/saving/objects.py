@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, KindError, OutputError, SurenessError
+from sureness.errors import DamagedError, KindError, OutputError, SurenessError
 from sureness.saving import _container
 from sureness.saving._container import Verify
 from sureness.saving.packed import (
@@ -16,6 +16,7 @@ from sureness.saving.packed import (
     Packed,
     Savable,
     arrays_of,
+    check_tree,
     class_of,
     packed_of,
     refuse_retired,
@@ -132,11 +133,12 @@ def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = Non
         content, arrays, _ = _container.read(file, verify=verify, mapped=mapped)
         check_heading(content, file)
     try:
+        check_tree(content, file)
         refuse_retired(content, file)
-        packed = packed_of(content, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, DataError):
-            raise
+        packed = packed_of(content, arrays, trusted=verify == "header")
+    except SurenessError:
+        raise
+    except Exception as error:  # whatever the tree has in the wrong place
         raise DamagedError(f"{file} cannot be understood ({error!r}); save it again") from error
     for name in names:
         if name not in packed.parts:

@@ -13,8 +13,8 @@ import numpy as np
 
 from sureness._printing import fields_repr
 from sureness._registry import Family, find, name_of, names
-from sureness._types import AnyArray
-from sureness.errors import DamagedError, DataError, KindError, SettingError, VersionError, missing_extra
+from sureness._types import AnyArray, FloatArray, IntArray
+from sureness.errors import DamagedError, DataError, KindError, SettingError, SurenessError, VersionError, missing_extra
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 Form = Literal["json", "file"]
@@ -35,8 +35,46 @@ class Packed:
     parts: Mapping[str, Packed] = field(default_factory=dict)  # other objects it holds
     about: Mapping[str, Any] = field(default_factory=dict)  # for people: estimand, horizon, what it was fitted on
     needs: tuple[str, ...] = ()  # extras without which it cannot be opened
+    trusted: bool = False  # its file was verified before, so the values of its arrays are not looked at again
 
     __repr__ = fields_repr
+
+    def array(self, name: str, kinds: str, *shape: int | None) -> AnyArray:
+        """An array of some kinds of numbers, as numpy abbreviates them, and of a shape in which None is any length."""
+        found = self.arrays[name]
+        fits = found.ndim == len(shape) and all(
+            wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
+        )
+        if found.dtype.kind not in kinds or not fits:
+            raise self.damaged(f"the array {name!r} has type {found.dtype} and shape {found.shape}")
+        return found
+
+    def rows(self, name: str, length: int | None, n: int, *, lowest: int = 0) -> IntArray:
+        """An array of rows of something that has `n`."""
+        rows = self.array(name, "iu", length)
+        if not self.trusted and rows.size and not (lowest <= int(rows.min()) and int(rows.max()) < n):
+            raise self.damaged(f"the array {name!r} must lie from {lowest} to {n - 1}")
+        return rows
+
+    def starts(self, name: str, n_rows: int | None, n_values: int) -> IntArray:
+        """Where each of some rows starts in an array of `n_values`, and where the last one ends."""
+        starts = self.array(name, "iu", None if n_rows is None else n_rows + 1)
+        if not len(starts) or starts[0] != 0 or starts[-1] != n_values:
+            raise self.damaged(f"the array {name!r} must begin with 0 and end with {n_values}")
+        if not self.trusted and np.any(starts[1:] < starts[:-1]):
+            raise self.damaged(f"the array {name!r} must not fall")
+        return starts
+
+    def rising_in_rows(self, name: str, starts: IntArray) -> None:
+        """Refuse an array whose values do not rise within each row."""
+        values = self.arrays[name]
+        falls = np.flatnonzero(values[1:] <= values[:-1]) + 1 if not self.trusted else np.empty(0, dtype=np.int64)
+        if len(falls) and not np.isin(falls, starts).all():
+            raise self.damaged(f"the array {name!r} must rise within each row")
+
+    def damaged(self, how: str) -> DamagedError:
+        """The one sentence for content that makes no sense."""
+        return DamagedError(f"the saved {self.kind} cannot be understood: {how}; save it again")
 
 
 class Savable(ABC):
@@ -141,14 +179,26 @@ def unpack(packed: Packed, given: Mapping[str, object] | None = None) -> Any:
             f"the {packed.kind} was saved without its {name}; open the whole that it is a part of, or give it with "
             f"load(path, parts={{{name!r}: ...}})"
         ) from error
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DamagedError(f"the saved {packed.kind} cannot be understood ({error!r}); save it again") from error
+    except SurenessError:
+        raise
+    except Exception as error:  # whatever a constructor raises where its settings or its state are not what it saved
+        raise packed.damaged(f"{error!r:.200}") from error
 
 
 _RETIRED = ("map/per-user", "map/shared", "map/chain")  # what older versions saved and this one does not have
 _INSTEAD = "fit it again, for example with ListCalibrator, the map for lists"
+
+
+def check_tree(tree: Mapping[str, Any], path: PathLike[str]) -> None:
+    """Refuse a tree that `tree_of` cannot have made."""
+    kind, needs = tree.get("kind"), tree.get("needs", [])
+    if not isinstance(kind, str) or not isinstance(needs, list) or not all(isinstance(each, str) for each in needs):
+        raise DamagedError(f"{path} cannot be understood: it does not say what it holds; save it again")
+    for name in ("settings", "state", "about", "parts"):
+        if not isinstance(tree.get(name, {}), dict):
+            raise DamagedError(f"{path} cannot be understood: the {name} of its {kind} are none; save it again")
+    for part in tree.get("parts", {}).values():
+        check_tree(part if isinstance(part, dict) else {}, path)
 
 
 def refuse_retired(tree: Mapping[str, Any], path: PathLike[str]) -> None:
@@ -161,15 +211,19 @@ def refuse_retired(tree: Mapping[str, Any], path: PathLike[str]) -> None:
 
 
 def class_of(kind: str) -> type[Savable]:
-    """The class of a kind."""
+    """The class of a kind; only names of the registry lead to one, and nothing else is imported."""
     family, _, name = kind.partition("/")
-    try:
-        return cast(type[Savable], find(cast(Family, family), name))
-    except (KeyError, SettingError) as error:
+    if family not in _SAVABLE or name not in names(family):
         raise KindError(
             f"there is no kind {kind!r} here; a newer sureness, or a package that is not installed, wrote it"
-        ) from error
+        )
+    found = find(family, name)
+    if not (isinstance(found, type) and issubclass(found, Savable)):
+        raise KindError(f"a {kind} cannot be saved and opened; give another file")
+    return found
 
+
+_SAVABLE: tuple[Family, ...] = ("calibrator", "map", "policy", "model", "source", "saved")
 
 _MARKERS = ("number", "packed", "mapping")  # the one key of a dictionary that stands for something else
 
@@ -243,7 +297,9 @@ def tree_of(packed: Packed) -> dict[str, JSON]:
     return tree
 
 
-def packed_of(tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: str = "") -> Packed:
+def packed_of(
+    tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: str = "", *, trusted: bool = False
+) -> Packed:
     """A packed object out of its tree and the arrays of the whole file."""
     names = [name for name in arrays if name.startswith(prefix) and "/" not in name[len(prefix) :]]
     return Packed(
@@ -251,10 +307,48 @@ def packed_of(tree: Mapping[str, Any], arrays: Mapping[str, AnyArray], prefix: s
         settings=revived(tree.get("settings", {})),
         state=revived(tree.get("state", {})),
         arrays={name[len(prefix) :]: arrays[name] for name in names},
-        parts={name: packed_of(part, arrays, f"{prefix}{name}/") for name, part in tree.get("parts", {}).items()},
+        parts={
+            name: packed_of(part, arrays, f"{prefix}{name}/", trusted=trusted)
+            for name, part in tree.get("parts", {}).items()
+        },
         about=revived(tree.get("about", {})),
         needs=tuple(tree.get("needs", ())),
+        trusted=trusted,
     )
+
+
+def real(value: object) -> float:
+    """A finite number out of a file; anything else is refused."""
+    return float(reals([value])[0])
+
+
+def reals(
+    values: object, *, low: float = -math.inf, high: float = math.inf, rising: bool = False, n: int | None = None
+) -> FloatArray:
+    """A list of finite numbers out of a file: within bounds, rising strictly, or this many where that is asked.
+
+    Examples
+    --------
+    >>> reals([0.0, 0.5], high=1.0, rising=True)
+    array([0. , 0.5])
+    """
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise TypeError(f"expected a list of numbers, got {values!r:.60}")
+    found = np.array(values, dtype=np.float64)
+    if not (np.isfinite(found).all() and np.all((found >= low) & (found <= high))):
+        raise ValueError(f"numbers must be finite and from {low} to {high}, got {values!r:.60}")
+    if rising and np.any(found[1:] <= found[:-1]):
+        raise ValueError(f"numbers must rise, got {values!r:.60}")
+    if n is not None and len(found) != n:
+        raise ValueError(f"expected {n} numbers, got {len(found)}")
+    return found
+
+
+def check_text(value: object) -> str:
+    """A text out of a file; anything else is refused."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, got {value!r:.60}")
+    return value
 
 
 def arrays_of(packed: Packed, prefix: str = "") -> dict[str, AnyArray]:
@@ -274,4 +368,5 @@ _LIBRARY = {"models": "torch", "plots": "matplotlib"}
 def _installed(extra: str) -> bool:
     import importlib.util
 
-    return importlib.util.find_spec(_LIBRARY.get(extra, extra)) is not None
+    # A dotted name would import the package around it, which no file may ask for.
+    return extra.isidentifier() and importlib.util.find_spec(_LIBRARY.get(extra, extra)) is not None

@@ -65,11 +65,6 @@ class Aligned:
         before = seen_of(source, seen, held_out)
         return cls(source, unseen(known, before, name), before)
 
-    @property
-    def settled(self) -> Seen:
-        """What was seen, for a function that would warn if it were None."""
-        return "nothing" if self.seen is None else self.seen
-
     def pairs(
         self,
         users: IntArray,
@@ -226,8 +221,8 @@ def unseen(held_out: Interactions, seen: Interactions | None, name: str = "held_
         )
     fate = agreeing(
         n_again,
-        "is also in training, so it is no candidate, and was left out",
-        "are also in training, so they are no candidates, and were left out",
+        "is also in training, so it is not a candidate, and was left out",
+        "are also in training, so they are not candidates, and were left out",
     )
     warn(f"{n_again:,} of the {counted(n_pairs, 'pair')} of {name} {fate}")
     return held_out.keep(~again)
@@ -267,7 +262,7 @@ def _warn_missing(n_trained: int, held_out: object) -> None:
         whose = "that the recommender was trained on" if n_trained else "of the training part of the same split"
         warn(
             f"seen is missing, so the {counted(n_pairs, 'pair')} {whose} are not left out of the candidates; give "
-            "seen, usually the training log, or 'nothing' in its place if they are to stay"
+            "seen=..., usually the training log, or 'nothing' in its place if they are to stay"
         )
 
 

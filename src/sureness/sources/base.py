@@ -135,8 +135,11 @@ class SavableSource(Savable):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         arrays = {name: packed.arrays[name] for name in cls.ARRAYS if name in packed.arrays}
+        ids = {side: parts.opened(side, IdMap) for side in ("users", "items") if side in parts}
         state: Mapping[str, Any] = packed.state
-        return cls(**arrays, **parts, **state)
+        if not isinstance(state.get("trained_pairs", 0), int):
+            raise packed.damaged("the number of its trained pairs is not a whole number")
+        return cls(**arrays, **ids, **state)
 
 
 @dataclass(frozen=True, eq=False)

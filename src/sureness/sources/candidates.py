@@ -16,6 +16,7 @@ from sureness.data.cleaning import drop, name_items_by_domain
 from sureness.data.ids import IdMap
 from sureness.errors import ColumnError, EmptyError
 from sureness.numerics.checks import number_array, same_length
+from sureness.saving.packed import Packed, Parts
 from sureness.sources.base import SENTINEL, KnownScores, SavableSource, check_names, check_sparse_precision, check_users
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table
@@ -127,6 +128,17 @@ class CandidateSource(SavableSource):
             f"CandidateSource({counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}, "
             f"{counted(len(self.scores), 'score')})"
         )
+
+    @classmethod
+    def unpack(cls, packed: Packed, parts: Parts) -> Self:
+        users, items = parts.opened("users", IdMap), parts.opened("items", IdMap)
+        scores = packed.array("scores", "f", None)
+        starts = packed.starts("starts", len(users), len(scores))
+        item_rows = packed.rows("item_rows", len(scores), len(items))
+        packed.rising_in_rows("item_rows", starts)
+        if not (packed.trusted or np.isfinite(scores).all()):
+            raise packed.damaged("some of its scores are not numbers")
+        return cls(starts, item_rows, scores, users, items)
 
     @property
     def n_users(self) -> int:

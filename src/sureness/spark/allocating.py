@@ -11,9 +11,8 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import silent
 from sureness.errors import SettingError
-from sureness.jobs.allocating import AllocateOptions
-from sureness.jobs.ranked import held_ranked
-from sureness.jobs.sharing import Sharing, Totals, share_pages, worth_of_all
+from sureness.jobs.allocating import AllocateOptions, Sharing, Totals, share_pages, worth_of_all
+from sureness.jobs.blocks import held_ranked
 from sureness.metrics.utility import named_utility
 from sureness.spark.budgets import spend
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, fetched, renamed

@@ -13,6 +13,7 @@ import polars as pl
 import sureness as sn
 from sureness.data import Interactions, Split
 from sureness_reproduction.cells import Cell, Tables, work
+from sureness_reproduction.distillation.controls import method_settings
 from sureness_reproduction.distillation.settings import SIZES, Settings
 from sureness_reproduction.own import is_own, load_own
 from sureness_reproduction.study import Scale
@@ -132,9 +133,7 @@ def _together(bench: Workbench, seed: int, changes: Settings, **about: Any) -> d
     if is_own(method):
         pair = [_beginning(bench, role, seed, **about) for role in ROLES]
         return dict(load_own(method)(*pair, split_of(bench, **about), seed))
-    settings = sn.distillation.distillation_method(
-        method, seed=seed, **about["schedule"], **spread_over(method, changes)
-    )
+    settings = method_settings(method, seed=seed, **about["schedule"], **spread_over(method, changes))
     pair = [_beginning(bench, role, seed, settings.student_start, **about) for role in ROLES]
     both = sn.BidirectionalDistillation.from_settings(pair[0], pair[1], settings)
     both.fit(*_learned_from(bench, **about))

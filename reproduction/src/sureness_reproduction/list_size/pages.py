@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.jobs import DomainLists, domain_lists
 from sureness.lists import ExpectedUtility, allocate_budget, equal_budget, fill_with_trending
 from sureness.metrics import at_sizes, n_parameters, utility_at_every_size
 from sureness.numerics import members
@@ -21,6 +20,7 @@ from sureness_reproduction.base_models import als_is_here, als_source
 from sureness_reproduction.cells import Tables, work
 from sureness_reproduction.list_size.perk import DEFAULT, FORMS, fitted_forms
 from sureness_reproduction.list_size.runs import MAX_SIZE, SETTINGS, base, judged, opened
+from sureness_reproduction.list_size.shared_pages import DomainLists, domain_lists
 from sureness_reproduction.study import Scale
 from sureness_reproduction.tables import samples
 from sureness_reproduction.workbench import Workbench, load_dataset, prepare

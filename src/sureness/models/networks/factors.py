@@ -40,9 +40,9 @@ class FactorNetwork(Network):
     def score(self, users: Tensor, items: Tensor) -> Tensor:
         return products(rows_of(self.user_factors, users), rows_of(self.item_factors, items))
 
-    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
         if self.device.type != "cpu":
-            return super().pair_scores(users, items, dropout=dropout)
+            return super().pair_scores(users, items)
         from sureness.models.networks import _kernels  # loads the compiler, which scoring does not need
 
         scores = np.empty(items.shape, dtype=np.float32)

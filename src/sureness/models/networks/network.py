@@ -85,10 +85,10 @@ class Network(nn.Module, ABC):
         return {name: as_numpy(tensor) for name, tensor in self.state_dict().items()}
 
     @torch.no_grad()
-    def pair_scores(self, users: IntArray, items: IntArray, *, dropout: bool = False) -> FloatArray:
-        """Scores of items (B, n) with the current weights, with or without dropout; items below 0 count as item 0."""
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of items (B, n) with the current weights and without dropout; items below 0 count as item 0."""
         training = self.training
-        self.train(dropout)
+        self.eval()
         scores = self.score(self.tensor(users), self.tensor(np.maximum(items, 0)))
         self.train(training)
         return np.asarray(scores.cpu().numpy(), dtype=np.float32)

@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
-from sureness.data.interactions import Interactions
-from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.data.splitting import by_ratio
-from sureness.jobs.shared_pages import domain_lists, share_page
-from sureness.sources.svd import svd_source
+from sureness.data import Interactions, SimulatorSettings, by_ratio, simulate
+from sureness.sources import svd_source
+from sureness_reproduction.list_size.shared_pages import domain_lists
 
 SLOTS = 10
 
@@ -27,16 +24,6 @@ def world():
 @pytest.fixture(scope="module")
 def lists(world):
     return domain_lists(*world, slots=SLOTS)
-
-
-@pytest.mark.parametrize("fill", [False, True])
-def test_a_page_is_made_of_the_lists_of_its_domains(world, lists, fill):
-    page = share_page(*world, slots=SLOTS, fill=fill)
-    assert_array_equal(page.sizes, lists.shared(fill=fill))
-    assert_array_equal(page.equal, lists.equal())
-    assert page.domains == lists.domains
-    assert page.compared.value == pytest.approx(lists.realised(page.sizes).sum(axis=1).mean())
-    assert page.compared.reference == pytest.approx(lists.realised(page.equal).sum(axis=1).mean())
 
 
 def test_slots_are_kept_and_filled_on_request(lists):
