@@ -141,6 +141,23 @@ def with_names(head: pl.DataFrame, items: Frame | None) -> pl.DataFrame:
     return named.with_columns(name=pl.coalesce("name", own))
 
 
+def with_titles(lists: pl.DataFrame, items: Frame) -> pl.DataFrame:
+    """A table of lists with the title of each item after its id; an item that the table does not know has none.
+
+    Examples
+    --------
+    >>> lists = pl.DataFrame({"user_id": [1, 1], "item_id": [7, 8], "probability": [0.5, 0.4]})
+    >>> with_titles(lists, pl.DataFrame({"item_id": [7], "title": ["Seven"]})).rows()
+    [(1, 7, 'Seven', 0.5), (1, 8, None, 0.4)]
+    """
+    titled = given_table(items, ("item_id", "title"), "the item table").select("item_id", "title")
+    known = with_ids_of(titled.unique("item_id", keep="first"), lists, ["item_id"], "the item table")
+    place = lists.columns.index("item_id") + 1
+    return lists.join(known, on="item_id", how="left", maintain_order="left").select(
+        *lists.columns[:place], "title", *lists.columns[place:]
+    )
+
+
 def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:
     columns = ("rank", "name", "domain", "probability", "label", "score")
     return tuple(CaseItem(*row) for row in rows.sort("rank").select(columns).iter_rows())

@@ -23,7 +23,7 @@ from sureness.report.figures.saving import FONTS
 from sureness.report.figures.style import require_matplotlib
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
 from sureness.report.list_sizes import ListSizes, list_headline, list_tiles
-from sureness.report.methods import MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
+from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
 from sureness.report.plans import Plan, distillation_plans, draw_figures, list_plans, page_plans
 from sureness.report.promise import best_pairs
 from sureness.saving.files import replacing
@@ -110,6 +110,7 @@ def write_report(
         "n_top": TOP_N,
         "n_card": CARD_ITEMS,
         "most_groups": MOST_GROUPS,
+        "fewest_pairs": FEWEST_PAIRS,
     }
     files = _write(path, "calibration.html.j2", page_plans(contents), values, figures_dir, progress)
     errors = {method.name: method.ece.value for method in contents.methods}

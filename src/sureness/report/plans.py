@@ -188,14 +188,11 @@ def _comparison(contents: Contents) -> list[Plan]:
 
 
 def _diagrams(contents: Contents) -> list[Plan]:
-    """The main method large, in both readings, then one small diagram per method if there are several."""
-    main, accuracy = contents.main.name, contents.accuracy_diagram
-    if accuracy is None:
+    """The main method large, then one small diagram per method if there are several."""
+    if contents.rare:
         return _small_bands(contents)
-    large = [
-        _diagram(contents, main, contents.diagrams[main], "reliability", "reliability"),
-        _diagram(contents, main, accuracy, "reliability_accuracy", "reliability"),
-    ]
+    main = contents.main.name
+    large = [_diagram(contents, main, contents.diagrams[main], "reliability", "reliability")]
     if len(contents.diagrams) == 1:
         return large
     return large + [
@@ -223,7 +220,7 @@ def _diagram(
     contents: Contents, name: str, curve: ReliabilityCurve, file: str, section: str, *, compact: bool = False
 ) -> Plan:
     error = next(method.ece.value for method in contents.methods if method.name == name)
-    label = f"Reliability diagram of {name}, {curve.reading}; ECE {error_text(error)}"
+    label = f"Reliability diagram of {name}; ECE {error_text(error)}"
     return Plan(file, section, label, partial(draw_reliability, curve, title=name, error=error, compact=compact))
 
 
