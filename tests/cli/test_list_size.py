@@ -589,6 +589,9 @@ def test_the_page_has_every_section(runs, split, tmp_path):
         assert f'<section id="{section}">' in page
     assert result["headline"] in page
     assert "Title " in page
+    lists = pl.read_parquet(tmp_path / "lists.parquet")
+    assert lists.columns[:4] == ["user_id", "rank", "item_id", "title"]
+    assert lists["title"].to_list() == [f"Title {number}" for number in lists["item_id"]]
     assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"list_sizes.png", "list_degree.svg"}
 
 

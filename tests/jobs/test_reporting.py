@@ -32,7 +32,7 @@ def folder(tmp_path):
 def test_a_map_per_segment_is_judged_with_the_segment_column(folder):
     found = report(
         folder / "pairs.parquet", [folder / "shops.json", folder / "all.json"], folder / "page.html",
-        ReportOptions(group_column="shop"), columns=Columns(segment="shop"),
+        ReportOptions(group_column=("shop",)), columns=Columns(segment="shop"),
     )  # fmt: skip
     assert found.plain()["main"] == "shops"
     assert found.summary.ece["shops"] < 0.05

@@ -13,7 +13,6 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import ColumnError, DataError, EmptyError, IdError, NotFittedError, SettingError
 from sureness.metrics import (
     expected_calibration_error,
-    maximum_calibration_error,
     negative_log_likelihood,
     top_n_calibration_error,
 )
@@ -45,10 +44,30 @@ def test_metrics_are_those_of_the_metrics_module(contents, material):
     for method in contents.methods:
         p = material.calibrators[method.name].probability(pairs.scores)
         assert_allclose(method.ece.value, expected_calibration_error(pairs.labels, p))
-        assert_allclose(method.values["MCE"], maximum_calibration_error(pairs.labels, p))
         assert_allclose(method.values["NLL"], negative_log_likelihood(pairs.labels, p))
         top = top_n_calibration_error(pairs.labels, p, pairs.users, n=10, scores=pairs.scores)
         assert_allclose(method.values["ECE@10"], top)
+
+
+def test_the_largest_error_is_not_that_of_a_tiny_bin():
+    rng = np.random.default_rng(0)
+    p = np.append(rng.uniform(0.0, 0.2, 4_000), [0.95] * 3)
+    pairs = ScoredPairs.of(p, np.append(rng.random(4_000) < p[:-3] + 0.04, [False] * 3))
+    calibrators = {"as it is": MinMaxCalibrator().fit([0.0, 1.0], [0, 1])}
+    values = gather_contents(pairs, calibrators, n_resamples=2).main.values
+    assert 0.03 < values["largest gap"] < 0.08  # the three pairs alone are off by 0.95
+
+
+def test_overlapping_groups_are_judged_each_and_together(material):
+    pairs = material.pairs
+    fields = {"country": np.where(pairs.users % 3 == 0, "de", "fr"), "device": np.where(pairs.items % 2, "phone", "tv")}
+    background = Background(groups=fields)
+    rows = gather_contents(pairs, {"platt": material.calibrators["platt"]}, background=background, n_resamples=2).groups
+    counts = {row.name: row.n_pairs for row in rows}
+    assert set(counts) >= {"country: de", "device: tv", "country: de, device: tv", "country: fr, device: phone"}
+    assert counts["country: de"] == np.sum(fields["country"] == "de")
+    both = (fields["country"] == "de") & (fields["device"] == "tv")
+    assert counts["country: de, device: tv"] == both.sum()
 
 
 def test_best_of_columns_is_the_smallest(contents):

@@ -121,7 +121,7 @@ def test_every_section_is_there_and_every_element_closed(page):
     structure = Structure(page)
     assert structure.open == []
     assert structure.sections == SECTIONS
-    assert structure.tags.count("figure") == structure.tags.count("svg") == 1 + 1 + 2 + 4 + 3
+    assert structure.tags.count("figure") == structure.tags.count("svg") == 1 + 1 + 1 + 4 + 3
     assert len(structure.ids) == len(set(structure.ids))
 
 
@@ -174,9 +174,9 @@ def test_every_figure_is_written_as_png_and_svg(material, tmp_path):
         material, tmp_path / "report.html", figures_dir=tmp_path / "figures", progress=lambda *step: told.append(step)
     )
     assert sorted(summary.figures) == sorted((tmp_path / "figures").iterdir())
-    assert len(summary.figures) == 2 * (1 + 1 + 2 + 4 + 3)
+    assert len(summary.figures) == 2 * (1 + 1 + 1 + 4 + 3)
     assert all(path.stat().st_size > 1_000 for path in summary.figures)
-    assert told[-1] == ("figures", 11, 11)
+    assert told[-1] == ("figures", 10, 10)
     assert summary.main == "platt"
     assert set(summary.ece) == set(material.calibrators)
 

@@ -27,6 +27,7 @@ from sureness.lists.expectation import LONGEST
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy, Threshold
 from sureness.metrics.utility import named_utility
 from sureness.recommender.promises import KeptPromise
+from sureness.report.cases import with_titles
 from sureness.report.page import require_report
 from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns
@@ -46,7 +47,7 @@ class PageOptions:
     save: Annotated[Path | None, "Save the fitted recommender (.sureness), for later lists."] = None
     report: Annotated[Path | None, "Page about the lists (.html)."] = None
     figures: Annotated[Path | None, "Folder for the page's figures as PNG and SVG."] = None
-    items: Annotated[Table | None, "Table with item_id and title, for the page."] = None
+    items: Annotated[Table | None, "Table with item_id and title, for the page and the lists."] = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -271,7 +272,7 @@ def cut_run(
     compared = listing.compared()
     if page.save is not None:
         listing.recommender.save(page.save)
-    tally = _write_lists(listing, target, progress, sizes_only=sizes_only)
+    tally = _write_lists(listing, target, progress, titles, sizes_only=sizes_only)
     if isinstance(policy, Threshold) and options.max_size is None:
         _say_if_full(tally, policy.max_size)
     headline = None
@@ -296,7 +297,9 @@ def _say_if_full(tally: Tally, longest: int) -> None:
         )
 
 
-def _write_lists(listing: Listing, output: Path, progress: Progress, *, sizes_only: bool) -> Tally:
+def _write_lists(
+    listing: Listing, output: Path, progress: Progress, titles: pl.DataFrame | None, *, sizes_only: bool
+) -> Tally:
     recommender, tally = listing.recommender, Tally()
     n_users = recommender.source.n_users
     if sizes_only:
@@ -313,7 +316,7 @@ def _write_lists(listing: Listing, output: Path, progress: Progress, *, sizes_on
             worth, unsure = first["expected_utility"].to_numpy(), first["unsure"].to_numpy()
             tally.add(sizes, worth, unsure, part["probability"].to_numpy())
             count(n_block)
-            yield part
+            yield part if titles is None else with_titles(part, titles)
 
     write_blocks(blocks(), output)
     return tally

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -45,7 +45,7 @@ class ReportOptions:
     candidates: Annotated[Table | None, "Table with user_id, item_id, score for top lists."] = None
     lists: Annotated[Path | None, "Saved run or recommender: adds its list sizes."] = None
     utility: Annotated[str | None, "What a list is worth, for the page of a run.", Usually("f1")] = None
-    group_column: Annotated[str | None, "Column that splits the pairs into groups."] = None
+    group_column: Annotated[tuple[str, ...], "Column that splits the pairs into groups; may repeat."] = ()
     title: Annotated[str | None, "Title of the page."] = None
     outcome: Annotated[str | None, "What a label of 1 is called, such as bought; by default liked or chosen."] = None
     most_rows: Annotated[int, "Judge on a sample of the users if the table has more rows than this."] = 2_000_000
@@ -101,9 +101,9 @@ def report(
     check_outputs([(target, "page"), (options.figures, "figures")], [table, *calibrators, *others])
     fitted = _load_all([Path(path) for path in calibrators])
     segmented = [] if columns.segment is None else ["segment"]
-    group_column = "segment" if segmented and options.group_column == columns.segment else options.group_column
+    grouping = ["segment" if segmented and name == columns.segment else name for name in options.group_column]
     fields = list(dict.fromkeys(name for each in fitted.values() for name in fields_of(each)))
-    extra = [*segmented, *fields, *([] if group_column is None else [group_column])]
+    extra = [*segmented, *fields, *grouping]
     rows, notes = _judged_rows(place_of(table), columns, options.most_rows, extra)
     pairs = pairs_of_table(rows)
     titles = _optional(options.items, columns, ["item_id", "title"])
@@ -113,7 +113,7 @@ def report(
         background=Background(
             items=titles,
             user_degree=None if log is None else log.group_by("user_id").agg(degree=pl.len()),
-            groups=None if group_column is None else rows[group_column].to_numpy(),
+            groups=_groups(rows, grouping),
             segments=rows["segment"].to_numpy() if segmented else None,
             fields=rows.select(fields) if fields else None,
             candidates=_optional(options.candidates, columns, ["user_id", "item_id", "score", *segmented, *fields]),
@@ -125,6 +125,13 @@ def report(
         figures_dir=options.figures, progress=progress,
     )  # fmt: skip
     return ReportResult(output=target, n_pairs=len(pairs), summary=summary)
+
+
+def _groups(rows: pl.DataFrame, names: list[str]) -> Any:
+    """One column as it is, or a table of several; None: no groups."""
+    if not names:
+        return None
+    return rows[names[0]].to_numpy() if len(names) == 1 else rows.select(names)
 
 
 def _load_all(paths: list[Path]) -> dict[str, ProbabilityMap]:

@@ -62,7 +62,7 @@ def top_candidates(
     main: ProbabilityMap,
     *,
     candidates: Frame | None = None,
-    told: pl.DataFrame | None = None,
+    known: pl.DataFrame | None = None,
 ) -> pl.DataFrame | None:
     """Each user's top items with probability and, if known, label; None if users or items are unknown."""
     columns = ["user_id", "item_id", "score"]
@@ -70,14 +70,14 @@ def top_candidates(
         if pairs.users is None or pairs.items is None:
             return None
         own = _table(pairs).drop("label")
-        candidates = own if told is None else own.with_columns(told)
-    columns += [] if told is None else told.columns
+        candidates = own if known is None else own.with_columns(known)
+    columns += [] if known is None else known.columns
     scored = given_table(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
     top = scored.select(columns).with_columns(rank=rank)
     if not isinstance(main, ListCalibrator):  # which compares all of a user's candidates
         top = top.filter(pl.col("rank") <= TOP_N)
-    others = None if told is None else top.select(told.columns)
+    others = None if known is None else top.select(known.columns)
     probability = probability_with(main, top["score"].to_numpy(), top["user_id"].to_numpy(), others)
     top = top.with_columns(probability=pl.Series(probability)).filter(pl.col("rank") <= TOP_N)
     return _with_labels(top, pairs).sort("user_id", "rank")
@@ -139,6 +139,23 @@ def with_names(head: pl.DataFrame, items: Frame | None) -> pl.DataFrame:
     names = names.unique("item_id", keep="first")
     named = head.join(with_ids_of(names, head, ["item_id"], "the item table"), on="item_id", how="left")
     return named.with_columns(name=pl.coalesce("name", own))
+
+
+def with_titles(lists: pl.DataFrame, items: Frame) -> pl.DataFrame:
+    """A table of lists with the title of each item after its id; an item that the table does not know has none.
+
+    Examples
+    --------
+    >>> lists = pl.DataFrame({"user_id": [1, 1], "item_id": [7, 8], "probability": [0.5, 0.4]})
+    >>> with_titles(lists, pl.DataFrame({"item_id": [7], "title": ["Seven"]})).rows()
+    [(1, 7, 'Seven', 0.5), (1, 8, None, 0.4)]
+    """
+    titled = given_table(items, ("item_id", "title"), "the item table").select("item_id", "title")
+    known = with_ids_of(titled.unique("item_id", keep="first"), lists, ["item_id"], "the item table")
+    place = lists.columns.index("item_id") + 1
+    return lists.join(known, on="item_id", how="left", maintain_order="left").select(
+        *lists.columns[:place], "title", *lists.columns[place:]
+    )
 
 
 def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:

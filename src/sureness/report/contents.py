@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
 
 import polars as pl
 from numpy.typing import ArrayLike
@@ -19,7 +18,7 @@ from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.report.cases import Case, choose_cases, top_candidates
-from sureness.report.fields import groups_of_fields, map_of_fields, probability_with, told_to
+from sureness.report.fields import columns_for, given_groups, groups_of_fields, map_of_fields, probability_with
 from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
 from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
 from sureness.report.figures.reliability import ProbabilityBands, prepare_bands
@@ -60,7 +59,6 @@ class Contents:
     comparison: MetricComparison
     bands: dict[str, ProbabilityBands]  # of the main method; of all with a diagram where events are rare
     diagrams: dict[str, ReliabilityCurve]  # frequencies, for the first few methods; none where events are rare
-    accuracy_diagram: ReliabilityCurve | None  # of the main one; None where events are rare
     distributions: ScoreDistributions
     curves: FittedCurves
     degree: ByDegree | None
@@ -76,7 +74,7 @@ class Contents:
 
     @property
     def fitting(self) -> str:
-        """What the main method was fitted on, as the tile of the judged pairs says it; empty if it is not known."""
+        """What the main method was fitted on, as in the tile of the judged pairs; empty if it is not known."""
         return self.tiles[0].note
 
     @property
@@ -105,12 +103,12 @@ def gather_contents(
     (0.1667, ['cases', 'degree', 'groups'])
     """
     _check(calibrators)
-    told = {
-        name: told_to(calibrator, background.segments, background.fields, len(pairs))
+    columns = {
+        name: columns_for(calibrator, background.segments, background.fields, len(pairs))
         for name, calibrator in calibrators.items()
     }
     probabilities = {
-        name: probability_with(calibrator, pairs.scores, pairs.users, told[name])
+        name: probability_with(calibrator, pairs.scores, pairs.users, columns[name])
         for name, calibrator in calibrators.items()
     }
     name, main = next(iter(calibrators.items()))
@@ -122,9 +120,9 @@ def gather_contents(
     promise = judge_promise(pairs, probabilities)
     diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
     bands = {one: _bands(pairs, probabilities[one]) for one in ([name] if diagrams else shown)}
-    top = top_candidates(pairs, main, candidates=background.candidates, told=told[name])
+    top = top_candidates(pairs, main, candidates=background.candidates, known=columns[name])
     degrees = background.user_degree
-    groups = _groups(background, main, told[name])
+    groups = _groups(background, main, columns[name], len(pairs))
     return Contents(
         n_users=n_users,
         outcome=outcome,
@@ -135,7 +133,6 @@ def gather_contents(
         comparison=_comparison(methods),
         bands=bands,
         diagrams=diagrams,
-        accuracy_diagram=_curve(pairs, probabilities[name], "accuracy") if diagrams else None,
         distributions=prepare_score_distributions(
             pairs.scores, pairs.labels, sample_weight=pairs.weight, names=(f"not {outcome}", outcome)
         ),
@@ -168,19 +165,13 @@ def _shown(methods: tuple[Method, ...], before: Method | None) -> list[str]:
 
 def _diagrams(pairs: ScoredPairs, probabilities: Mapping[str, FloatArray]) -> dict[str, ReliabilityCurve]:
     """The diagrams from 0% to 100%, the main method first; none if nearly all of its pairs share one bin."""
-    curves = {name: _curve(pairs, p) for name, p in probabilities.items()}
+    curves = {name: reliability_curve(pairs.labels, p, sample_weight=pairs.weight) for name, p in probabilities.items()}
     weight = next(iter(curves.values())).weight
     return {} if len(pairs) > 1 and weight.max() > _CROWDED * weight.sum() else curves
 
 
 def _bands(pairs: ScoredPairs, probability: FloatArray) -> ProbabilityBands:
     return prepare_bands(pairs.labels, probability, users=pairs.users, sample_weight=pairs.weight)
-
-
-def _curve(
-    pairs: ScoredPairs, probability: FloatArray, reading: Literal["frequency", "accuracy"] = "frequency"
-) -> ReliabilityCurve:
-    return reliability_curve(pairs.labels, probability, reading=reading, sample_weight=pairs.weight)
 
 
 def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
@@ -191,9 +182,11 @@ def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
     )
 
 
-def _groups(background: Background, main: ProbabilityMap, told: pl.DataFrame | None) -> list[ArrayLike | pl.Series]:
+def _groups(
+    background: Background, main: ProbabilityMap, columns: pl.DataFrame | None, n_pairs: int
+) -> list[ArrayLike | pl.Series]:
     """The groups that were given, or the values of each field of the main map."""
     if background.groups is not None:
-        return [background.groups]
+        return given_groups(background.groups, n_pairs)
     own = map_of_fields(main)
-    return [] if own is None or told is None else list(groups_of_fields(own, told))
+    return [] if own is None or columns is None else groups_of_fields(own, columns)

@@ -33,7 +33,7 @@ class Finding:
     short: str  # what the numbers are, in a dozen words
     text: str  # the same in one or two sentences
     section: str | None = None  # id of the section that shows more
-    holds: bool = True  # False: no clear gain here, and the sentence says so
+    holds: bool = True  # False: no clear gain here
 
 
 MOST_ROWS = 200
@@ -69,20 +69,22 @@ class Background:
     items : table of any kind with item_id, title and, if known, domain
     user_degree : table of any kind with user_id and degree
         Number of training interactions of each user.
-    groups : array-like of shape (n_pairs,)
-        A group for every pair, such as its domain; the main calibrator is judged on each.
+    groups : array-like of shape (n_pairs,), table, or mapping of names to columns
+        A group for every pair, such as its domain; the main calibrator is judged on each. Of several columns, such as
+        country and device, it is judged on each value of each, and on each two of them together.
     segments : array-like of shape (n_pairs,)
         The segment of every pair; needed by maps that differ between segments.
     fields : table, or mapping of names to columns of shape (n_pairs,)
         The fields of every pair; needed by maps of several fields, and by maps for lists that read the history or
-        traits. Without `groups`, a main map of several fields is judged on each value of each field.
+        traits. Without `groups`, a main map of several fields is judged on each value of each field, and
+        on each two of them together.
     candidates : table of any kind with user_id, item_id, score and, with segments or fields, these
         Where the users' top items are taken from; by default the judged pairs.
     """
 
     items: Frame | None = None
     user_degree: Frame | None = None
-    groups: ArrayLike | None = None
+    groups: ArrayLike | FieldTable | None = None
     segments: ArrayLike | None = None
     fields: FieldTable | None = None
     candidates: Frame | None = None

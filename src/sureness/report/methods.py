@@ -15,12 +15,10 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import (
-    adaptive_calibration_error,
     brier_score,
-    debiased_calibration_error,
     expected_calibration_error,
-    maximum_calibration_error,
     negative_log_likelihood,
+    reliability_curve,
 )
 from sureness.metrics.intervals import Interval, by_group, interval
 from sureness.numerics.checks import check_ids
@@ -39,20 +37,14 @@ FAMILIES = {"preference": "preference", "interaction": "interaction", "rescaled"
 
 PLAIN_NAMES = {
     "ECE": "mean error",
-    "MCE": "largest error",
-    "adaptive ECE": "mean error, equally full bins",
-    "debiased ECE": "mean error without noise",
+    "largest gap": "largest error",
     f"ECE@{TOP_N}": f"mean error of the top {TOP_N}",
     "NLL": "log loss",
     "Brier": "squared error",
 }
-"""What the columns of the table of methods mean, beside their usual abbreviations."""
+"""What the columns of the table of methods mean, with their usual abbreviations."""
 
-_GAPS: dict[str, Callable[..., float]] = {
-    "MCE": maximum_calibration_error,
-    "adaptive ECE": adaptive_calibration_error,
-    "debiased ECE": debiased_calibration_error,
-}
+FEWEST_PAIRS = 50  # of a bin whose gap counts as the largest
 _LOSSES: dict[str, Callable[..., float]] = {"NLL": negative_log_likelihood, "Brier": brier_score}
 
 
@@ -140,10 +132,18 @@ def _values(pairs: ScoredPairs, p: FloatArray, top: BoolArray | None) -> dict[st
     def measured(measure: Callable[..., float], chosen: ScoredPairs, probability: FloatArray) -> float:
         return measure(chosen.labels, probability, sample_weight=chosen.weight)
 
-    values = {title: measured(measure, pairs, p) for title, measure in _GAPS.items()}
+    values = {"largest gap": _largest_gap(pairs, p)}
     if top is not None:
         values[f"ECE@{TOP_N}"] = measured(expected_calibration_error, pairs.take(top), p[top])
     return values | {title: measured(measure, pairs, p) for title, measure in _LOSSES.items()}
+
+
+def _largest_gap(pairs: ScoredPairs, p: FloatArray) -> float:
+    """The largest distance in any of 15 equally wide bins that holds enough pairs; NaN if none does."""
+    curve = reliability_curve(pairs.labels, p, n_bins=15, sample_weight=pairs.weight)
+    n_pairs = np.bincount(np.minimum((15 * p).astype(np.int64), 14), minlength=15)
+    gaps = np.abs(curve.observed - curve.confidence)[n_pairs >= FEWEST_PAIRS]
+    return float(gaps.max()) if len(gaps) else float("nan")
 
 
 def _kind(calibrator: ProbabilityMap) -> str:
@@ -151,7 +151,7 @@ def _kind(calibrator: ProbabilityMap) -> str:
 
 
 def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:
-    """What the map says about itself; its estimand has a column of its own."""
+    """Facts of the fit, from the map; its estimand has a column of its own."""
     horizon = {"horizon": str(calibrator.horizon_)} if calibrator.learns_from_labels else {}
     return tuple((name, fact) for name, fact in (horizon | calibrator.learned_facts()).items() if name != "estimand")
 

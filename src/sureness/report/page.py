@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ from sureness.report.figures.saving import FONTS
 from sureness.report.figures.style import require_matplotlib
 from sureness.report.inputs import NO_ADDITIONS, NO_BACKGROUND, Additions, Background
 from sureness.report.list_sizes import ListSizes, list_headline, list_tiles
-from sureness.report.methods import MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
+from sureness.report.methods import FEWEST_PAIRS, MOST_GROUPS, PLAIN_NAMES, TOP_N, best_of_columns
 from sureness.report.plans import Plan, distillation_plans, draw_figures, list_plans, page_plans
 from sureness.report.promise import best_pairs
 from sureness.saving.files import replacing
@@ -110,6 +110,7 @@ def write_report(
         "n_top": TOP_N,
         "n_card": CARD_ITEMS,
         "most_groups": MOST_GROUPS,
+        "fewest_pairs": FEWEST_PAIRS,
     }
     files = _write(path, "calibration.html.j2", page_plans(contents), values, figures_dir, progress)
     errors = {method.name: method.ece.value for method in contents.methods}
@@ -187,7 +188,7 @@ def require_report(what: str = "a report") -> None:
 def _write(
     path: str | os.PathLike[str],
     template: str,
-    plans: Sequence[Plan],
+    plans: Iterable[Plan],
     values: Mapping[str, object],
     figures_dir: str | os.PathLike[str] | None,
     progress: Progress,
@@ -198,10 +199,10 @@ def _write(
     from markupsafe import Markup
 
     folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(plans, folder, progress)
+    sections, files = draw_figures(tuple(plans), folder, progress)
 
     def section(name: str) -> list[Markup]:
-        return [Markup(figure.svg) for figure in figures if figure.section == name]
+        return [Markup(svg) for svg in sections.get(name, [])]
 
     environment = Environment(
         loader=PackageLoader("sureness.report", ""),
@@ -215,6 +216,4 @@ def _write(
     text = environment.get_template(template).render(**values, **fixed)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    if folder is None:
-        return ()
-    return tuple(folder / f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg"))
+    return files
