@@ -61,7 +61,6 @@ def epochs(scale: Scale) -> list[Table]:
         times = (time_of(side.median) for side in runs.values())
         rows.append((count_of(sizes[-1]), count_of(len(train)), *times, *map(str, faster)))
     exponents = [f"{growth(sizes, [runs[side].median for runs in every]):.2f}" for side in every[0]]
-    what = f"BD epoch with refresh of {len(train):,} pairs, times faster than dense"
     batches = "at equal batches", f"at ours of {_OWN_BATCH:,}"
     speed = Table(
         title,
@@ -69,9 +68,6 @@ def epochs(scale: Scale) -> list[Table]:
          *(f"times faster {each}" for each in batches)),
         [*rows, ("growth exponent", "", *exponents, "", "")],
         notes=_NOTES,
-        bars=tuple(
-            Bar.at_least(f"{what} {which}", 50, each.value) for which, each in zip(batches, faster, strict=True)
-        ),
     )  # fmt: skip
     with one_thread():
         return [speed, _stages(train, pair, dense)]  # of the largest

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from sureness import jobs
+from sureness.data.data_files import DataFiles
 from sureness.data.interactions import Interactions
-from sureness.data.recipes.files import DataFiles
 from sureness.errors import FileError
 from sureness.sources.candidates import CandidateSource
 from sureness.tables.reading import scan_table

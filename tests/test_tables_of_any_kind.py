@@ -221,6 +221,10 @@ OTHERS = {
             "ProbabilityMap",
         )
     },
+    **dict.fromkeys(
+        ("LogTables(rows)", "LogTables(users)", "LogTables(items)", "parts_of(parts)", "rows_of(raw)"),
+        "made by readers of data sets",
+    ),
     "SqlOptions(table)": "the name of a table in a database",
     "prepare_promise(table)": "a result of promise",
     "prepare_group_ratios(tables)": "results of promise",

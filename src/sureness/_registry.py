@@ -1,4 +1,4 @@
-"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources.
+"""Everything that has a name, and where it is: calibrators, maps, policies, utilities, models, methods, sources, data.
 
 The table is text, so that listing names, showing help and opening a saved object import nothing but what is used.
 Other packages add to it with `register`, or by an entry point in the group ``sureness.<family>``.
@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 from sureness.errors import MissingExtraError, SettingError
 
-Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "saved"]
+Family = Literal["calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "dataset", "saved"]
 
 _DISTILLATION = "sureness.distillation.settings"
 _CALIBRATION, _MODELS, _POLICIES = "sureness.calibration", "sureness.models", "sureness.lists.policies"
+
+_MOVIELENS, _DATA_SETS = "sureness.data.movielens", "sureness_reproduction.data_sets"
 
 _TABLE: dict[Family, dict[str, object]] = {
     "calibrator": {  # the methods of chapter 2, in the order of its tables
@@ -91,6 +93,28 @@ _TABLE: dict[Family, dict[str, object]] = {
         "surprise": "sureness.sources.adapters.surprise:from_surprise",
         "pyspark": "sureness.spark.als:als_source",
     },
+    "dataset": {  # public data sets; most recipes serve the reproduction alone and are in its package
+        "coat": f"{_DATA_SETS}:COAT",
+        "yahoo-r3": f"{_DATA_SETS}:YAHOO_R3",
+        "ml-100k": f"{_MOVIELENS}:ML_100K",
+        "ml-1m": f"{_MOVIELENS}:ML_1M",
+        "ml-10m": f"{_DATA_SETS}:ML_10M",
+        "ml-25m": f"{_DATA_SETS}:ML_25M",
+        "citeulike-a": f"{_DATA_SETS}:CITEULIKE_A",
+        "citeulike-t": f"{_DATA_SETS}:CITEULIKE_T",
+        "citeulike-bd": f"{_DATA_SETS}:CITEULIKE_BD",
+        "foursquare-tokyo": f"{_DATA_SETS}:FOURSQUARE_TOKYO",
+        "foursquare-tky-filtered": f"{_DATA_SETS}:FOURSQUARE_TKY_FILTERED",
+        "yelp": f"{_DATA_SETS}:YELP",
+        "amazon-books": f"{_DATA_SETS}:AMAZON_BOOKS",
+        "amazon-music": f"{_DATA_SETS}:AMAZON_MUSIC",
+        "amazon-toys": f"{_DATA_SETS}:AMAZON_TOYS",
+        "amazon-crossdomain": f"{_DATA_SETS}:AMAZON_CROSSDOMAIN",
+        "amazon-book-kgat": f"{_DATA_SETS}:AMAZON_BOOK_KGAT",
+        "gowalla": f"{_DATA_SETS}:GOWALLA",
+        "ciao": f"{_DATA_SETS}:CIAO",
+        "open-bandit-small": f"{_DATA_SETS}:OPEN_BANDIT_SMALL",
+    },
     "saved": {  # what else can be saved and opened
         "ids": "sureness.data.ids:IdMap",
         "interactions": "sureness.data.interactions:Interactions",
@@ -109,7 +133,7 @@ def register(family: Family, name: str, target: object) -> None:
     Parameters
     ----------
     family : str
-        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter" or "saved".
+        "calibrator", "map", "policy", "utility", "model", "method", "source", "adapter", "dataset" or "saved".
     name : str
     target : class or "module:Class"
         Text is imported when the name is first used.

@@ -164,20 +164,25 @@ def downloads(folder: Path) -> Iterator[str]:
 
 def redirect(address: str) -> None:
     """Let a process download from here, into a cache in its own folder; called in the process of the command."""
-    from sureness.data.recipes import loading
-    from sureness.data.recipes.base import Address
+    import requests
+
+    from sureness.data import datasets
+    from sureness.data.recipes import Address
 
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         os.environ.pop(name, None)
     os.environ["SURENESS_CACHE"] = "cache"
-    known = loading.recipe
+    known = datasets.recipe
 
     def redirected(name: str):
         found = known(name)
-        moved = tuple(Address(f"{address}/{each.file_name}", each.file_name) for each in found.addresses)
-        return dataclasses.replace(found, addresses=moved)
+        moved = []
+        for file in found.needs[0]:
+            digest = hashlib.sha256(requests.get(f"{address}/{file}", timeout=10).content).hexdigest()
+            moved.append(Address(f"{address}/{file}", file, f"sha256:{digest}"))
+        return dataclasses.replace(found, addresses=tuple(moved))
 
-    loading.recipe = redirected
+    datasets.recipe = redirected
 
 
 def fresh(start: Path, place: Path) -> Path:

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from benchmarks.baselines.dense_distillation import DenseDistillation, dense_ranks, draws, exp_weights, tanh_weights
 from sureness.data.interactions import Interactions
 from sureness.data.simulator import SimulatorSettings, simulate
-from sureness.distillation.labels import soft_labels
-from sureness.distillation.learner import Learner
+from sureness.distillation.learner import Learner, soft_labels
 from sureness.distillation.refresh import Pool, Refreshed
 from sureness.distillation.sampling import weight_table
 from sureness.distillation.settings import Direction, DistillationSettings

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from typer.models import ArgumentInfo, OptionInfo
 
 from sureness.cli import commands
+from sureness.cli._options import in_a_file
 
 
 class Parameter(NamedTuple):
@@ -32,7 +33,7 @@ def parameters_of(command: str) -> dict[str, Parameter]:
                 own = offered.how.gathered[option]
                 found |= {
                     f"{owner}_{each}": Parameter(
-                        offered.hints[each], option, False, "" if each == own.first else f"{each}="
+                        in_a_file(offered.hints[each]), option, False, "" if each == own.first else f"{each}="
                     )
                     for each in own.fields
                 }

@@ -151,4 +151,4 @@ def test_names_with_brackets_and_blanks_are_shown_as_they_are(folder, tmp_path, 
     assert "my [a].json" in succeed("inspect", "my [a].json", cwd=tmp_path)
     with consoles(sys.stdout, sys.stderr):
         _console.print_next("it", "a run.sureness")
-    assert "sureness fit 'a run.sureness' -o" in capsys.readouterr().out
+    assert "sureness fit 'a run.sureness' --method" in capsys.readouterr().out

@@ -172,7 +172,7 @@ def killed_when_there_is(checkpoint, words, folder, output, how=signal.SIGKILL):
     return said
 
 
-LONG = (*DATA, "--teacher", "neumf:8", "--student", "bpr:2", "--teacher-set", "epochs=40", "--set", "epochs=60",
+LONG = (*DATA, "--teacher", "neumf:8", "--student", "bpr:2", "--teacher-set", "epochs=15", "--set", "epochs=25",
         "--set", "patience=30")  # fmt: skip
 
 
@@ -225,7 +225,6 @@ def test_files_of_others_beside_the_checkpoints_stay(folder):
         (["--set", "teacher_learns=false", "--set", "student_learns=false"], DataError, "fixed"),
         (["--device", "abacus"], SurenessError, "device"),
         (["--seed", "-1"], DataError, "seed"),
-        (["nothing.csv"], FileError, "nothing.csv"),
         (["-o", "log.csv"], OutputError, "log.csv"),
         (["-o", "empty"], OutputError, "folder"),
     ],
@@ -234,6 +233,11 @@ def test_bad_input_gets_one_sentence_before_anything_is_trained(folder, words, e
     (folder / "empty").mkdir()
     refused(run(*PAIR, *words, cwd=folder), error, word)
     assert sorted(path.name for path in folder.iterdir()) == ["empty", "log.csv"]
+
+
+def test_a_missing_log_is_named(folder):
+    words = ("--teacher", "bpr:8", "--student", "bpr:2")
+    refused(run("distill", "nothing.csv", *words, cwd=folder), FileError, "nothing.csv")
 
 
 def test_a_saved_model_that_cannot_be_used_gets_one_sentence(folder):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import sureness as sn
 from sureness.calibration.horizon import Horizon
 from sureness.data.interactions import Interactions, union
-from sureness.data.recipes import prepare
+from sureness.data.preparing import prepare
 from sureness.data.splitting import by_ratio, hold_out, leave_one_out
 from sureness.data.time_splitting import by_time
 from sureness.errors import ColumnError, DataError, SettingError

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness.data.recipes.base import Dataset
+from sureness.data.recipes import Dataset
 from sureness.demo import running
 from sureness.demo.findings import promise_kept, shortened, unsure_users
 from sureness.lists import Lists

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sureness._registry import find, names
 from sureness.calibration.parametric import PlattCalibrator
 from sureness.data.interactions import Interactions, union
-from sureness.distillation.labels import LabelledPairs, SoftLabels, soft_labels, validation_pairs
+from sureness.distillation.learner import LabelledPairs, SoftLabels, soft_labels, validation_pairs
 from sureness.distillation.settings import Direction
 from tests.distillation.worlds import fitted, parts
 

@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from sureness.data.sampling import NegativeSampler
-from sureness.distillation.labels import soft_labels
-from sureness.distillation.learner import Learner
+from sureness.distillation.learner import Learner, soft_labels
 from sureness.distillation.refresh import Pool, Refreshed
 from sureness.distillation.settings import Direction
 from sureness.models.networks.training import Trainer

@@ -53,7 +53,7 @@ def checkpoint(tmp_path):
 # --- killed --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["bpr", "neumf", "cdae"])
+@pytest.mark.parametrize("name", ["bpr", "cdae"])
 def test_killed_again_and_again_training_ends_like_an_undisturbed_run(name, tmp_path):
     path, rng = tmp_path / "run.ckpt", np.random.default_rng(len(name))
     killed_again_and_again(lambda: start(name, LONG, parts(), path), path, finished, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sureness.data.interactions import union
-from sureness.data.recipes.preparing import prepare
+from sureness.data.preparing import prepare
 from sureness.metrics.ranking import evaluate_ranking
 from sureness.models.bpr import BPR
 

@@ -54,7 +54,7 @@ for name in model_names():
     model = kind(n_factors=3, seed=7)
     model.set_params(seed=8, device="cuda")
     print(name, repr(clone(model)), model.settings.n_factors, "n_factors: 'int' = 64" in str(inspect.signature(kind)),
-          getattr(sn, kind.__name__) is kind, len(kind.search_space) > 0)
+          getattr(sn.models, kind.__name__) is kind, len(kind.search_space) > 0)
 """).splitlines()
 
 
@@ -140,7 +140,7 @@ def test_models_with_layers_say_which_extra_opens_them(name, saved):
 @pytest.mark.parametrize("name", model_names())
 def test_fitting_says_which_extra_it_needs_before_any_work(name):
     kind = model_type(name).__name__
-    sentence = refused(f"import sureness as sn; sn.{kind}().fit('not a log, which would be refused next')")
+    sentence = refused(f"import sureness as sn; sn.models.{kind}().fit('not a log, which would be refused next')")
     assert sentence == f"fitting {kind} needs torch; install it with: pip install 'sureness[models]'\n"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sureness.calibration import make_calibrator
-from sureness.data import RECIPES
+from sureness.data import recipe_names
 from sureness.distillation import method_names
 from sureness.errors import DataError, SettingError
 from sureness.lists import ListSizePolicy
@@ -29,7 +29,7 @@ def is_own(name: str) -> bool:
     >>> is_own("coat"), is_own("my_package.maps:Steep"), is_own("bpr")
     (False, True, False)
     """
-    return ":" in name or (name not in RECIPES and Path(name).is_file())
+    return ":" in name or (name not in recipe_names() and Path(name).is_file())
 
 
 def load_own(name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from sureness import Progress, silent
-from sureness.data import RECIPES
+from sureness.data import recipe_names
 from sureness.errors import DataError
 from sureness.saving import replacing
 from sureness_reproduction.cells import CellStore, run_cells
@@ -164,7 +164,7 @@ def lacking(results: Results) -> list[str]:
 
 def how_to_get(absent: Sequence[str]) -> str:
     """The commands that get data sets, as a sentence after another."""
-    commands = [f"`sureness data fetch {name}`" for name in dict.fromkeys(absent) if name in RECIPES]
+    commands = [f"`sureness data fetch {name}`" for name in dict.fromkeys(absent) if name in recipe_names()]
     return f" Get it: {', '.join(commands)}" if commands else ""
 
 

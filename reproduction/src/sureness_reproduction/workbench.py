@@ -16,7 +16,7 @@ import polars as pl
 
 from sureness import data as library
 from sureness import recommender, saving
-from sureness.data import RECIPES, Dataset, Interactions, Split, whereabouts
+from sureness.data import Dataset, Interactions, Split, recipe_names, whereabouts
 from sureness.errors import DataError, SurenessError
 from sureness.models import Recommender
 from sureness.sources import ScoreSource
@@ -93,11 +93,11 @@ class DataShelf:
 
     def has(self, data: str) -> bool:
         """Whether a data set is there; what is simulated always is."""
-        return data not in RECIPES or self.place(data) is not None
+        return data not in recipe_names() or self.place(data) is not None
 
     def fingerprint(self, data: Any) -> str:
         """A digest of all files of a data set; empty for what is none."""
-        place = self.place(data) if isinstance(data, str) and data in RECIPES else None
+        place = self.place(data) if isinstance(data, str) and data in recipe_names() else None
         return "" if place is None else _digest(place)
 
     def split(self, data: str, protocol: str | None = None, **options: Any) -> Split:

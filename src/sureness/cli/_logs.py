@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 import typer
 
 from sureness.cli._options import Gathered, Spread, columns
-from sureness.data.recipes.base import Protocol
+from sureness.data.recipes import Protocol
 from sureness.jobs.logs import LogOptions
 from sureness.tables.columns import Columns
 

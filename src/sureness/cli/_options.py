@@ -145,7 +145,7 @@ def named_values(option: str, own: Gathered, texts: Sequence[str], hints: Mappin
 
 
 def _converted(where: str, text: str, hint: Any) -> Any:
-    plain = _in_a_file(hint)
+    plain = in_a_file(hint)
     type_ = next(each for each in get_args(plain) if each is not NoneType) if _is_optional(plain) else plain
     if type_ is bool:
         choices: dict[str, Any] = {"true": True, "false": False}
@@ -192,7 +192,7 @@ def _flag(each: Field[Any], how: Spread) -> str:
 def _parameter(owner: str, each: Field[Any], hint: Any, how: Spread) -> inspect.Parameter:
     """A keyword of the command, as typer reads it."""
     type_, *extra = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    type_ = _in_a_file(type_)
+    type_ = in_a_file(type_)
     default = inspect.Parameter.empty if each.default is MISSING else each.default
     name = _flag(each, how)
     if each.name in how.parsers:
@@ -217,10 +217,10 @@ def _is_optional(type_: Any) -> bool:
     return NoneType in get_args(type_)
 
 
-def _in_a_file(type_: Any) -> Any:
+def in_a_file(type_: Any) -> Any:
     """Tables are files on the command line."""
     if get_origin(type_) is tuple:
-        return tuple[_in_a_file(get_args(type_)[0]), ...]  # type: ignore[misc]  # made for typer, not for mypy
+        return tuple[in_a_file(get_args(type_)[0]), ...]  # type: ignore[misc]  # made for typer, not for mypy
     if PathLike[str] not in get_args(type_):
         return type_
     return Path | None if _is_optional(type_) else Path

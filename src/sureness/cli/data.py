@@ -44,7 +44,7 @@ def fetch_data(
     to: Annotated[Path | None, typer.Option("--to", help="Folder for the files; the cache if none is given.")] = None,
     json: Json = False,
 ) -> None:
-    """Download the files of a data set, or copy them from a folder; a broken download is resumed."""
+    """Download the files of a data set, or copy them from a folder."""
     with shown_progress(json) as progress:
         result = fetch(name, source=folder, to=to, progress=progress)
     present(result, json, _show_fetched)
@@ -52,7 +52,6 @@ def fetch_data(
 
 def _show_fetched(result: FetchResult) -> None:
     say(f"{result.name} is in {result.place}", f"terms: {result.licence}")
-    print_notes(result.notes)
 
 
 @spread

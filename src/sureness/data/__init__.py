@@ -5,14 +5,24 @@ from sureness._lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "fetching": ["cache_folder", "fetch", "pins"],
         "filtering": ["at_least", "k_core", "rated_above", "rating_above"],
         "ids": ["IdMap"],
         "interactions": ["Interactions", "union"],
-        "recipes": [
-            "RECIPES", "Address", "Dataset", "Recipe", "common_pairs", "copy_dataset", "fetch_dataset", "load_dataset",
-            "pinned_checksums", "prepare", "recipe", "whereabouts",
+        "datasets": ["cache_folder", "copy_dataset", "fetch_dataset", "load_dataset", "whereabouts"],
+        "data_files": [
+            "RATED",
+            "RATED_UNTIMED",
+            "TABLE",
+            "DataFiles",
+            "as_text",
+            "optional",
+            "parts_of",
+            "rows_of",
+            "separated",
         ],
+        "movielens": ["ml_dat"],
+        "preparing": ["prepare"],
+        "recipes": ["Address", "Dataset", "LogTables", "Recipe", "Size", "common_pairs", "recipe", "recipe_names"],
         "sampling": ["NegativeSampler"],
         "scored_pairs": ["ScoredPairs", "concatenate", "pairs_of_table", "stream_pairs"],
         "simulator": ["DOMAINS", "SimulatorSettings", "World", "simulate", "world_tables"],

@@ -1,7 +1,18 @@
 # Written by `make stubs` from the table in __init__.py.
-from sureness.data.fetching import cache_folder as cache_folder
-from sureness.data.fetching import fetch as fetch
-from sureness.data.fetching import pins as pins
+from sureness.data.data_files import RATED as RATED
+from sureness.data.data_files import RATED_UNTIMED as RATED_UNTIMED
+from sureness.data.data_files import TABLE as TABLE
+from sureness.data.data_files import DataFiles as DataFiles
+from sureness.data.data_files import as_text as as_text
+from sureness.data.data_files import optional as optional
+from sureness.data.data_files import parts_of as parts_of
+from sureness.data.data_files import rows_of as rows_of
+from sureness.data.data_files import separated as separated
+from sureness.data.datasets import cache_folder as cache_folder
+from sureness.data.datasets import copy_dataset as copy_dataset
+from sureness.data.datasets import fetch_dataset as fetch_dataset
+from sureness.data.datasets import load_dataset as load_dataset
+from sureness.data.datasets import whereabouts as whereabouts
 from sureness.data.filtering import at_least as at_least
 from sureness.data.filtering import k_core as k_core
 from sureness.data.filtering import rated_above as rated_above
@@ -9,18 +20,16 @@ from sureness.data.filtering import rating_above as rating_above
 from sureness.data.ids import IdMap as IdMap
 from sureness.data.interactions import Interactions as Interactions
 from sureness.data.interactions import union as union
-from sureness.data.recipes import RECIPES as RECIPES
+from sureness.data.movielens import ml_dat as ml_dat
+from sureness.data.preparing import prepare as prepare
 from sureness.data.recipes import Address as Address
 from sureness.data.recipes import Dataset as Dataset
+from sureness.data.recipes import LogTables as LogTables
 from sureness.data.recipes import Recipe as Recipe
+from sureness.data.recipes import Size as Size
 from sureness.data.recipes import common_pairs as common_pairs
-from sureness.data.recipes import copy_dataset as copy_dataset
-from sureness.data.recipes import fetch_dataset as fetch_dataset
-from sureness.data.recipes import load_dataset as load_dataset
-from sureness.data.recipes import pinned_checksums as pinned_checksums
-from sureness.data.recipes import prepare as prepare
 from sureness.data.recipes import recipe as recipe
-from sureness.data.recipes import whereabouts as whereabouts
+from sureness.data.recipes import recipe_names as recipe_names
 from sureness.data.sampling import NegativeSampler as NegativeSampler
 from sureness.data.scored_pairs import ScoredPairs as ScoredPairs
 from sureness.data.scored_pairs import concatenate as concatenate
@@ -42,17 +51,23 @@ from sureness.data.time_splitting import by_time as by_time
 __all__ = [
     "Address",
     "DOMAINS",
+    "DataFiles",
     "Dataset",
     "IdMap",
     "Interactions",
+    "LogTables",
     "NegativeSampler",
-    "RECIPES",
+    "RATED",
+    "RATED_UNTIMED",
     "Recipe",
     "ScoredPairs",
     "SimulatorSettings",
+    "Size",
     "Split",
+    "TABLE",
     "TimeCuts",
     "World",
+    "as_text",
     "at_least",
     "by_ratio",
     "by_time",
@@ -60,20 +75,23 @@ __all__ = [
     "common_pairs",
     "concatenate",
     "copy_dataset",
-    "fetch",
     "fetch_dataset",
     "hold_out",
     "k_core",
     "leave_one_out",
     "load_dataset",
+    "ml_dat",
+    "optional",
     "pairs_of_table",
     "parted",
-    "pinned_checksums",
-    "pins",
+    "parts_of",
     "prepare",
     "rated_above",
     "rating_above",
     "recipe",
+    "recipe_names",
+    "rows_of",
+    "separated",
     "simulate",
     "stream_pairs",
     "union",

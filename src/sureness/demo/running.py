@@ -16,11 +16,10 @@ import polars as pl
 from sureness._printing import fields_repr
 from sureness._progress import Progress, part_of, silent
 from sureness._wording import counted
+from sureness.data.datasets import whereabouts
 from sureness.data.interactions import Interactions
-from sureness.data.recipes.base import Dataset
-from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import whereabouts
-from sureness.data.recipes.preparing import prepare
+from sureness.data.preparing import prepare
+from sureness.data.recipes import Dataset, recipe, recipe_names
 from sureness.data.simulator import SimulatorSettings, simulate
 from sureness.data.splitting import Split, by_ratio, hold_out
 from sureness.demo.findings import items_not_shown, personal_sizes, promise_kept, unsure_users
@@ -133,7 +132,7 @@ _SPLIT = (
 
 def refuse_absent(data: str) -> None:
     """Refuse a data set that would have to be downloaded: the demo downloads nothing."""
-    if data not in RECIPES:
+    if data not in recipe_names():
         return  # a file or an unknown name, which reading it refuses
     known = recipe(data)
     if known.read is not None and whereabouts(data)[1] == "download":

@@ -7,8 +7,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "aligned": ["AlignedSource"],
         "bidirectional": ["BidirectionalDistillation"],
-        "labels": ["Guide", "SoftLabels", "soft_labels"],
-        "learner": ["Learner"],
+        "learner": ["Guide", "Learner", "SoftLabels", "soft_labels"],
         "refresh": ["DrawnItems", "Pool", "Refreshed"],
         "sampling": ["SCHEMES", "Scheme", "weight_table"],
         "settings": ["Direction", "DistillationSettings", "SettingValue", "distillation_method", "method_names"],

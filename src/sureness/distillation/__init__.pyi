@@ -1,10 +1,10 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness.distillation.aligned import AlignedSource as AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation as BidirectionalDistillation
-from sureness.distillation.labels import Guide as Guide
-from sureness.distillation.labels import SoftLabels as SoftLabels
-from sureness.distillation.labels import soft_labels as soft_labels
+from sureness.distillation.learner import Guide as Guide
 from sureness.distillation.learner import Learner as Learner
+from sureness.distillation.learner import SoftLabels as SoftLabels
+from sureness.distillation.learner import soft_labels as soft_labels
 from sureness.distillation.refresh import DrawnItems as DrawnItems
 from sureness.distillation.refresh import Pool as Pool
 from sureness.distillation.refresh import Refreshed as Refreshed

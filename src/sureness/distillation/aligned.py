@@ -44,8 +44,9 @@ class AlignedSource:
         users, items = id_maps(source)
         user_rows, item_rows = users.rows(log.users.ids), items.rows(log.items.ids)
         if not (np.any(user_rows >= 0) and np.any(item_rows >= 0)):
-            raise IdError("the fixed model knows no user or no item of the training log; check that its ids are of "
-                          "the same kind")  # fmt: skip
+            raise IdError(
+                "the fixed model knows no user or no item of the training log; check that its ids are of the same kind"
+            )
         return cls(source, log.users, log.items, user_rows, item_rows)
 
     @property

@@ -9,15 +9,15 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from os import PathLike
-from typing import Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from sureness._progress import Progress, silent
 from sureness.data.interactions import Interactions
-from sureness.distillation.labels import soft_labels, validation_pairs
-from sureness.distillation.participants import LearningParticipant, Participant, Role, Tensors
+from sureness.distillation.learner import soft_labels, validation_pairs
+from sureness.distillation.participants import LearningParticipant, Participant, Tensors
 from sureness.distillation.refresh import Side, refresh
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.distillation.starts import truncated
@@ -41,16 +41,6 @@ _PARTS_OF_A_CHECKPOINT = ("network", "best", "optimiser", "snapshot", "guide")
 _PLACES: tuple[Literal[0], Literal[1]] = (0, 1)  # teacher, student
 
 
-class EpochRow(TypedDict):
-    """One epoch of one model in the history."""
-
-    epoch: int
-    model: Role
-    loss: float | None  # None: judged at the start, before any joint epoch
-    metric: float | None  # on the validation set, where it was judged
-    seconds: float
-
-
 class JointTraining:
     """Teacher and student from their start to their best.
 
@@ -58,16 +48,20 @@ class JointTraining:
     """
 
     def __init__(
-        self, teacher: Participant, student: Participant, train: Interactions, validation: Interactions | None,
+        self,
+        teacher: Participant,
+        student: Participant,
+        train: Interactions,
+        validation: Interactions | None,
         settings: DistillationSettings,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.participants = (teacher, student)
         self.train, self.validation, self.settings = train, validation, settings
         self.learning = [each for each in self.participants if isinstance(each, LearningParticipant)]
         self.number = 0  # finished epochs, including the warm-up
         self.snapshot: dict[str, Tensors] = {}  # the weights at the last refresh
         self.refreshed = 0  # the epoch before which the ranks were refreshed last
-        self.history: list[EpochRow] = []
+        self.history: list[dict[str, Any]] = []  # rows of epoch, model, loss, metric, seconds
         for each in self.learning:
             if each.fitted:
                 each.learner.optimiser.learning_rate *= settings.fitted_rate
@@ -118,15 +112,21 @@ class JointTraining:
         for each in self.learning:
             direction = each.learner.direction
             if direction.labels == "calibrated" and self.validation is None:
-                raise SettingError("calibrated labels are fitted on a validation set, and none was given; give one, or "
-                                   "use labels='sigmoid'")  # fmt: skip
+                raise SettingError(
+                    "calibrated labels are fitted on a validation set, and none was given; give one, or "
+                    "use labels='sigmoid'"
+                )
             if direction.positives and each.network.weighs_positives:
-                raise SettingError("UBPR weighs every positive by its propensity, and the other model's items have "
-                                   "none; use BPR, or positives=0")  # fmt: skip
+                raise SettingError(
+                    "UBPR weighs every positive by its propensity, and the other model's items have "
+                    "none; use BPR, or positives=0"
+                )
         student = self.participants[1].network
         if self.settings.student_start == "svd" and not (student and student.starts_from_factors):
-            raise SettingError("student_start='svd' is for a student whose scores are products of factors (bpr, "
-                               "ubpr); use student_start='own'")  # fmt: skip
+            raise SettingError(
+                "student_start='svd' is for a student whose scores are products of factors (bpr, "
+                "ubpr); use student_start='own'"
+            )
 
     def _warms_up(self, each: LearningParticipant) -> bool:
         from_svd = each.role == "student" and self.settings.student_start == "svd"
@@ -185,7 +185,7 @@ class JointTraining:
         return validated(each.network, self.train, self.validation, users)
 
     def _record(self, each: LearningParticipant, loss: float | None, metric: float | None, seconds: float) -> None:
-        row: EpochRow = {"epoch": self.number, "model": each.role, "loss": loss, "metric": metric, "seconds": seconds}
+        row = {"epoch": self.number, "model": each.role, "loss": loss, "metric": metric, "seconds": seconds}
         self.history.append(row)
 
     def _active(self) -> list[LearningParticipant]:
@@ -259,8 +259,8 @@ def interleaved(counts: Sequence[int]) -> Iterator[int]:
     >>> list(interleaved([2, 4]))
     [1, 0, 1, 1, 0, 1]
     """
-    turns = [((place + 0.5) / count, who) for who, count in enumerate(counts) for place in range(count)]
-    yield from (who for _, who in sorted(turns))
+    turns = [((done + 0.5) / count, number) for number, count in enumerate(counts) for done in range(count)]
+    yield from (number for _, number in sorted(turns))
 
 
 def joint_epoch(trainers: Sequence[Trainer], number: int, seed: int, progress: Progress = silent) -> list[float]:
@@ -274,16 +274,16 @@ def joint_epoch(trainers: Sequence[Trainer], number: int, seed: int, progress: P
     with seeded(seed, number), using_threads(threads):
         epochs = [trainer.steps(number) for trainer in trainers]
         states = {
-            who: _random_state(trainer.settings.seed, number)
-            for who, trainer in enumerate(trainers)
+            turn: _random_state(trainer.settings.seed, number)
+            for turn, trainer in enumerate(trainers)
             if trainer.network.draws_dropout
         }
-        for done, who in enumerate(interleaved(counts), start=1):
-            if who in states:
-                torch.set_rng_state(states[who])
-            totals[who] += next(epochs[who])
-            if who in states:
-                states[who] = torch.get_rng_state()
+        for done, turn in enumerate(interleaved(counts), start=1):
+            if turn in states:
+                torch.set_rng_state(states[turn])
+            totals[turn] += next(epochs[turn])
+            if turn in states:
+                states[turn] = torch.get_rng_state()
             progress("steps", done, sum(counts))
         for epoch in epochs:
             next(epoch, None)  # runs what follows the last step

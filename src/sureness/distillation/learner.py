@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
 import numpy as np
 
-from sureness._types import FloatArray
-from sureness.data.interactions import Interactions
-from sureness.distillation.labels import Guide, SoftLabels
+from sureness._printing import fields_repr
+from sureness._types import FloatArray, IntArray
+from sureness.calibration.base import Calibrator, make_calibrator
+from sureness.calibration.calibration_set import CalibrationSet
+from sureness.calibration.maps import Who
+from sureness.calibration.parametric import PlattCalibrator
+from sureness.data.interactions import Interactions, union
+from sureness.data.sampling import NegativeSampler
 from sureness.distillation.refresh import DrawnItems, Pool, Refreshed
 from sureness.distillation.settings import Direction
 from sureness.models.networks.batches import Batch, SoftItems
@@ -49,3 +57,81 @@ class Learner(Trainer):
         """The guide's scores of the drawn items, with its current weights."""
         assert self.guide is not None
         return self.guide.pair_scores(batch.users, drawn.items)
+
+
+class Guide(Protocol):
+    """Anything that can score pairs."""
+
+    def pair_scores(self, users: IntArray, items: IntArray) -> FloatArray:
+        """Scores of pairs: users (B,), items (B, n), result (B, n)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLabels:
+    """The guide's scores become labels; the learner predicts sigmoid(slope * score + shift)."""
+
+    direction: Direction
+    calibrator: Calibrator | None = None  # of the guide's scores
+    slope: float = 1.0
+    shift: float = 0.0
+
+    __repr__ = fields_repr
+
+    def of(self, scores: FloatArray) -> FloatArray:
+        """Labels between 0 and 1, in the shape of the guide's scores."""
+        if self.direction.labels == "one":
+            return np.ones(scores.shape, dtype=np.float32)
+        if self.calibrator is not None:
+            # scores drift away from those that the map was fitted on while models learn: not worth a warning each time
+            return self.calibrator.probability_of(scores.astype(np.float64), Who(len(scores))).astype(np.float32)
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * scores / np.float32(self.direction.temperature))), np.float32)
+
+
+class LabelledPairs(NamedTuple):
+    """Pairs that calibrated labels are fitted on."""
+
+    users: IntArray
+    items: IntArray
+    relevant: IntArray  # 1: held out for validation, 0: unseen
+
+    def scores(self, model: Guide) -> FloatArray:
+        """How a model scores them."""
+        return model.pair_scores(self.users, self.items[:, None])[:, 0]
+
+    def calibration_set(self, model: Guide) -> CalibrationSet:
+        """What a calibrator of its scores is fitted on."""
+        return CalibrationSet.from_pairs(self.scores(model), self.relevant)
+
+
+def soft_labels(direction: Direction, learner: Guide, guide: Guide, pairs: LabelledPairs | None) -> SoftLabels:
+    """The soft labels of one direction until the next refresh.
+
+    Calibrated labels are probabilities that an item is the positive one of a positive and an unseen item, which are the
+    odds of the learner's own loss. The learner's scores are mapped to the same odds by a Platt calibrator.
+
+    Parameters
+    ----------
+    direction : Direction
+    learner, guide : Guide
+    pairs : LabelledPairs, optional
+        Needed for calibrated labels.
+    """
+    if direction.labels != "calibrated":
+        return SoftLabels(direction, slope=1.0 / direction.temperature)
+    assert pairs is not None
+    calibrator = make_calibrator(direction.calibrator).fit_set(pairs.calibration_set(guide))
+    mine = PlattCalibrator().fit_set(pairs.calibration_set(learner)).natural_parameters_
+    return SoftLabels(direction, calibrator, slope=mine["b"], shift=mine["c"])
+
+
+def validation_pairs(train: Interactions, validation: Interactions, rng: np.random.Generator) -> LabelledPairs:
+    """Every validation pair (relevant), and for each an unseen item of the same user (not relevant)."""
+    known = union(
+        [Interactions(part.users, part.items, part.user_rows, part.item_rows) for part in (train, validation)]
+    )
+    has_unseen = known.user_degree[validation.user_rows] < known.n_items
+    users, positives = validation.user_rows[has_unseen], validation.item_rows[has_unseen]
+    negatives = NegativeSampler(known).draw(users, rng)
+    relevant = np.repeat([1, 0], len(users))
+    return LabelledPairs(np.concatenate([users, users]), np.concatenate([positives, negatives]), relevant)

@@ -12,7 +12,7 @@ from torch import Tensor
 from sureness._settings import clone
 from sureness.data.interactions import Interactions
 from sureness.distillation.aligned import AlignedSource
-from sureness.distillation.labels import Guide
+from sureness.distillation.learner import Guide
 from sureness.distillation.settings import Direction, DistillationSettings
 from sureness.errors import IdError, NotFittedError, SettingError
 from sureness.models.base import Recommender, as_recommender
@@ -160,14 +160,18 @@ def participant(
     model = as_recommender(given)
     if model is None:
         if learns:
-            raise SettingError(f"the {role} must be a recommender of sureness to learn, got {type(given).__name__}; "
-                               f"keep it fixed with {role}_learns=False")  # fmt: skip
+            raise SettingError(
+                f"the {role} must be a recommender of sureness to learn, got {type(given).__name__}; "
+                f"keep it fixed with {role}_learns=False"
+            )
         return SourceParticipant(role, given, train)
     fitted = model.is_fitted
     if fitted and not (model.users.same_as(train.users) and model.items.same_as(train.items)):
         if learns:
-            raise IdError(f"the {role} was fitted on other users or items than those of train, so it cannot go on "
-                          f"learning; fit it on this log, or keep it fixed with {role}_learns=False")  # fmt: skip
+            raise IdError(
+                f"the {role} was fitted on other users or items than those of train, so it cannot go on "
+                f"learning; fit it on this log, or keep it fixed with {role}_learns=False"
+            )
         return SourceParticipant(role, given, train)
     if not (fitted or learns or assume_fitted):
         raise NotFittedError(f"the {role} is fixed, so it must be fitted first; call its fit, or let it learn")

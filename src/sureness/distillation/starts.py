@@ -42,8 +42,10 @@ def truncated(source: ScoreSource, n_factors: int, *, seed: int = 0) -> FactorSo
     """
     limit = min(source.n_users, source.n_items)
     if not isinstance(n_factors, Integral) or not 1 <= n_factors <= limit:
-        raise SettingError(f"n_factors must lie between 1 and {limit} for {counted(source.n_users, 'user')} and "
-                        f"{counted(source.n_items, 'item')}, got {n_factors!r}")  # fmt: skip
+        raise SettingError(
+            f"n_factors must lie between 1 and {limit} for {counted(source.n_users, 'user')} and "
+            f"{counted(source.n_items, 'item')}, got {n_factors!r}"
+        )
     if (factors := product_of(source)) is not None:
         left, values, right = _of_factors(*factors)
     else:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness._types import Estimand
+from sureness._types import AnyArray, Estimand, FloatArray, IntArray
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
-from sureness.calibration.maps import ProbabilityMap
+from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
+from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
+from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.usable import Reach
+from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
 from sureness.errors import ColumnError, DataError, EmptyError, FileError, SettingError, warn
-from sureness.jobs._asked import Asked
 from sureness.jobs.blocks import blocks_of_users, survey, write_blocks
 from sureness.jobs.inputs import (
     counter,
@@ -30,7 +34,7 @@ from sureness.jobs.inputs import (
 )
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
-from sureness.numerics.checks import check_whole
+from sureness.numerics.checks import check_scores, check_whole
 from sureness.numerics.logistic import sigmoid
 from sureness.recommender.candidates import candidate_blocks
 from sureness.recommender.mapped import MappedSource
@@ -46,6 +50,125 @@ from sureness.tables.frames import HeldTable, Place, Table, place_of
 from sureness.tables.id_values import segment_series
 from sureness.tables.reading import add_column, column_names, count_rows, filled, readable, require_columns, scan_table
 from sureness.tables.writing import write_table
+
+
+@dataclass(frozen=True, eq=False)
+class RequiredColumns:
+    """A fitted map with the columns that it reads besides the scores, applied to one batch after the other."""
+
+    fitted: ProbabilityMap
+    segments: IdMap | None = None  # those that a map per segment knows
+    of_text: IdMap | None = None  # the ids that the users of a text file are read as
+    reach: Reach | None = None  # the scores that it was fitted on
+    unknown: dict[str | None, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
+
+    @classmethod
+    def of(cls, fitted: ProbabilityMap, data: Place) -> RequiredColumns:
+        """A map for a table or a run."""
+        fitted.check_fitted()
+        users: IdMap | None = getattr(fitted, "users_", None)
+        of_text = users if not is_saved(data) and is_text(data) else None
+        segments = fitted.segments_ if isinstance(fitted, SegmentCalibrator) else None
+        return cls(fitted, segments, of_text, fitted.reach())
+
+    @property
+    def lists(self) -> ListCalibrator | None:
+        """The map, if it looks at all candidates of a group; None: it looks at single pairs."""
+        return self.fitted if isinstance(self.fitted, ListCalibrator) else None
+
+    @property
+    def overlapping(self) -> MultiSegmentCalibrator | None:
+        """The map, if it is one of several fields."""
+        return self.fitted if isinstance(self.fitted, MultiSegmentCalibrator) else None
+
+    @property
+    def users(self) -> bool:
+        """Whether it reads the users, or whatever else the groups are."""
+        return self.overlapping is None and "user_id" in self.fitted.reads()[1:]
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns that it reads by their own names: fields of overlapping segments, history and traits."""
+        if self.lists is not None:
+            return list(self.fitted.reads()[2:])
+        return [] if self.overlapping is None else list(self.overlapping.fields_)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Those of the fields of a map for lists that hold numbers."""
+        return [] if self.lists is None else [n for n in self.fields if n == HISTORY or n in self.lists.numeric_]
+
+    def inputs(self, columns: Columns) -> list[str]:
+        """The columns of a table to read, score first, by their names in it."""
+        segment = [] if self.segments is None else [str(columns.segment)]
+        return [columns.score, *([columns.user_id] if self.users else []), *segment, *self.fields]
+
+    def probability(self, scores: AnyArray, *others: AnyArray | pl.Series) -> FloatArray:
+        """Probabilities of scores, with what else was read, in the order of `inputs`."""
+        checked = check_scores(scores).astype(np.float64)
+        return self.of_rows(checked, self.who(checked, *others))
+
+    def of_rows(self, scores: FloatArray, who: Who) -> FloatArray:
+        """Probabilities of checked scores; counts those far outside the fitted ones."""
+        if self.reach is not None:
+            self.reach.look(scores)
+        return self.fitted.probability_of(scores, who)
+
+    def who(self, scores: FloatArray, *others: AnyArray | pl.Series) -> Who:
+        """For whom is asked; counts the segments that the map does not know."""
+        left = iter(others)
+        users: ArrayLike | pl.Series | None = next(left) if self.users else None
+        if self.lists is not None:
+            assert users is not None
+            known = {
+                name: self._trait(name, pl.Series(name, column)) for name, column in zip(self.fields, left, strict=True)
+            }
+            return self.lists.grouped(scores, users, known.get(HISTORY), known)
+        if users is not None and self.of_text is not None:
+            users = self.of_text.read_from_text(users)
+        if self.overlapping is not None:
+            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(self.fields, left, strict=True)])
+            return Who(len(scores), segments=self._known_fields(self.overlapping, table))
+        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
+        return self.fitted.who(len(scores), users, segments)
+
+    def _trait(self, name: str, column: pl.Series) -> pl.Series:
+        """A column of history or of a trait: numbers, NaN where one is missing, or text."""
+        if name not in self.numbers:
+            return column.cast(pl.String)
+        try:
+            return column.cast(pl.Float64).fill_null(np.nan)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"column {name} must be numbers, got values of type {column.dtype}") from error
+
+    def _known_fields(self, overlapping: MultiSegmentCalibrator, table: pl.DataFrame) -> IntArray:
+        """The numbers of combinations of values."""
+        numbers = overlapping.numbers_of_file(table)
+        for name, values in overlapping.unknown_values(table, numbers).items():
+            self._count(name, values)
+        return numbers
+
+    def _count(self, field: str | None, unknown: pl.Series) -> None:
+        self.unknown.setdefault(field, []).append(unknown.alias("segment").value_counts())
+
+    def _known_segments(self, given: pl.Series) -> pl.Series:
+        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
+        assert self.segments is not None
+        rows = self.segments.rows(given, of_text=True)
+        if len(rows) and rows.min() < 0:
+            self._count(None, given.filter(pl.Series(rows < 0)))
+        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
+
+    def say_unknown(self, n_pairs: int) -> None:
+        """Once for all batches."""
+        for name, parts in self.unknown.items():
+            counts = pl.concat(parts).group_by("segment").sum().sort("count", "segment", descending=[True, False])
+            values, n_unknown = counts["segment"].to_list(), int(counts["count"].sum())
+            if name is None:
+                warn(unknown_sentence(values, n_unknown, n_pairs))
+            else:
+                warn(unknown_values_sentence(name, values, n_unknown, n_pairs))
+
 
 _LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
 _ROW = "\0row"  # of a table, while its rows are in another order
@@ -124,24 +247,24 @@ def apply(
     check_outputs([(target, "table")], [place, saved, options.segments, *options.seen])
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     columns = _with_own_scores(fitted, place, columns)
-    asked = Asked.of(fitted, place)
-    traits = [name for name in asked.fields if asked.lists is None or name != HISTORY]
-    if asked.segments is not None and columns.segment is None:
+    required = RequiredColumns.of(fitted, place)
+    traits = [name for name in required.fields if required.lists is None or name != HISTORY]
+    if required.segments is not None and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
     if traits and (columns.segment is not None or is_saved(place)):
         raise SettingError(
             f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and "
             "no segment column"
         )
-    if columns.segment is not None and asked.segments is None:
+    if columns.segment is not None and required.segments is None:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     if isinstance(place, Path) and is_saved(place):
-        n_pairs, frame = _list_run(asked, place, target, options, columns, progress)
+        n_pairs, frame = _list_run(required, place, target, options, columns, progress)
     else:
-        n_pairs, frame = _add_to_table(asked, place, target, options, columns, progress)
-    asked.say_unknown(n_pairs)
-    if asked.reach is not None:
-        asked.reach.say()
+        n_pairs, frame = _add_to_table(required, place, target, options, columns, progress)
+    required.say_unknown(n_pairs)
+    if required.reach is not None:
+        required.reach.say()
     return ApplyResult(
         data=place, output=target, n_pairs=n_pairs, estimand=fitted.estimand_, meaning=fitted.meaning, frame=frame
     )
@@ -168,25 +291,30 @@ def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
     >>> columns_read(PlattCalibrator().fit([0, 1, 2, 3], [0, 1, 0, 1]))
     {'score': Float64}
     """
-    asked = Asked.of(fitted, HeldTable(None, pl.LazyFrame()))
+    required = RequiredColumns.of(fitted, HeldTable(None, pl.LazyFrame()))
     found: dict[str, pl.DataType | None] = {"score": pl.Float64()}
-    if asked.users:
+    if required.users:
         users = getattr(fitted, "users_", None)
         found["user_id"] = None if users is None else users.ids.dtype  # those of lists may be anything
-    found |= {} if asked.segments is None else {"segment": asked.segments.ids.dtype}
-    return found | dict.fromkeys(asked.fields)
+    found |= {} if required.segments is None else {"segment": required.segments.ids.dtype}
+    return found | dict.fromkeys(required.fields)
 
 
 def _add_to_table(
-    asked: Asked, path: Place, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+    required: RequiredColumns,
+    path: Place,
+    output: Path | None,
+    options: ApplyOptions,
+    columns: Columns,
+    progress: Progress,
 ) -> tuple[int, Any]:
     """Write the table with its probabilities, or give it back; also returns the number of rows."""
     refuse_given(options, ("seen", "segments"), f"belongs to a run, got the table {path}")
-    inputs = asked.inputs(columns)
+    inputs = required.inputs(columns)
     if isinstance(path, HeldTable) and output is None:
         with readable(path):
             path = path.collected()
-    numbers = [columns.score, *asked.numbers]
+    numbers = [columns.score, *required.numbers]
     frame = scan_table(path, columns.only(), numbers=numbers)  # all other columns are written as they were read
     require_columns(frame, inputs, path)
     if columns.probability in frame.collect_schema().names():
@@ -196,9 +324,11 @@ def _add_to_table(
         )
     n_rows = count_rows(frame, path)
     count = counter(progress, "applying", n_rows)
-    if asked.lists is not None:
-        return n_rows, _add_to_lists(asked, frame, path, output, columns, count)
-    result, problems = add_column(frame, columns.probability, inputs, asked.probability, count, may_lack=asked.fields)
+    if required.lists is not None:
+        return n_rows, _add_to_lists(required, frame, path, output, columns, count)
+    result, problems = add_column(
+        frame, columns.probability, inputs, required.probability, count, may_lack=required.fields
+    )
     try:
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
@@ -214,17 +344,22 @@ def _placed(problem: DataError, inputs: Sequence[str], path: Place) -> DataError
 
 
 def _add_to_lists(
-    asked: Asked, frame: pl.LazyFrame, path: Place, output: Path | None, columns: Columns, count: Callable[[int], None]
+    required: RequiredColumns,
+    frame: pl.LazyFrame,
+    path: Place,
+    output: Path | None,
+    columns: Columns,
+    count: Callable[[int], None],
 ) -> Any:
     """The probabilities of a map that looks at whole groups, for the rows of a table in their own order."""
-    inputs, user = asked.inputs(columns), columns.user_id
+    inputs, user = required.inputs(columns), columns.user_id
     by_user = survey(frame, path, user).by_user
 
     def probability(block: pl.DataFrame) -> pl.Series:
         count(block.height)
         try:
             scores = filled(block[columns.score])
-            return pl.Series(columns.probability, asked.probability(scores, *(block[name] for name in inputs[1:])))
+            return pl.Series(columns.probability, required.probability(scores, *(block[name] for name in inputs[1:])))
         except DataError as error:
             raise _placed(error, inputs, path) from None
 
@@ -251,7 +386,12 @@ def _written(result: pl.LazyFrame, output: Path | None, path: Place, probability
 
 
 def _list_run(
-    asked: Asked, path: Path, output: Path | None, options: ApplyOptions, columns: Columns, progress: Progress
+    required: RequiredColumns,
+    path: Path,
+    output: Path | None,
+    options: ApplyOptions,
+    columns: Columns,
+    progress: Progress,
 ) -> tuple[int, pl.DataFrame | None]:
     """Write the best unseen items of every user with their probabilities, or give them back; also counts the rows."""
     check_whole(options.top, "top", 1)
@@ -263,16 +403,16 @@ def _list_run(
     seen = seen_of(run.source, given_seen(run, options.seen, columns, run.seen()))
     n_users = run.source.n_users
     count = counter(progress, "applying", n_users)
-    if asked.lists is not None:
+    if required.lists is not None:
         refuse_given(options, ("segments",), "belongs to maps per segment, got a map for lists")
-        tables = _lists_of_groups(asked, asked.lists, run, seen, path, options.top)
+        tables = _lists_of_groups(required, required.lists, run, seen, path, options.top)
     else:
         segments = None if options.segments is None else _segments(options.segments, columns, run.source)
-        if asked.segments is not None and segments is None:
+        if required.segments is not None and segments is None:
             raise SettingError(
                 f"the calibrator has one map per segment; give a table with those of {path} as segments=..."
             )
-        tables = _lists_of_pairs(asked, run, seen, segments, options.top)
+        tables = _lists_of_pairs(required, run, seen, segments, options.top)
     n_rows = 0
 
     def blocks() -> Iterator[pl.DataFrame]:
@@ -287,19 +427,19 @@ def _list_run(
 
 
 def _lists_of_pairs(
-    asked: Asked, run: Run, seen: Interactions | None, segments: pl.DataFrame | None, top: int
+    required: RequiredColumns, run: Run, seen: Interactions | None, segments: pl.DataFrame | None, top: int
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """The best unseen items of users with the probabilities of a map of pairs."""
     for table, n_block in list_blocks(run.source, np.arange(run.source.n_users), top, seen):
-        others = [table["user_id"]] if asked.users else []
-        others += [] if asked.segments is None or segments is None else [_segments_of(table, segments)]
+        others = [table["user_id"]] if required.users else []
+        others += [] if required.segments is None or segments is None else [_segments_of(table, segments)]
         scores = table["score"].to_numpy().astype(np.float64)
-        found = asked.of_rows(scores, asked.who(scores, *others))
+        found = required.of_rows(scores, required.who(scores, *others))
         yield table.with_columns(pl.Series("probability", found)), n_block
 
 
 def _lists_of_groups(
-    asked: Asked, fitted: ListCalibrator, run: Run, seen: Interactions | None, path: Path, top: int
+    required: RequiredColumns, fitted: ListCalibrator, run: Run, seen: Interactions | None, path: Path, top: int
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """The same for a map for lists: mean and spread are those of a user's candidates when the run was trained."""
     trained = seen if run.train is None else run.train
@@ -314,8 +454,8 @@ def _lists_of_groups(
         scores = block.scores[:, :top].astype(np.float64)
         there = np.isfinite(scores)
         log_odds = mapped.log_odds(scores, block.users, block.items[:, :top], block.best, mapped.histories(block.users))
-        if asked.reach is not None:
-            asked.reach.look(scores[there])
+        if required.reach is not None:
+            required.reach.look(scores[there])
         shown = items.at(block.items[:, :top][there])
         columns = {"score": block.scores[:, :top], "probability": sigmoid(log_odds)}
         yield list_table(there, users.at(block.users), shown, **columns), len(block.users)

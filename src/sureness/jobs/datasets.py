@@ -12,12 +12,11 @@ import polars as pl
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
-from sureness.data.recipes.base import Dataset, Recipe
-from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import copy_dataset, fetch_dataset, pinned_checksums, whereabouts
-from sureness.data.recipes.preparing import prepare
+from sureness.data.datasets import copy_dataset, fetch_dataset, whereabouts
+from sureness.data.preparing import prepare
+from sureness.data.recipes import Dataset, Recipe, recipe, recipe_names
 from sureness.data.splitting import Split
-from sureness.errors import DataError, FileError
+from sureness.errors import DataError, FileError, MissingExtraError
 from sureness.jobs.logs import LogOptions, read_log
 from sureness.jobs.options import plain
 from sureness.jobs.outputs import check_outputs
@@ -64,7 +63,6 @@ class FetchResult:
     name: str
     place: Path
     licence: str
-    notes: tuple[str, ...]
 
     def plain(self) -> dict[str, JSON]:
         """One JSON object."""
@@ -104,7 +102,7 @@ def list_datasets() -> DatasetList:
     >>> [each.recipe.name for each in list_datasets().datasets][:2]
     ['coat', 'yahoo-r3']
     """
-    return DatasetList([_found(each) for each in RECIPES.values()])
+    return DatasetList([_found(each) for each in map(_installed, recipe_names()) if each is not None])
 
 
 def fetch(
@@ -114,7 +112,7 @@ def fetch(
     to: str | PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> FetchResult:
-    """Download the files of a data set, or copy them from a folder or an archive; a broken download is resumed.
+    """Download the files of a data set, or copy them from a folder or an archive.
 
     Parameters
     ----------
@@ -133,8 +131,7 @@ def fetch(
         place = found[0]
     else:
         place = fetch_dataset(name, None if to is None else Path(to), progress=progress)
-    notes = pinned_checksums(name) if source is None else ()
-    return FetchResult(name=name, place=place, licence=wanted.licence, notes=tuple(notes))
+    return FetchResult(name=name, place=place, licence=wanted.licence)
 
 
 def describe(
@@ -164,6 +161,13 @@ def _split(dataset: Dataset, options: LogOptions) -> tuple[Split | None, tuple[s
             raise
         return None, (f"not split: {error}",)
     return split, split.notes
+
+
+def _installed(name: str) -> Recipe | None:
+    try:
+        return recipe(name)
+    except MissingExtraError:  # its package is not there
+        return None
 
 
 def _found(each: Recipe) -> Found:

@@ -16,7 +16,7 @@ from sureness._progress import Progress, part_of, silent
 from sureness._registry import names
 from sureness._settings import written
 from sureness.data.interactions import Interactions, union
-from sureness.data.recipes.base import common_pairs
+from sureness.data.recipes import common_pairs
 from sureness.distillation.aligned import AlignedSource
 from sureness.distillation.bidirectional import BidirectionalDistillation
 from sureness.distillation.settings import DistillationSettings, distillation_method, method_names

@@ -10,11 +10,10 @@ from typing import Annotated, Any, cast
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
+from sureness.data.datasets import load_dataset
 from sureness.data.interactions import Interactions
-from sureness.data.recipes.base import Dataset, Protocol, Recipe
-from sureness.data.recipes.catalogue import RECIPES, recipe
-from sureness.data.recipes.loading import load_dataset
-from sureness.data.recipes.preparing import prepare
+from sureness.data.preparing import prepare
+from sureness.data.recipes import Dataset, Protocol, Recipe, recipe, recipe_names
 from sureness.data.splitting import Split, untrained
 from sureness.data.time_splitting import ShareOf, TimeCuts
 from sureness.errors import SettingError
@@ -106,7 +105,7 @@ def _is_table(data: Table) -> bool:
     if not isinstance(data, str | PathLike):
         return True
     name = str(data)
-    return name not in RECIPES and (name.lower().endswith(_FILES) or "*" in name or Path(name).exists())
+    return name not in recipe_names() and (name.lower().endswith(_FILES) or "*" in name or Path(name).exists())
 
 
 def split_log(

@@ -116,15 +116,25 @@ class Recommender(Configured, Savable):
             Called with a text, the steps done and the steps in total.
         """
         return self._learn(
-            lambda: self.build(train), train, validation, checkpoint=checkpoint,
-            checkpoint_seconds=checkpoint_seconds, progress=progress,
-        )  # fmt: skip
+            lambda: self.build(train),
+            train,
+            validation,
+            checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds,
+            progress=progress,
+        )
 
     def _learn(
-        self, build: Callable[[], Network], train: Interactions, validation: Interactions | None, *,
-        checkpoint: str | PathLike[str] | None, checkpoint_seconds: float, progress: Progress,
+        self,
+        build: Callable[[], Network],
+        train: Interactions,
+        validation: Interactions | None,
+        *,
+        checkpoint: str | PathLike[str] | None,
+        checkpoint_seconds: float,
+        progress: Progress,
         given: Mapping[str, ArrayLike] | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Train the network that `build` makes; `given` is what it knows besides the log and its settings."""
         need_torch(f"fitting {type(self).__name__}")
         from sureness.models.networks.training import train_network
@@ -211,7 +221,9 @@ class Recommender(Configured, Savable):
             kind=kind_of("model", type(self)),
             settings=cast(dict[str, JSON], self.settings.plain()),
             state={
-                "best_epoch": self.best_epoch_, "best_metric": self.best_metric_, "n_parameters": self.n_parameters,
+                "best_epoch": self.best_epoch_,
+                "best_metric": self.best_metric_,
+                "n_parameters": self.n_parameters,
                 "trained_pairs": self.trained_pairs,
                 "history": {column.name: column.to_list() for column in self.history_},
             },
@@ -219,7 +231,7 @@ class Recommender(Configured, Savable):
             parts={"users": self.users.pack(), "items": self.items.pack()},
             about={"n_users": self.n_users, "n_items": self.n_items, "best_metric": self.best_metric_},
             needs=self.needs,
-        )  # fmt: skip
+        )
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
@@ -248,7 +260,7 @@ class Recommender(Configured, Savable):
             network.load_state_dict({name: torch.tensor(array) for name, array in arrays.items()})
         except RuntimeError as error:
             raise DamagedError(
-                f"the saved {self.name} has other arrays than its settings say; save it again"
+                f"the saved {self.name} has other arrays than its settings need; save it again"
             ) from error
         return network.eval()
 

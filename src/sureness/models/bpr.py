@@ -41,8 +41,11 @@ class BPR(FactorRecommender, BPRSettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": RATES, "l2": PULLS, "batch_size": (256, 1024, 4096), "popularity": POPULARITY,
-    }  # fmt: skip
+        "learning_rate": RATES,
+        "l2": PULLS,
+        "batch_size": (256, 1024, 4096),
+        "popularity": POPULARITY,
+    }
 
     @classmethod
     def network_type(cls) -> type[BPRNetwork]:
@@ -83,9 +86,13 @@ class UBPR(FactorRecommender, UBPRSettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": RATES, "l2": (*PULLS, 0.3), "batch_size": (256, 1024, 4096), "popularity": POPULARITY,
-        "propensity_power": (0.25, 0.5), "propensity_clip": (0.1, 0.3),
-    }  # fmt: skip
+        "learning_rate": RATES,
+        "l2": (*PULLS, 0.3),
+        "batch_size": (256, 1024, 4096),
+        "popularity": POPULARITY,
+        "propensity_power": (0.25, 0.5),
+        "propensity_clip": (0.1, 0.3),
+    }
 
     @classmethod
     def network_type(cls) -> type[UBPRNetwork]:
@@ -112,9 +119,14 @@ class UBPR(FactorRecommender, UBPRSettings):
         """
         given = {} if propensity is None else {"propensity": propensity}
         return self._learn(
-            lambda: self.build(train, propensity), train, validation, checkpoint=checkpoint,
-            checkpoint_seconds=checkpoint_seconds, progress=progress, given=given,
-        )  # fmt: skip
+            lambda: self.build(train, propensity),
+            train,
+            validation,
+            checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds,
+            progress=progress,
+            given=given,
+        )
 
     def build(self, train: Interactions, propensity: ArrayLike | None = None) -> UBPRNetwork:
         settings = UBPRSettings(**self.get_params())

@@ -22,14 +22,19 @@ RECOMMENDED: dict[tuple[str, str], dict[str, Setting]] = {
     ("coat", "ubpr"): {"learning_rate": 0.01, "l2": 0.05, "propensity_power": 0.25, **_COAT},
     ("coat", "neumf"): {"l2": 0.03, "batch_size": 512, **_COAT},
     ("coat", "cml"): {
-        "learning_rate": 0.001, "margin": 2.0, "batch_size": 512, "popularity": 0.75, "radius": 2.0, **_COAT,
+        "learning_rate": 0.001,
+        "margin": 2.0,
+        "batch_size": 512,
+        "popularity": 0.75,
+        "radius": 2.0,
+        **_COAT,
     },
     ("coat", "lightgcn"): _COAT,
     ("citeulike-a", "bpr"): {"popularity": 0.5, "epochs": 600},
     ("citeulike-a", "neumf"): {"learning_rate": 0.005, "l2": 0.03, "popularity": 0.5, "epochs": 120},
     ("citeulike-a", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
     ("ml-1m", "lightgcn"): {"learning_rate": 0.02, "l2": 0.001, "batch_size": 8192},
-}  # fmt: skip
+}
 
 
 def model_names() -> tuple[str, ...]:

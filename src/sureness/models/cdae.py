@@ -62,9 +62,12 @@ class CDAE(Recommender, CDAESettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": RATES, "l2": (0.0, 1e-4, 1e-3, 1e-2), "batch_size": (1024, 4096), "dropout": (0.3, 0.5, 0.7),
+        "learning_rate": RATES,
+        "l2": (0.0, 1e-4, 1e-3, 1e-2),
+        "batch_size": (1024, 4096),
+        "dropout": (0.3, 0.5, 0.7),
         "popularity": POPULARITY,
-    }  # fmt: skip
+    }
 
     @classmethod
     def network_type(cls) -> type[CDAENetwork]:

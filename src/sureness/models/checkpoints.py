@@ -171,9 +171,12 @@ class Checkpoint:
 
 
 def run_identity(
-    name: str, settings: Settings, train: Interactions, validation: Interactions | None,
+    name: str,
+    settings: Settings,
+    train: Interactions,
+    validation: Interactions | None,
     given: Mapping[str, ArrayLike] | None = None,
-) -> dict[str, JSON]:  # fmt: skip
+) -> dict[str, JSON]:
     """What must not differ between a run and the one that resumes from its checkpoint.
 
     Parameters

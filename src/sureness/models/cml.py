@@ -35,9 +35,13 @@ def distance_source(arrays: Mapping[str, AnyArray], users: IdMap, items: IdMap) 
     """Scores as minus the squared distance of two embeddings: a product with biases for users and items."""
     user, item = arrays["user_factors"], arrays["item_factors"]
     return FactorSource(
-        2 * user, item, user_bias=-np.square(user).sum(axis=1), item_bias=-np.square(item).sum(axis=1),
-        users=users, items=items,
-    )  # fmt: skip
+        2 * user,
+        item,
+        user_bias=-np.square(user).sum(axis=1),
+        item_bias=-np.square(item).sum(axis=1),
+        users=users,
+        items=items,
+    )
 
 
 class CML(FactorRecommender, CMLSettings):
@@ -54,9 +58,13 @@ class CML(FactorRecommender, CMLSettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": RATES, "margin": (0.2, 0.5, 1.0, 2.0), "batch_size": (512, 2048), "negatives": (1, 4),
-        "popularity": POPULARITY, "radius": (1.0, 2.0),
-    }  # fmt: skip
+        "learning_rate": RATES,
+        "margin": (0.2, 0.5, 1.0, 2.0),
+        "batch_size": (512, 2048),
+        "negatives": (1, 4),
+        "popularity": POPULARITY,
+        "radius": (1.0, 2.0),
+    }
     source_of = staticmethod(distance_source)
 
     @classmethod

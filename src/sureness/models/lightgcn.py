@@ -56,9 +56,12 @@ class LightGCN(FactorRecommender, LightGCNSettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": (0.002, 0.005, 0.01, 0.02), "l2": (1e-5, 1e-4, 1e-3, 1e-2), "batch_size": (2048, 8192),
-        "layers": (1, 2, 3), "popularity": POPULARITY,
-    }  # fmt: skip
+        "learning_rate": (0.002, 0.005, 0.01, 0.02),
+        "l2": (1e-5, 1e-4, 1e-3, 1e-2),
+        "batch_size": (2048, 8192),
+        "layers": (1, 2, 3),
+        "popularity": POPULARITY,
+    }
     source_of = staticmethod(smoothed_source)
 
     @classmethod

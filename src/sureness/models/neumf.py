@@ -1,4 +1,4 @@
-"""NeuMF: products of factors beside a small network on both embeddings (He et al., 2017); Kweon (2024) calls it NCF."""
+"""NeuMF: products of factors and a small network on both embeddings (He et al., 2017); NCF in Kweon (2024)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NeuMFSettings(Settings):
 
 
 class NeuMF(Recommender, NeuMFSettings):
-    """Neural matrix factorisation: products of factors beside a multi-layer perceptron.
+    """Neural matrix factorisation: products of factors next to a multi-layer perceptron.
 
     Parameters that are not listed are those of `Settings`.
 
@@ -61,9 +61,13 @@ class NeuMF(Recommender, NeuMFSettings):
     """
 
     search_space: ClassVar[Space] = {
-        "learning_rate": RATES, "l2": PULLS, "dense_l2": (1e-4, 1e-3, 1e-2), "batch_size": (512, 2048),
-        "negatives": (1, 4), "popularity": POPULARITY,
-    }  # fmt: skip
+        "learning_rate": RATES,
+        "l2": PULLS,
+        "dense_l2": (1e-4, 1e-3, 1e-2),
+        "batch_size": (512, 2048),
+        "negatives": (1, 4),
+        "popularity": POPULARITY,
+    }
 
     @classmethod
     def network_type(cls) -> type[NeuMFNetwork]:

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sureness as sn
-from sureness.data import RECIPES, Interactions, ScoredPairs, Split, hold_out, rated_above
+from sureness.data import Interactions, ScoredPairs, Split, hold_out, rated_above, recipe
 from sureness.errors import DataError, NoMinimumError, SurenessWarning
 from sureness.sources import ScoreSource, scores_of
 from sureness_reproduction.base_models import needs_recommender
@@ -61,7 +61,7 @@ class Opened:
     @property
     def threshold(self) -> float:
         """Ratings above it are positive."""
-        found = RECIPES[self.data].positive_above
+        found = recipe(self.data).positive_above
         return -np.inf if found is None else found
 
     @cached_property

@@ -44,9 +44,13 @@ class CDAENetwork(Network):
         """What the last layer sees of each user; dropout hides part of the history while training."""
         items, starts, weights = self._weighted_histories(users.cpu().numpy())
         history = functional.embedding_bag(
-            self.tensor(items), self.items_in, self.tensor(starts[:-1]), mode="sum", sparse=True,
+            self.tensor(items),
+            self.items_in,
+            self.tensor(starts[:-1]),
+            mode="sum",
+            sparse=True,
             per_sample_weights=weights,
-        )  # fmt: skip
+        )
         user = rows_of(self.users_in, users) if user_rows is None else user_rows
         first = history + user + self.first_bias
         if not self.settings.deep:

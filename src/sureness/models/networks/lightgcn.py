@@ -77,8 +77,9 @@ class LightGCNNetwork(Network):
         users, positives, negatives = items_against(batch, self)
         items = torch.cat([positives, negatives], dim=1)
         scores = self._score(self._smoothed(), users, items)
-        pull = embedding_penalty(self.factors[users][:, None], self.factors[self.n_users + positives],
-                                 self.factors[self.n_users + negatives])  # fmt: skip
+        pull = embedding_penalty(
+            self.factors[users][:, None], self.factors[self.n_users + positives], self.factors[self.n_users + negatives]
+        )
         return pairwise_loss(scores[:, :1], scores[:, 1:]) + self.settings.l2 * pull
 
     @torch.no_grad()
@@ -101,9 +102,11 @@ def normalised_graph(train: Interactions, divided_by: str = "root") -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)  # torch calls the format a beta
         return torch.sparse_csr_tensor(
-            torch.from_numpy(graph.indptr.astype(np.int32)), torch.from_numpy(graph.indices.astype(np.int32)),
-            torch.from_numpy(graph.data), graph.shape,
-        )  # fmt: skip
+            torch.from_numpy(graph.indptr.astype(np.int32)),
+            torch.from_numpy(graph.indices.astype(np.int32)),
+            torch.from_numpy(graph.data),
+            graph.shape,
+        )
 
 
 def _powers(degree: IntArray, power: float) -> FloatArray:

@@ -44,9 +44,11 @@ class NeuMFNetwork(Network):
         """Embeddings of users (B, 1, d) and items (B, n, d), for the products and for the network."""
         users = users[:, None]
         return (
-            rows_of(self.user_factors, users), rows_of(self.item_factors, items),
-            rows_of(self.user_inputs, users), rows_of(self.item_inputs, items),
-        )  # fmt: skip
+            rows_of(self.user_factors, users),
+            rows_of(self.item_factors, items),
+            rows_of(self.user_inputs, users),
+            rows_of(self.item_inputs, items),
+        )
 
     def _score(self, user: Tensor, item: Tensor, user_input: Tensor, item_input: Tensor) -> Tensor:
         deep = self.layers(torch.relu(self.of_user(user_input) + self.of_item(item_input)))  # (B, n, h)

@@ -59,7 +59,7 @@ class RowAdam:
         self.steps += 1
         for name, parameter in self.parameters.items():
             if parameter.grad is not None:
-                self._move(name, parameter.grad * times)
+                self._move(name, parameter.grad if times == 1 else parameter.grad * times)
                 parameter.grad = None
 
     def step_pairs(self, users: str, items: str, task: tuple[Any, ...], scale: float) -> float:

@@ -195,11 +195,14 @@ def advanced(state: TrainingState, loss: float, metric: float | None, better: bo
     number = state.epoch + 1
     row = {"epoch": number, "loss": loss, "metric": metric, "seconds": seconds}
     return replace(
-        state, epoch=number, seconds=state.seconds + seconds, history=[*state.history, row],
+        state,
+        epoch=number,
+        seconds=state.seconds + seconds,
+        history=[*state.history, row],
         best=state.best if metric is None or not better else metric,
         best_epoch=number if better else state.best_epoch,
         failures=0 if better else state.failures + (metric is not None),
-    )  # fmt: skip
+    )
 
 
 def validated(network: Network, train: Interactions, validation: Interactions, users: IntArray | None) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sureness.data.recipes import RECIPES, load_dataset, prepare
-from sureness.data.recipes.base import common_pairs
+from sureness.data import common_pairs, load_dataset, prepare, recipe
 
 
 def size(log):
@@ -42,7 +41,7 @@ PARTS = {
 @pytest.mark.parametrize("name", SIZES)
 def test_a_set_is_as_large_as_published(data_folder, name):
     data = load_dataset(name, data_folder / name)
-    assert size(data.interactions) == SIZES[name] == RECIPES[name].size
+    assert size(data.interactions) == SIZES[name] == recipe(name).size
     assert sizes(data.parts) == PARTS.get(name, sizes(data.parts))
     assert data.interactions.shape == SIZES[name][:2]
 

@@ -3,50 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from sureness._types import FloatArray
-from sureness._wording import counted
 from sureness.errors import ColumnError
-
-Kind = type[pl.DataType]
-RATED: dict[str, Kind] = {"user_id": pl.Int64, "item_id": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
-"""The usual columns of a file of ratings."""
-
-
-def separated(
-    data: bytes, separator: str, columns: Mapping[str, Kind], *, header: bool = False, encoding: str = "utf8"
-) -> pl.DataFrame:
-    """Columns between separators, such as u.data (tabs) or ratings.dat (::); later columns are left out.
-
-    Examples
-    --------
-    >>> separated(b"1::1193::5::978300760", "::", RATED).row(0)
-    (1, 1193, 5.0, 978300760)
-    """
-    if encoding != "utf8":
-        data = data.decode(encoding).encode()
-    if len(separator) > 1:  # polars splits at single bytes
-        data, separator = data.replace(separator.encode(), b"\t"), "\t"
-    surplus = data.split(b"\n", 1)[0].count(separator.encode()) + 1 - len(columns)
-    if surplus < 0:
-        raise ColumnError(
-            f"expected columns {', '.join(columns)}, got {surplus + len(columns)}; is this the right file?"
-        )
-    try:
-        table = pl.read_csv(
-            io.BytesIO(data), separator=separator, has_header=False, skip_rows=int(header), truncate_ragged_lines=True,
-            columns=list(range(len(columns))), schema_overrides=[*columns.values(), *[pl.String] * surplus],
-            infer_schema=False, quote_char='"' if header else None,
-        )  # fmt: skip
-    except pl.exceptions.PolarsError as error:
-        raise ColumnError(
-            f"expected columns {', '.join(columns)}: {str(error).splitlines()[0]}; check that the file is whole"
-        ) from error
-    return table.rename(dict(zip(table.columns, columns, strict=True)))
 
 
 def lists_with_count(data: bytes) -> pl.DataFrame:
@@ -64,7 +26,7 @@ def lists_with_count(data: bytes) -> pl.DataFrame:
     if wrong.height:
         raise ColumnError(
             f"each line must begin with the number of items that follow, line {wrong['user_id'][0] + 1} does not "
-            f"({counted(wrong.height, 'such line')}); check that the file is users.dat as published"
+            f"({wrong.height:,} in all); check that the file is users.dat as published"
         )
     return _exploded(lines, pl.col("user_id").cast(pl.Int64))
 
@@ -94,7 +56,7 @@ def rating_matrix(data: bytes) -> pl.DataFrame:
     return pl.DataFrame({"user_id": users, "item_id": items, "rating": matrix[users, items]})
 
 
-def numbers(data: bytes) -> FloatArray:
+def numbers(data: bytes) -> NDArray[np.float64]:
     """Numbers in rows and columns."""
     try:
         return np.loadtxt(io.BytesIO(data), ndmin=2)

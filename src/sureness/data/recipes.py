@@ -1,17 +1,23 @@
-"""Recipes of data sets, what their readers return, and the resulting data set."""
+"""Recipes of public data sets by their names, and what is read with one."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from sureness._printing import fields_repr
+from sureness._registry import find, names
 from sureness._types import IntArray
 from sureness.data.interactions import Interactions
+from sureness.errors import MissingExtraError, SettingError
+
+_CHECKSUM = re.compile(r"md5:[0-9a-f]{32}|sha256:[0-9a-f]{64}")
 
 Protocol = Literal["preference", "leave-one-out", "ratio", "time", "given"]
 
@@ -19,9 +25,9 @@ Protocol = Literal["preference", "leave-one-out", "ratio", "time", "given"]
 class Address(NamedTuple):
     """Where a file can be downloaded."""
 
-    url: str
+    url: str  # https
     file_name: str
-    checksum: str | None = None  # "md5:..." or "sha256:..." if published; otherwise pinned at the first download
+    checksum: str  # "md5:..." or "sha256:..."
 
 
 class Size(NamedTuple):
@@ -41,6 +47,8 @@ class LogTables:
     items: pl.DataFrame | None = None  # features with item_id
     extras: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    __repr__ = fields_repr
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +78,14 @@ class Recipe:
 
     __repr__ = fields_repr
 
+    def __post_init__(self) -> None:
+        for each in self.addresses:
+            if not each.url.startswith(("https://", "http://127.0.0.1:")) or not _CHECKSUM.fullmatch(each.checksum):
+                raise SettingError(
+                    f"the recipe of {self.name} must download by https and with a checksum, got {each.url} and "
+                    f"the checksum {each.checksum!r}; leave the address out and tell in how_to_get where the file is"
+                )
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -94,3 +110,28 @@ def common_pairs(first: Interactions, second: Interactions) -> int:
 def pair_keys(log: Interactions) -> IntArray:
     """A number for each pair, the same in every log with these ids."""
     return log.user_rows * log.n_items + log.item_rows
+
+
+def recipe_names() -> tuple[str, ...]:
+    """The names of all data sets; most recipes are in the package sureness-reproduction."""
+    return names("dataset")
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of a name.
+
+    Examples
+    --------
+    >>> recipe("ml-1m").title
+    'MovieLens 1M'
+    """
+    if name in names("dataset"):
+        try:
+            return find("dataset", name)  # type: ignore[no-any-return]
+        except MissingExtraError as error:
+            raise MissingExtraError(
+                f"the recipe of {name} is in a package of its own; install it with: pip install sureness-reproduction"
+            ) from error
+    close = get_close_matches(name.lower(), names("dataset"), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(names('dataset'))}"
+    raise SettingError(f"expected the name of a data set, got {name!r}; {hint}")

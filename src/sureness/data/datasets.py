@@ -1,7 +1,8 @@
-"""Find a data set, download it if needed, and read it."""
+"""Find a public data set, download it if needed, and read it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -11,18 +12,19 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import polars as pl
 
 from sureness._progress import Progress, silent
 from sureness._wording import counted
-from sureness.data.fetching import cache_folder, fetch, pins
+from sureness.data.data_files import TABLE, TABLES, DataFiles
 from sureness.data.interactions import Interactions
-from sureness.data.recipes.base import Dataset, LogTables, Recipe, common_pairs
-from sureness.data.recipes.catalogue import recipe
-from sureness.data.recipes.files import DataFiles
-from sureness.data.recipes.readers import TABLE, TABLES
-from sureness.errors import DataError, FileError, SettingError
+from sureness.data.recipes import Address, Dataset, LogTables, Recipe, common_pairs, recipe
+from sureness.errors import ChecksumError, DataError, FileError, SettingError
 from sureness.saving.files import replacing
+
+MOST_BYTES = 20_000_000_000
+"""Downloads that are larger are stopped: a server may send without end."""
 
 
 def load_dataset(
@@ -36,7 +38,7 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        One of `RECIPES`.
+        One of `recipe_names`.
     folder : path, optional
         Where the files are: the publisher's, packed or not, or tables with a header.
     progress : Progress, optional
@@ -50,8 +52,8 @@ def load_dataset(
     chosen = _checked(wanted, options)
     place, where = whereabouts(name, folder)
     if where == "download":
-        place, where = fetch_dataset(name, progress=progress), "cache"
-    notes = (f"read from {place}", *(pinned_checksums(name) if where == "cache" else ()))
+        place = fetch_dataset(name, progress=progress)
+    notes = (f"read from {place}",)
     try:
         return _dataset(name, wanted.read(DataFiles(place), **chosen), notes)
     except pl.exceptions.PolarsError as error:
@@ -65,8 +67,43 @@ def fetch_dataset(name: str, to: str | PathLike[str] | None = None, *, progress:
         raise FileError(f"{name} cannot be downloaded; {wanted.how_to_get}")
     target = cache_folder() / name if to is None else Path(to)
     for address in wanted.addresses:
-        fetch(address.url, target / address.file_name, checksum=address.checksum, progress=progress)
+        download(address, target / address.file_name, progress)
     return target
+
+
+def download(address: Address, target: Path, progress: Progress = silent) -> None:
+    """Download a file, unless it is there; it gets its name once it is whole and has its checksum."""
+    import requests  # slow to import
+
+    if target.is_file():
+        return
+    algorithm, _, expected = address.checksum.partition(":")
+    digest, done = hashlib.new(algorithm), 0
+    with replacing(target) as temporary, temporary.open("wb") as opened:
+        try:
+            with requests.get(address.url, stream=True, timeout=(10, 60)) as answer:
+                answer.raise_for_status()
+                total = int(answer.headers.get("Content-Length", 0))
+                for chunk in answer.iter_content(1 << 18):
+                    digest.update(chunk)
+                    done += opened.write(chunk)
+                    progress(f"downloading {target.name}", done, total)
+                    if done > MOST_BYTES:
+                        raise FileError(f"cannot download {address.url}: it is larger than {MOST_BYTES / 1e9:,.0f} GB")
+        except (requests.RequestException, ValueError) as error:
+            why = f"{type(error).__name__}, {error}".splitlines()[0]
+            raise FileError(f"cannot download {address.url}: {why}; check the connection and try again") from error
+        if digest.hexdigest() != expected:
+            raise ChecksumError(
+                f"cannot use what {address.url} sent: expected the checksum {address.checksum}, got another file; try "
+                "again, and check the publisher's page if it happens again"
+            )
+
+
+def cache_folder() -> Path:
+    """The folder of downloads: SURENESS_CACHE, or the cache folder of the operating system."""
+    given = os.environ.get("SURENESS_CACHE")
+    return Path(given) if given else platformdirs.user_cache_path("sureness")
 
 
 def copy_dataset(name: str, folder: str | PathLike[str], to: str | PathLike[str] | None = None) -> Path:
@@ -100,16 +137,6 @@ def whereabouts(name: str, folder: str | PathLike[str] | None = None) -> tuple[P
         return place, "folder"
     cached = cache_folder() / name
     return cached, "cache" if _holding(wanted, [cached]) else "download"
-
-
-def pinned_checksums(name: str) -> tuple[str, ...]:
-    """Checksums of the first downloads, for files without a published checksum."""
-    pinned = {address: pins().get(address.url) for address in recipe(name).addresses if address.checksum is None}
-    return tuple(
-        f"no checksum is published for {address.file_name}; that of the first download is pinned: {digest}"
-        for address, digest in pinned.items()
-        if digest is not None
-    )
 
 
 def _holding(wanted: Recipe, places: list[Path]) -> Path | None:

@@ -3,57 +3,31 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from sureness._wording import counted
-from sureness.data.recipes.base import LogTables
-from sureness.data.recipes.files import DataFiles
-from sureness.data.recipes.parsers import (
+from sureness.data import (
     RATED,
-    Kind,
+    RATED_UNTIMED,
+    TABLE,
+    DataFiles,
+    LogTables,
+    as_text,
+    optional,
+    parts_of,
+    rows_of,
+    separated,
+)
+from sureness.errors import FileError
+from sureness_reproduction.data_sets.parsers import (
     json_lines,
     lists_with_count,
     lists_with_user,
     numbers,
     rating_matrix,
-    separated,
 )
-from sureness.errors import FileError
-
-TABLE = "interactions.tsv"  # also with .gz
-TABLES = (
-    TABLE, "users.tsv", "items.tsv", "user_features.tsv", "item_features.tsv", "propensities.tsv",
-    "official_splits.tsv", "trust.tsv",
-)  # fmt: skip
-_PARTS = {"val": "validation", "valid": "validation"}
-_RATED_UNTIMED = {name: kind for name, kind in RATED.items() if name != "time"}
-
-
-def rows_of(files: DataFiles, raw: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-    """The prepared table if there is one, otherwise the publisher's files."""
-    if not files.has(TABLE):
-        return raw()
-    rows = files.table(TABLE)
-    return rows.with_columns(pl.col("split").replace(_PARTS)) if "split" in rows.columns else rows
-
-
-def parts_of(**parts: pl.DataFrame) -> pl.DataFrame:
-    """Rows of several files with the name of the part they belong to."""
-    return pl.concat([rows.with_columns(split=pl.lit(name)) for name, rows in parts.items()])
-
-
-def optional(files: DataFiles, name: str) -> pl.DataFrame | None:
-    """A table, or None if it is missing."""
-    return files.table(name) if files.has(name) else None
-
-
-def _as_text(key: str, *names: str) -> dict[str, Kind]:
-    """A whole number, then text columns."""
-    return {key: pl.Int64, **dict.fromkeys(names, pl.String)}
 
 
 def coat(files: DataFiles) -> LogTables:
@@ -86,45 +60,10 @@ def yahoo_r3(files: DataFiles) -> LogTables:
 
     def raw() -> pl.DataFrame:
         name = "ydata-ymusic-rating-study-v1_0-{}.txt"
-        return parts_of(**{part: separated(files.read(name.format(part)), "\t", _RATED_UNTIMED)
+        return parts_of(**{part: separated(files.read(name.format(part)), "\t", RATED_UNTIMED)
                            for part in ("train", "test")})  # fmt: skip
 
     return LogTables(rows_of(files, raw))
-
-
-def ml_100k(files: DataFiles, official: str = "none") -> LogTables:
-    """Ratings, users and titles; optionally with one of GroupLens's own splits."""
-    rows = rows_of(files, lambda: separated(files.read("u.data"), "\t", RATED))
-    if official != "none":
-        rows = _official(files, rows, official)
-    users, items = optional(files, "users.tsv"), optional(files, "items.tsv")
-    if items is None and files.has("u.item"):
-        columns = _as_text("item_id", "title", "release_date")
-        items = separated(files.read("u.item"), "|", columns, encoding="latin-1")
-    if users is None and files.has("u.user"):
-        users = separated(files.read("u.user"), "|", _as_text("user_id", "age", "gender", "occupation", "zip"))
-    return LogTables(rows, users, items)
-
-
-def _official(files: DataFiles, rows: pl.DataFrame, official: str) -> pl.DataFrame:
-    if files.has("official_splits.tsv"):
-        flags = files.table("official_splits.tsv").select("user_id", "item_id", f"{official}_test")
-        in_test = pl.col(f"{official}_test") == 1
-        split = pl.when(in_test).then(pl.lit("test")).otherwise(pl.lit("train")).alias("split")
-        return rows.join(flags, on=["user_id", "item_id"], how="left", maintain_order="left").with_columns(split)
-    return parts_of(train=separated(files.read(f"{official}.base"), "\t", RATED),
-                    test=separated(files.read(f"{official}.test"), "\t", RATED))  # fmt: skip
-
-
-def ml_dat(files: DataFiles) -> LogTables:
-    """MovieLens 1M and 10M: ratings and titles between double colons."""
-    rows = rows_of(files, lambda: separated(files.read("ratings.dat"), "::", RATED))
-    users, items = optional(files, "users.tsv"), optional(files, "items.tsv")
-    if items is None and files.has("movies.dat"):
-        items = separated(files.read("movies.dat"), "::", _as_text("item_id", "title", "genres"), encoding="latin-1")
-    if users is None and files.has("users.dat"):
-        users = separated(files.read("users.dat"), "::", _as_text("user_id", "gender", "age", "occupation", "zip"))
-    return LogTables(rows, users, items)
 
 
 def ml_csv(files: DataFiles) -> LogTables:
@@ -132,7 +71,7 @@ def ml_csv(files: DataFiles) -> LogTables:
     rows = rows_of(files, lambda: separated(files.read("ratings.csv"), ",", RATED, header=True))
     items = optional(files, "items.tsv")
     if items is None and files.has("movies.csv"):
-        items = separated(files.read("movies.csv"), ",", _as_text("item_id", "title", "genres"), header=True)
+        items = separated(files.read("movies.csv"), ",", as_text("item_id", "title", "genres"), header=True)
     return LogTables(rows, None, items)
 
 
@@ -148,7 +87,7 @@ def citeulike_bd(files: DataFiles, artefact: bool = False) -> LogTables:
         return LogTables(rows, notes=("5,219 rows are counts that were read as items; kept, as asked",))
     clean = rows.filter(pl.col("count_artefact") == 0)
     lost = rows.height - clean.height
-    return LogTables(clean, notes=(f"dropped {counted(lost, 'row')} where a count was read as an item",))
+    return LogTables(clean, notes=(f"dropped {lost:,} rows where a count was read as an item",))
 
 
 def lightgcn(files: DataFiles) -> LogTables:
@@ -165,7 +104,7 @@ def deepcf(files: DataFiles, stem: str) -> LogTables:
     """Two files, train and test, in the form of the DeepCF paper."""
 
     def raw() -> pl.DataFrame:
-        return parts_of(**{part: separated(files.read(f"{stem}.{part}.rating"), "\t", _RATED_UNTIMED)
+        return parts_of(**{part: separated(files.read(f"{stem}.{part}.rating"), "\t", RATED_UNTIMED)
                            for part in ("train", "test")})  # fmt: skip
 
     return LogTables(rows_of(files, raw))
@@ -206,7 +145,7 @@ def foursquare_tokyo(files: DataFiles) -> LogTables:
     """Check-ins with category, place and time, as the publisher ships them."""
 
     def raw() -> pl.DataFrame:
-        columns = _as_text("user_id", "item_id", "category_id", "category", "lat", "lon", "zone", "time")
+        columns = as_text("user_id", "item_id", "category_id", "category", "lat", "lon", "zone", "time")
         table = separated(files.read("dataset_TSMC2014_TKY.txt"), "\t", columns, encoding="latin-1")
         table = table.with_columns(pl.col("lat", "lon").cast(pl.Float64))
         return table.with_columns(pl.col("time").str.to_datetime("%a %b %d %H:%M:%S %z %Y", time_zone="UTC"))

@@ -12,11 +12,10 @@ import numpy as np
 from sureness._progress import Progress, silent
 from sureness._types import Seed
 from sureness._wording import counted
+from sureness.data.datasets import load_dataset
 from sureness.data.filtering import at_least, k_core, rated_above, rating_above
 from sureness.data.interactions import Interactions, check_log
-from sureness.data.recipes.base import Dataset, Protocol, Recipe, pair_keys
-from sureness.data.recipes.catalogue import RECIPES
-from sureness.data.recipes.loading import load_dataset
+from sureness.data.recipes import Dataset, Protocol, Recipe, pair_keys, recipe, recipe_names
 from sureness.data.splitting import Split, by_ratio, hold_out, leave_one_out, parted
 from sureness.data.time_splitting import TimeCuts, by_time
 from sureness.errors import SettingError
@@ -70,7 +69,7 @@ def prepare(
         What the recipe offers, such as ``artefact=True`` for citeulike-bd.
     """
     dataset = _loaded(data, folder, progress, options)
-    known = RECIPES.get(dataset.name, _PLAIN)
+    known = recipe(dataset.name) if dataset.name in recipe_names() else _PLAIN
     threshold = known.positive_above if positive_above == "recipe" else positive_above
     chosen = protocol or known.protocol
     makers: dict[str, Callable[[], Split]] = {

@@ -1,4 +1,4 @@
-"""The files of a data set: in a folder, compressed, or inside an archive."""
+"""The files of a data set: in a folder, compressed, or inside an archive; and the forms that several share."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ import gzip
 import io
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from sureness.errors import EmptyError, FileError
+from sureness.errors import ColumnError, EmptyError, FileError
 from sureness.tables.reading import readable
 
+Kind = type[pl.DataType]
+RATED: dict[str, Kind] = {"user_id": pl.Int64, "item_id": pl.Int64, "rating": pl.Float64, "time": pl.Int64}
+"""The usual columns of a file of ratings."""
+TABLE = "interactions.tsv"  # also with .gz
+TABLES = (
+    TABLE, "users.tsv", "items.tsv", "user_features.tsv", "item_features.tsv", "propensities.tsv",
+    "official_splits.tsv", "trust.tsv",
+)  # fmt: skip
+_PARTS = {"val": "validation", "valid": "validation"}
+RATED_UNTIMED = {name: kind for name, kind in RATED.items() if name != "time"}
 _ANY_SIZE, _MOST_SHRUNK = 100_000_000, 200  # bytes that any packed file may have, and the factor beyond
 
 
@@ -128,3 +139,61 @@ def _members(archive: Path) -> list[str]:
             return opened.namelist()
     except (OSError, zipfile.BadZipFile) as error:
         raise FileError(f"cannot read {archive}: {error}; it seems damaged, fetch it again") from error
+
+
+# --- reading them --------------------------------------------------------------------------------------------------
+
+
+def rows_of(files: DataFiles, raw: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """The prepared table if there is one, otherwise the publisher's files."""
+    if not files.has(TABLE):
+        return raw()
+    rows = files.table(TABLE)
+    return rows.with_columns(pl.col("split").replace(_PARTS)) if "split" in rows.columns else rows
+
+
+def parts_of(**parts: pl.DataFrame) -> pl.DataFrame:
+    """Rows of several files with the name of the part they belong to."""
+    return pl.concat([rows.with_columns(split=pl.lit(name)) for name, rows in parts.items()])
+
+
+def optional(files: DataFiles, name: str) -> pl.DataFrame | None:
+    """A table, or None if it is missing."""
+    return files.table(name) if files.has(name) else None
+
+
+def as_text(key: str, *names: str) -> dict[str, Kind]:
+    """A whole number, then text columns."""
+    return {key: pl.Int64, **dict.fromkeys(names, pl.String)}
+
+
+def separated(
+    data: bytes, separator: str, columns: Mapping[str, Kind], *, header: bool = False, encoding: str = "utf8"
+) -> pl.DataFrame:
+    """Columns between separators, such as u.data (tabs) or ratings.dat (::); later columns are left out.
+
+    Examples
+    --------
+    >>> separated(b"1::1193::5::978300760", "::", RATED).row(0)
+    (1, 1193, 5.0, 978300760)
+    """
+    if encoding != "utf8":
+        data = data.decode(encoding).encode()
+    if len(separator) > 1:  # polars splits at single bytes
+        data, separator = data.replace(separator.encode(), b"\t"), "\t"
+    surplus = data.split(b"\n", 1)[0].count(separator.encode()) + 1 - len(columns)
+    if surplus < 0:
+        raise ColumnError(
+            f"expected columns {', '.join(columns)}, got {surplus + len(columns)}; is this the right file?"
+        )
+    try:
+        table = pl.read_csv(
+            io.BytesIO(data), separator=separator, has_header=False, skip_rows=int(header), truncate_ragged_lines=True,
+            columns=list(range(len(columns))), schema_overrides=[*columns.values(), *[pl.String] * surplus],
+            infer_schema=False, quote_char='"' if header else None,
+        )  # fmt: skip
+    except pl.exceptions.PolarsError as error:
+        raise ColumnError(
+            f"expected columns {', '.join(columns)}: {str(error).splitlines()[0]}; check that the file is whole"
+        ) from error
+    return table.rename(dict(zip(table.columns, columns, strict=True)))
