@@ -21,7 +21,7 @@ from sureness.tables.reading import scan_table
 from sureness.tables.writing import write_table
 
 ROOT = Path(__file__).parents[1]
-READERS = {f"src/sureness/tables/{name}.py" for name in ("files", "text/bytes", "text/files")}
+READERS = {f"src/sureness/tables/{name}.py" for name in ("files", "text/dialect", "text/files")}
 NAMES = ["top[1]", "star*", "a?b", "{a,b}", "**", "[!x]", "~", "a%20b", "#1", "a b", "-"]
 NEIGHBOURS = ["top1", "star", "starfish", "a1b", "a", "b", "x", "y", "a b 2", "1"]
 

@@ -25,7 +25,7 @@ from tests.attacks.outcome import Outcome
 
 FAILURE = "read wrongly, refused without naming the line or the option, a traceback, or refused although all was said"
 NAMES = ("user_id", "item_id", "score", "label")
-_NAMED = re.compile(r"\bline [0-9][0-9,]*\b|--[a-z]+(-[a-z]+)*|is empty|no rows")
+_NAMED = re.compile(r"\bline [0-9][0-9,]*\b|\bColumns\([a-z_]+=|is empty|no rows")
 
 Rows = list[list[str]]
 

@@ -69,6 +69,7 @@ def assert_agrees(ids, expected, asked):
             ids.known_rows(asked, "ids")
 
 
+@settings(max_examples=40)
 @given(any_ids, st.data())
 def test_sorted_ids_agree_with_a_dictionary(values, data):
     asked = asked_of(values, data)
@@ -78,6 +79,7 @@ def test_sorted_ids_agree_with_a_dictionary(values, data):
     assert_agrees(reopened(ids), expected, asked)
 
 
+@settings(max_examples=40)
 @given(any_ids, st.data())
 def test_ids_in_any_order_agree_with_a_dictionary(values, data):
     asked = asked_of(values, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -32,6 +32,7 @@ def skewed_log():
     return Interactions.from_matrix(seen)
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.sampled_from(POWERS), st.floats(0.0, 1.0))
 def test_a_seen_item_is_never_drawn(seed, power, density):
     log = random_log(seed, density=density)

@@ -12,11 +12,10 @@ import pytest
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import stream_pairs
 from sureness.errors import ColumnError, FileError, SettingError, SurenessWarning
-from sureness.tables.columns import Columns
+from sureness.tables.columns import Columns, TextFormat
 from sureness.tables.reading import count_rows, require_columns, scan_table
 from sureness.tables.text import files as text_files
-from sureness.tables.text.bytes import HEAD_BYTES, first_lines, line_chunks
-from sureness.tables.text.format import TextFormat
+from sureness.tables.text.dialect import HEAD_BYTES, first_lines, line_chunks
 from sureness.tables.writing import write_table
 
 

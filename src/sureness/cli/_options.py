@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import typer
 
 from sureness.jobs.options import OneOf, Usually
-from sureness.tables.text.format import TextFormat
+from sureness.tables.columns import TextFormat
 
 T = TypeVar("T")
 

@@ -124,7 +124,7 @@ class IdMap(Savable):
         return words if (words.dtype == pl.String) == (self._sorted.what == _TEXT) else of_other_kind(words)
 
     def known_rows(self, values: ArrayLike | pl.Series, name: str) -> IntArray:
-        """The row of each value; unknown ones are refused, `name` says what they are."""
+        """The row of each value; unknown ones are refused, under this name."""
         rows = self.rows(values)
         if len(rows) and rows.min() < 0:
             unknown = id_series(values).filter(pl.Series(rows < 0))

@@ -95,7 +95,7 @@ class Interactions(Savable):
         """From a table with user_id and item_id, and optionally rating, time and domain.
 
         Rows without an id are dropped. Of rows that repeat a pair, the latest one is kept (the last one if there are no
-        times). `notes` says how many rows this concerned. With a domain column, an item is identified by domain and
+        times). `notes` counts these rows. With a domain column, an item is identified by domain and
         id, because catalogues may use the same numbers.
 
         Times may be numbers, dates, or text such as 2024-05-31T18:00:00. Missing times and ratings become NaN.
@@ -271,9 +271,9 @@ class Interactions(Savable):
         )  # fmt: skip
 
     def aligned(self, users: IdMap, items: IdMap, *, of_text: bool = False) -> Self:
-        """The same pairs with the rows of other id maps; pairs unknown to them are dropped, and `notes` says so.
+        """The same pairs with the rows of other id maps; pairs unknown to them are dropped, with a note.
 
-        `of_text` says that the ids were read from a text file; they are converted to the type of those maps, see
+        With `of_text` the ids come from a text file; they are converted to the type of those maps, see
         `IdMap.rows`.
         """
         if self.users.same_as(users) and self.items.same_as(items):

@@ -88,7 +88,7 @@ def prepare(
         raise SettingError(f"the protocol {chosen} keeps the parts as they came, so per_user and core have no use; "
                            "leave them out, or choose leave-one-out, ratio or time")  # fmt: skip
     if cuts and chosen != "time":
-        raise SettingError(f"{' and '.join(cuts)} say where the protocol time cuts the log, the protocol {chosen} has "
+        raise SettingError(f"{' and '.join(cuts)} belong to the protocol time, the protocol {chosen} has "
                            "no use for them; leave them out, or choose time")  # fmt: skip
     return makers[chosen]()
 

@@ -83,7 +83,7 @@ class Recipe:
             if not each.url.startswith(("https://", "http://127.0.0.1:")) or not _CHECKSUM.fullmatch(each.checksum):
                 raise SettingError(
                     f"the recipe of {self.name} must download by https and with a checksum, got {each.url} and "
-                    f"the checksum {each.checksum!r}; leave the address out and tell in how_to_get where the file is"
+                    f"checksum {each.checksum!r}; leave the address out, and write where the file is into how_to_get"
                 )
 
 

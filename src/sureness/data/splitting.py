@@ -115,7 +115,7 @@ def by_ratio(
 ) -> Split:
     """Split each user's pairs at random by shares; every user keeps at least one pair in training.
 
-    Times are ignored, and `notes` says so where there are any; `by_time` splits by them.
+    Times are ignored, with a note where there are any; `by_time` splits by them.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def by_time(
     """Train on what came first, and hold out what came later.
 
     Give the times at which validation and test begin, or shares. Pairs without a time count as older than all others.
-    A repeated pair is in the log once, at its latest time. `notes` says how many users and items of the later parts
+    A repeated pair is in the log once, at its latest time. `notes` counts the users and items of the later parts that
     training never meets. A map that is fitted on the validation part knows the length of its period.
 
     Parameters
@@ -64,7 +64,7 @@ def by_time(
         2024-05-31T18:00:00. A pair at exactly that time is in the later part. Without `validation_from` there is no
         validation part.
     validation_share, test_share : float
-        Shares of what `share_of` says. The default is 0.2 each, unless times are given.
+        Shares of the period or of each user, see `share_of`. The default is 0.2 each, unless times are given.
     share_of : {"period", "user"}
         period: the last share of the time from the first pair to the last one. user: the last share of each user's
         pairs in their order, for logs whose times are only an order, such as positions in a session. Every user then
@@ -103,14 +103,14 @@ def _times(log: Interactions) -> AnyArray:
 
 
 def _refuse_both(times: Sequence[Time | None], shares: Sequence[float | None], share_of: str) -> None:
-    """Refuse times beside shares, and a validation part that never ends."""
+    """Refuse times together with shares, and a validation part that never ends."""
     if share_of not in ("period", "user"):
         raise SettingError(f"share_of must be period or user, got {share_of!r}")
     if any(time is not None for time in times) and (share_of == "user" or any(share is not None for share in shares)):
         raise SettingError("a split by time takes either the times validation_from and test_from or shares, got both; "
                            "leave one of them out")  # fmt: skip
     if times[0] is not None and times[1] is None:
-        raise SettingError(f"test_from must say when the test begins, got validation_from={brief(times[0])} alone")
+        raise SettingError(f"test_from must be given too, got validation_from={brief(times[0])} alone")
 
 
 def _checked_shares(validation: float | None, test: float | None) -> tuple[float, float]:

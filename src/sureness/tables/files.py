@@ -15,8 +15,7 @@ from sureness.errors import FileError, warn
 from sureness.saving.files import why_unnameable
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Files, HeldTable
-from sureness.tables.text.bytes import is_compressed, polars_name
-from sureness.tables.text.dialect import USUAL
+from sureness.tables.text.dialect import USUAL, is_compressed, polars_name
 from sureness.tables.text.files import TextFile, open_text, opened
 from sureness.tables.text.values import Form, as_number
 
@@ -103,7 +102,7 @@ def ending_of(place: Path) -> str:
     ending = named.suffix.lower()
     if ending not in ENDINGS or (ending == ".parquet" and named != place):
         raise FileError(
-            f"cannot read {place}: the name must end in {_ALL}; text also in .gz or .zst behind that"
+            f"cannot read {place}: the name must end in {_ALL}; text also with .gz or .zst after that"
         )  # fmt: skip
     return ending
 
@@ -201,7 +200,7 @@ def _first_problem(path: str | PathLike[str] | HeldTable, problem: Callable[[Tex
 
 
 def _texts(path: str | PathLike[str] | HeldTable) -> list[TextFile]:
-    """The text files of a table, as they were looked at; none if one of them was not, or is no text."""
+    """The text files of a table, as they were looked at; none if one of them was not, or is not text."""
     if isinstance(path, HeldTable):
         return []
     try:
@@ -227,7 +226,7 @@ def _scan_text(
     path: str | PathLike[str], files: Sequence[TableFile], columns: Columns, numbers: Sequence[str], ids: Sequence[str]
 ) -> pl.LazyFrame:
     expected = {*columns.every(), *numbers, *ids}
-    texts = [open_text(file.place, columns.text, expected, ids) for file in files]
+    texts = [open_text(file.place, columns.text, expected) for file in files]
     _check_names(texts)
     there = [name for name in ids if name in texts[0].names]
     whole = set.intersection(*(set(each.whole_ids(there)) for each in texts)) if there else set()

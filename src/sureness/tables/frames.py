@@ -86,7 +86,7 @@ Place: TypeAlias = Path | HeldTable
 
 
 def place_of(table: Table) -> Place:
-    """Where a table is; one in memory is read, and refused if it is none.
+    """Where a table is; one in memory is read, and refused if it is not a table.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def as_lazy(table: object) -> pl.LazyFrame:
 
 
 def as_frame(table: object) -> pl.DataFrame:
-    """A table of any library as a polars DataFrame; what is no table is refused.
+    """A table of any library as a polars DataFrame; anything else is refused.
 
     Indexes of pandas are left out. A column that polars has no type for, such as one of several kinds, is kept as
     Python objects.

@@ -40,7 +40,7 @@ def write_table(
 
 
 def write_tables(tables: Mapping[Path, pl.DataFrame]) -> None:
-    """Write tables that belong together; a reader never meets some of an older set beside some of the new one.
+    """Write tables that belong together; a reader never meets a mixture of an older set and the new one.
 
     All of them are complete before the first gets its name. In the moment in which they get their names some may be
     missing, as after a kill then.

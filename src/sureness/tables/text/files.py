@@ -14,9 +14,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from sureness.errors import FileError
-from sureness.tables.text.bytes import is_utf8, line_chunks, polars_name
-from sureness.tables.text.dialect import Dialect, dialect_of, parsed
-from sureness.tables.text.format import TextFormat
+from sureness.tables.columns import TextFormat
+from sureness.tables.text.dialect import Dialect, dialect_of, is_utf8, line_chunks, parsed, polars_name
 from sureness.tables.text.structure import Structure, check_structure, whole_rows, without_blank_lines
 from sureness.tables.text.values import Form, are_words, as_number, form_of, is_number, is_usable, why_no_number
 
@@ -36,7 +35,7 @@ class TextFile:
     stamp: tuple[int, ...]  # of the file when it was looked at
     dialect: Dialect
     structure: Structure
-    asked: dict[str, Form] = field(default_factory=dict)  # how the columns that were asked for last are written
+    forms_read: dict[str, Form] = field(default_factory=dict)  # how the columns that were read last are written
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +50,7 @@ class TextFile:
         return {name: "words" if name in words else form for name in there}
 
     def notes(self, forms: Mapping[str, Form]) -> Iterator[str]:
-        """What had to be inferred, to be said of the table."""
+        """What had to be inferred, as notes on the table."""
         yield from self.dialect.notes
         if self.wanted.decimal is None and "comma" in forms.values():
             yield "is read with decimal commas"
@@ -62,8 +61,8 @@ class TextFile:
 
     def frame(self, forms: Mapping[str, Form], whole: Collection[str], ids: Collection[str]) -> pl.LazyFrame:
         """The rows: numbers as floats, whole ids as integers, everything else as text."""
-        self.asked.clear()
-        self.asked.update({**forms, **dict.fromkeys(ids, "id")})
+        self.forms_read.clear()
+        self.forms_read.update({**forms, **dict.fromkeys(ids, "id")})
         direct: dict[str, Any] = {}
         if not self.structure.padded:
             direct |= {name: pl.Float64 for name, form in forms.items() if form == "plain"}
@@ -74,22 +73,21 @@ class TextFile:
 
     def whole_ids(self, ids: Sequence[str]) -> list[str]:
         """Those of these columns in which every id is a whole number and would be written the same way again."""
-        known = {self.names[place] for place in self.structure.whole}
-        likely = [name for name in ids if name not in known and self.dialect.may_be_whole(name)]
-        if likely:  # with signs, quotes or spaces, or one of them is text
-            whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
-            known |= {name for name in likely if whole[name].item()}
-        return [name for name in ids if name in known]
+        likely = [name for name in ids if self.dialect.may_be_whole(name)]
+        if not likely:
+            return []
+        whole = self._scan({}).select(pl.col(likely).str.contains(_WHOLE).all()).collect(engine="streaming")
+        return [name for name in likely if whole[name].item()]
 
     def wrong_number(self) -> str | None:
-        """What is wrong with the first line that has something else than a number where one was asked for."""
-        forms = {name: form for name, form in self.asked.items() if form != "id"}
+        """What is wrong with the first line that does not have a number where one is needed."""
+        forms = {name: form for name, form in self.forms_read.items() if form != "id"}
         found = self._first_line(forms, lambda value, form: not value or is_number(value, form))
         return None if found is None else f"line {found[0]:,} {why_no_number(*found[1:])}"
 
     def incomplete(self, column: str) -> str | None:
-        """The first line that has nothing in a column that was asked for, no finite number, or no label."""
-        form = self.asked.get(column)
+        """The first line without a value in a column that is read, or without a finite number or a label there."""
+        form = self.forms_read.get(column)
         found = None if form is None else self._first_line({column: form}, partial(is_usable, label=column == "label"))
         return None if found is None else f"line {found[0]:,}"
 
@@ -142,14 +140,14 @@ class TextFile:
         return parts
 
     def _rows(self, size: int = 1 << 18) -> Iterator[bytes]:
-        """The lines behind the header as UTF-8, in whole rows."""
+        """The lines after the header as UTF-8, in whole rows."""
         return whole_rows(_rows_of(self.place, self.dialect, size), self.dialect.layout)
 
 
-def open_text(place: Path, wanted: TextFormat, expected: Collection[str], ids: Collection[str] = ()) -> TextFile:
+def open_text(place: Path, wanted: TextFormat, expected: Collection[str]) -> TextFile:
     """Look at a text table, once for as long as it does not change; its lines must have one structure.
 
-    `expected` are names of columns that tell a header from a row, `ids` those of them that may hold whole numbers.
+    `expected` are names of columns that tell a header from a row.
     """
     state = os.stat(place)
     stamp = (state.st_ino, state.st_size, state.st_mtime_ns)
@@ -158,10 +156,7 @@ def open_text(place: Path, wanted: TextFormat, expected: Collection[str], ids: C
         return known
     try:
         dialect = dialect_of(place, wanted, expected)
-        maybe_whole = [at for at, name in enumerate(dialect.names) if name in ids and dialect.may_be_whole(name)]
-        structure = check_structure(
-            _rows_of(place, dialect), dialect.layout, first_line=dialect.header_lines + 1, maybe_whole=maybe_whole
-        )
+        structure = check_structure(_rows_of(place, dialect), dialect.layout, first_line=dialect.header_lines + 1)
     except FileError as error:
         if str(error).startswith("cannot read"):
             raise
@@ -178,7 +173,7 @@ def opened(place: Path) -> TextFile | None:
 
 
 def _rows_of(place: Path, dialect: Dialect, size: int = 1 << 18) -> Iterator[bytes]:
-    """Chunks of whole lines behind the header."""
+    """Chunks of whole lines after the header."""
     left, end = dialect.header_lines, dialect.layout.end.encode()
     for chunk in line_chunks(place, dialect.encoding, dialect.layout.end, size):
         start = 0

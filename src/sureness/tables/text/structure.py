@@ -1,6 +1,6 @@
 """Whether every row of a text table has as many fields as its header; looks at all bytes once.
 
-Parsers fill rows that are too short, drop what is too long where the column is not asked for, and read a forgotten
+Parsers fill rows that are too short, drop surplus values of columns that are not read, and read a forgotten
 quote as one long value. So the structure is checked before anything is read, and a line that breaks it is named.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from sureness._wording import counted
 from sureness.errors import FileError
 
 _LONGEST = 1 << 26  # bytes; a longer value in quotes is taken for a quote that was never closed
-_RETURN, _SPACE, _HASH, _ZERO = b"\r #0"
-_MOST_DIGITS = 18  # that surely fit into 64 bits
+_RETURN, _SPACE, _HASH = b"\r #"
 _BLANK = re.compile(rb"[ \t\r]*")
 
 
@@ -30,7 +29,7 @@ class Layout:
     separator: str
     quote: str | None = '"'
     end: str = "\n"  # of a line
-    comment: str | None = None  # lines that start so are no rows
+    comment: str | None = None  # lines that start with it are not rows
     hashes: bool = False  # whether rows may start with #
 
 
@@ -42,25 +41,19 @@ class Structure:
     n_lines: int = 0
     blank: bool = False  # there are lines without anything
     padded: bool = False  # there are fields with spaces around them
-    whole: set[int] = field(default_factory=set)  # columns of whole numbers, among those that were asked about
     n_hashes: int = 0  # rows that start with #
     first_hash: int = 0  # the line of the first
 
 
 class BrokenLineError(FileError):
-    """A line that does not fit; `why` says what is wrong with it and what to do."""
+    """A line that does not fit; `why` is what is wrong with it and what to do."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line:,} {why}")
 
 
-def check_structure(
-    lines: Iterable[bytes], layout: Layout, *, first_line: int = 1, maybe_whole: Iterable[int] = ()
-) -> Structure:
+def check_structure(lines: Iterable[bytes], layout: Layout, *, first_line: int = 1) -> Structure:
     r"""Check chunks of whole lines, from the first row on; refuse the first line that breaks the structure.
-
-    `maybe_whole` are places of columns. Those that have nothing but digits, without needless zeros, are reported; a
-    column that is not may still hold whole numbers with signs or in quotes.
 
     Examples
     --------
@@ -70,7 +63,7 @@ def check_structure(
     Traceback (most recent call last):
     sureness.tables.text.structure.BrokenLineError: line 3 has 1 field where the header has 2; correct it, or give ...
     """
-    found = Structure(n_lines=first_line - 1, whole=set(maybe_whole))
+    found = Structure(n_lines=first_line - 1)
     for chunk in whole_rows(lines, layout):
         _look(chunk, layout, found)
     if not layout.hashes and 0 < found.n_hashes < found.n_rows:
@@ -136,8 +129,6 @@ def _look(chunk: bytes, layout: Layout, found: Structure) -> None:
     _count_hashes(letters, rows.starts, found, lines)
     found.blank = found.blank or n_blank > 0
     found.padded = found.padded or (b" " in chunk and _is_padded(letters, rows.marks, layout))
-    if found.whole:
-        found.whole &= _whole_columns(letters, rows.marks, layout.n_fields, found.whole) if rows.plain else set()
     found.n_rows += len(rows.starts) - n_blank
     found.n_lines += int(np.count_nonzero(lines.ends))
 
@@ -150,16 +141,10 @@ class _Rows:
     starts: IntArray  # (n_rows,)
     ends: IntArray  # (n_rows,)
     n_fields: IntArray | None  # (n_rows,); None: each row has as many as the header
-    quoted: bool  # there are quotes
 
     @property
     def regular(self) -> bool:
         return self.n_fields is None
-
-    @property
-    def plain(self) -> bool:
-        """Each row has as many fields as the header, none of them in quotes."""
-        return self.regular and not self.quoted
 
 
 def _rows(letters: AnyArray, lines: _Lines, layout: Layout) -> _Rows:
@@ -173,7 +158,7 @@ def _rows(letters: AnyArray, lines: _Lines, layout: Layout) -> _Rows:
     order = np.arange(width - 1, len(places), width) if regular else np.flatnonzero(is_end)
     ends = places[order]
     starts = np.concatenate([[0], ends[:-1] + 1])
-    return _Rows(places, starts, ends, None if regular else np.diff(order, prepend=-1), quoted)
+    return _Rows(places, starts, ends, None if regular else np.diff(order, prepend=-1))
 
 
 @dataclass(frozen=True)
@@ -189,7 +174,7 @@ class _Lines:
 
 
 def check_bytes(chunk: bytes, end: str, first_line: int = 1) -> None:
-    """Refuse bytes that are no UTF-8 text, with their line."""
+    """Refuse bytes that are not UTF-8 text, with their line."""
     if (place := chunk.find(b"\0")) >= 0:
         why = 'has a zero byte; remove it, or give Columns(encoding="utf-16") if it is that'
         raise BrokenLineError(first_line + chunk.count(end.encode(), 0, place), why)
@@ -269,17 +254,3 @@ def _is_padded(letters: AnyArray, places: IntArray, layout: Layout) -> bool:
         letters[0] == _SPACE or (before == _SPACE).any() or (after == _SPACE).any()
         or (letters[returns - 2] == _SPACE).any()
     )  # fmt: skip
-
-
-def _whole_columns(letters: AnyArray, marks: IntArray, width: int, columns: Iterable[int]) -> set[int]:
-    """Those of the columns whose fields have digits only, not too many, and no needless zero before others."""
-    starts = np.concatenate([[0], marks[:-1] + 1])
-    is_other = (letters - np.uint8(_ZERO) > 9).view(np.uint8)  # unsigned, so what is below a zero is large
-    n_others = np.add.reduceat(is_other, starts, dtype=np.uint8)  # the mark behind each field is one
-    found = set()
-    for column in columns:
-        first, length = starts[column::width], marks[column::width] - starts[column::width]
-        digits = (n_others[column::width] == 1) & (length > 0) & (length <= _MOST_DIGITS)
-        if digits.all() and not ((letters[first] == _ZERO) & (length > 1)).any():
-            found.add(column)
-    return found

@@ -11,7 +11,7 @@ import polars as pl
 
 from sureness.errors import ColumnError, FileError
 from sureness.numerics.conversion import LABEL_WORDS
-from sureness.tables.text.format import Dates, Decimal
+from sureness.tables.columns import Dates, Decimal
 
 Form = Literal["plain", "comma", "grouped", "words", "id"]
 """Plain numbers; a decimal comma (points may group thousands); commas that group thousands; labels in words; ids."""
@@ -43,7 +43,7 @@ def is_number(text: str, form: Form = "plain") -> bool:
 
 
 def is_usable(text: str, form: Form, *, label: bool = False) -> bool:
-    """Whether a value is there, and if it is no id, a finite number; of a label, whether it is 0 or 1.
+    """Whether a value is there, and unless it is an id, a finite number; of a label, whether it is 0 or 1.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def is_usable(text: str, form: Form, *, label: bool = False) -> bool:
 def form_of(values: Sequence[str], decimal: Decimal | None, *, semicolons: bool) -> Form:
     """The only form that all values have; refused where 1,234 could be 1.234 or 1234.
 
-    Values that are no numbers of any form are left to the reader, which names their line.
+    Values that are not numbers of any form are left to the reader, which names their line.
 
     Examples
     --------
@@ -114,7 +114,7 @@ _IN_WORDS = ("true", "false", "yes", "no")
 
 
 def _thousands_only(values: Sequence[str]) -> str | None:
-    """A value such as 1.234 if all that are not whole are so; beside semicolons they may be thousands."""
+    """A value such as 1.234 if all that are not whole are so; between semicolons they may be thousands."""
     others = [value for value in values if not _WHOLE.fullmatch(value)]
     return others[0] if others and all(_GROUPED_BY_POINTS.fullmatch(value) for value in others) else None
 
