@@ -24,10 +24,15 @@ _NAMES = {
 _CELL = ("data", "model", "split", "method")
 
 
-def every_cell() -> pl.DataFrame:
-    """One row for each log, model, split and method: seeds pooled, users in groups that are compared in pairs."""
-    parts = [pl.read_csv(RESULTS / name) for name in ("lists.csv", "lists-before.csv") if (RESULTS / name).exists()]
-    sums = pl.concat(parts, how="diagonal_relaxed")
+def every_cell(*, shared: bool = False) -> pl.DataFrame:
+    """One row for each log, model, split and method: seeds pooled, users in groups that are compared in pairs.
+
+    With `shared`, of the map for lists only the seeds that the default before was run with.
+    """
+    now, before = (pl.read_csv(RESULTS / name) for name in ("lists.csv", "lists-before.csv"))
+    if shared:
+        now = now.filter(method="lists").join(before, on=["data", "model", "split", "seed"], how="semi")
+    sums = pl.concat([now, before], how="diagonal_relaxed")
     pooled = sums.group_by(*_CELL, "bucket", maintain_order=True).agg(
         pl.col("seed").n_unique().alias("seeds"), pl.exclude(*_CELL, "bucket", "seed").sum()
     )
@@ -107,12 +112,15 @@ def _kept(cell: dict[str, float]) -> str:
 
 
 def summary_table(found: pl.DataFrame) -> list[str]:
-    """Mean gains and how many cells keep which promise; the default before on the same cells as the one now."""
-    now = found.filter(method="lists")
-    before = found.filter(method=BEFORE).join(now, on=["split", "data", "model"], how="semi")
+    """Mean gains and how many cells keep which promise; the default before on cells and seeds that both have."""
+    shared = every_cell(shared=True)
+    now = shared.filter(method="lists")
     columns = {
-        "a map for each user, before": before,
-        "map for lists": now,
+        "a map for each user, before": shared.filter(method=BEFORE).join(
+            now, on=["split", "data", "model"], how="semi"
+        ),
+        "map for lists, the same seeds": now,
+        "map for lists, all seeds": found.filter(method="lists"),
         "users never seen": found.filter(method="lists, users never seen"),
     }
     rows = [f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]

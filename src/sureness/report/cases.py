@@ -62,7 +62,7 @@ def top_candidates(
     main: ProbabilityMap,
     *,
     candidates: Frame | None = None,
-    told: pl.DataFrame | None = None,
+    known: pl.DataFrame | None = None,
 ) -> pl.DataFrame | None:
     """Each user's top items with probability and, if known, label; None if users or items are unknown."""
     columns = ["user_id", "item_id", "score"]
@@ -70,14 +70,14 @@ def top_candidates(
         if pairs.users is None or pairs.items is None:
             return None
         own = _table(pairs).drop("label")
-        candidates = own if told is None else own.with_columns(told)
-    columns += [] if told is None else told.columns
+        candidates = own if known is None else own.with_columns(known)
+    columns += [] if known is None else known.columns
     scored = given_table(candidates, columns, "the candidates")
     rank = pl.col("score").rank("ordinal", descending=True).over("user_id").cast(pl.Int64)
     top = scored.select(columns).with_columns(rank=rank)
     if not isinstance(main, ListCalibrator):  # which compares all of a user's candidates
         top = top.filter(pl.col("rank") <= TOP_N)
-    others = None if told is None else top.select(told.columns)
+    others = None if known is None else top.select(known.columns)
     probability = probability_with(main, top["score"].to_numpy(), top["user_id"].to_numpy(), others)
     top = top.with_columns(probability=pl.Series(probability)).filter(pl.col("rank") <= TOP_N)
     return _with_labels(top, pairs).sort("user_id", "rank")

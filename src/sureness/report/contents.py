@@ -18,7 +18,7 @@ from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
 from sureness.report.cases import Case, choose_cases, top_candidates
-from sureness.report.fields import given_groups, groups_of_fields, map_of_fields, probability_with, told_to
+from sureness.report.fields import columns_for, given_groups, groups_of_fields, map_of_fields, probability_with
 from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
 from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
 from sureness.report.figures.reliability import ProbabilityBands, prepare_bands
@@ -74,7 +74,7 @@ class Contents:
 
     @property
     def fitting(self) -> str:
-        """What the main method was fitted on, as the tile of the judged pairs says it; empty if it is not known."""
+        """What the main method was fitted on, as in the tile of the judged pairs; empty if it is not known."""
         return self.tiles[0].note
 
     @property
@@ -103,12 +103,12 @@ def gather_contents(
     (0.1667, ['cases', 'degree', 'groups'])
     """
     _check(calibrators)
-    told = {
-        name: told_to(calibrator, background.segments, background.fields, len(pairs))
+    columns = {
+        name: columns_for(calibrator, background.segments, background.fields, len(pairs))
         for name, calibrator in calibrators.items()
     }
     probabilities = {
-        name: probability_with(calibrator, pairs.scores, pairs.users, told[name])
+        name: probability_with(calibrator, pairs.scores, pairs.users, columns[name])
         for name, calibrator in calibrators.items()
     }
     name, main = next(iter(calibrators.items()))
@@ -120,9 +120,9 @@ def gather_contents(
     promise = judge_promise(pairs, probabilities)
     diagrams = _diagrams(pairs, {one: probabilities[one] for one in shown})
     bands = {one: _bands(pairs, probabilities[one]) for one in ([name] if diagrams else shown)}
-    top = top_candidates(pairs, main, candidates=background.candidates, told=told[name])
+    top = top_candidates(pairs, main, candidates=background.candidates, known=columns[name])
     degrees = background.user_degree
-    groups = _groups(background, main, told[name], len(pairs))
+    groups = _groups(background, main, columns[name], len(pairs))
     return Contents(
         n_users=n_users,
         outcome=outcome,
@@ -183,10 +183,10 @@ def _comparison(methods: tuple[Method, ...]) -> MetricComparison:
 
 
 def _groups(
-    background: Background, main: ProbabilityMap, told: pl.DataFrame | None, n_pairs: int
+    background: Background, main: ProbabilityMap, columns: pl.DataFrame | None, n_pairs: int
 ) -> list[ArrayLike | pl.Series]:
     """The groups that were given, or the values of each field of the main map."""
     if background.groups is not None:
         return given_groups(background.groups, n_pairs)
     own = map_of_fields(main)
-    return [] if own is None or told is None else groups_of_fields(own, told)
+    return [] if own is None or columns is None else groups_of_fields(own, columns)

@@ -51,7 +51,7 @@ class DistilledModels:
     teachers, students : mapping of name to ScoreSource
         The large and the small models. The first of each was trained alone, and the others are compared with it.
     after : names of a teacher and a student, optional
-        The two that learned from each other; their ranks are compared beside those of the first two.
+        The two that learned from each other; their ranks are compared as well as those of the first two.
     main : str, optional
         The student of the headline; by default that of `after`, else the last one.
     about : mapping of name to sentence, optional

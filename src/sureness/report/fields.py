@@ -33,7 +33,7 @@ def fields_of(calibrator: ProbabilityMap) -> tuple[str, ...]:
     return () if own is None else own.fields_
 
 
-def told_to(
+def columns_for(
     calibrator: ProbabilityMap, segments: ArrayLike | None, fields: FieldTable | None, n_pairs: int
 ) -> pl.DataFrame | None:
     """What a map looks at besides scores and users: its fields, or the column ``segment``; None: nothing is known."""
@@ -45,21 +45,21 @@ def told_to(
 
 
 def probability_with(
-    calibrator: ProbabilityMap, scores: FloatArray, users: AnyArray | None, told: pl.DataFrame | None
+    calibrator: ProbabilityMap, scores: FloatArray, users: AnyArray | None, known: pl.DataFrame | None
 ) -> FloatArray:
     """Probabilities of pairs; a map for lists compares those of each user."""
     if not isinstance(calibrator, ListCalibrator):
-        return calibrator.probability(scores, users=users, segments=_segments(told))
+        return calibrator.probability(scores, users=users, segments=_segments(known))
     if users is None:
         raise SettingError("a map for lists compares the pairs of a user, and these pairs have no users; give user_id")
-    history = None if told is None or HISTORY not in told.columns else told[HISTORY]
+    history = None if known is None or HISTORY not in known.columns else known[HISTORY]
     counts = None if history is None else history.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    return calibrator.probability(scores, groups=users, history=counts, traits=told)
+    return calibrator.probability(scores, groups=users, history=counts, traits=known)
 
 
-def _segments(told: pl.DataFrame | None) -> Any:
+def _segments(known: pl.DataFrame | None) -> Any:
     """What `probability` takes: one column of segments has no name."""
-    return told["segment"] if told is not None and told.columns == ["segment"] else told
+    return known["segment"] if known is not None and known.columns == ["segment"] else known
 
 
 def given_groups(groups: Any, n_pairs: int) -> list[ArrayLike | pl.Series]:
@@ -76,12 +76,12 @@ def given_groups(groups: Any, n_pairs: int) -> list[ArrayLike | pl.Series]:
     return _with_crossings([f"{name}: " + each.cast(pl.String).fill_null("missing") for name, each in columns.items()])
 
 
-def groups_of_fields(own: MultiSegmentCalibrator, told: pl.DataFrame) -> list[ArrayLike | pl.Series]:
+def groups_of_fields(own: MultiSegmentCalibrator, known: pl.DataFrame) -> list[ArrayLike | pl.Series]:
     """For each field, the value or the range of numbers of every pair, in words; then each two fields together."""
     return _with_crossings(
         [
             pl.Series([f"{field.name}: {label}" for label in _labels(field)]).gather(
-                pl.Series(field.coarse[field.codes(told[field.name])])
+                pl.Series(field.coarse[field.codes(known[field.name])])
             )
             for field in own.effects_.coding.fields
         ]

@@ -33,7 +33,7 @@ class Finding:
     short: str  # what the numbers are, in a dozen words
     text: str  # the same in one or two sentences
     section: str | None = None  # id of the section that shows more
-    holds: bool = True  # False: no clear gain here, and the sentence says so
+    holds: bool = True  # False: no clear gain here
 
 
 MOST_ROWS = 200

@@ -151,7 +151,7 @@ def _kind(calibrator: ProbabilityMap) -> str:
 
 
 def _facts(calibrator: ProbabilityMap) -> tuple[tuple[str, str], ...]:
-    """What the map says about itself; its estimand has a column of its own."""
+    """Facts of the fit, from the map; its estimand has a column of its own."""
     horizon = {"horizon": str(calibrator.horizon_)} if calibrator.learns_from_labels else {}
     return tuple((name, fact) for name, fact in (horizon | calibrator.learned_facts()).items() if name != "estimand")
 

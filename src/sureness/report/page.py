@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -188,7 +188,7 @@ def require_report(what: str = "a report") -> None:
 def _write(
     path: str | os.PathLike[str],
     template: str,
-    plans: Sequence[Plan],
+    plans: Iterable[Plan],
     values: Mapping[str, object],
     figures_dir: str | os.PathLike[str] | None,
     progress: Progress,
@@ -199,10 +199,10 @@ def _write(
     from markupsafe import Markup
 
     folder = None if figures_dir is None else Path(figures_dir)
-    figures = draw_figures(plans, folder, progress)
+    sections, files = draw_figures(tuple(plans), folder, progress)
 
     def section(name: str) -> list[Markup]:
-        return [Markup(figure.svg) for figure in figures if figure.section == name]
+        return [Markup(svg) for svg in sections.get(name, [])]
 
     environment = Environment(
         loader=PackageLoader("sureness.report", ""),
@@ -216,6 +216,4 @@ def _write(
     text = environment.get_template(template).render(**values, **fixed)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    if folder is None:
-        return ()
-    return tuple(folder / f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg"))
+    return files

@@ -164,7 +164,7 @@ def _verdict(promise: Promise, bands: ProbabilityBands) -> str:
 
 
 def _colour(promise: Promise, bands: ProbabilityBands) -> Verdict:
-    """Whether the promise is kept in total and in most bands; nothing where it cannot be told."""
+    """Whether the promise is kept in total and in most bands; nothing where it is unknown."""
     found = promise.main.ratio
     if found.low is None or found.high is None:
         return ""
@@ -189,7 +189,7 @@ def _against_baseline(promise: Promise) -> str:
 
 
 def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
-    """The best method that only rescales, which stands for no calibration; None without one beside the main method."""
+    """The best method that only rescales, which stands for no calibration; None if only the main method does."""
     rescaled = [method for method in methods[1:] if method.kind == "rescaled"]
     return min(rescaled, key=lambda method: method.ece.value, default=None)
 
@@ -197,7 +197,7 @@ def uncalibrated(methods: tuple[Method, ...]) -> Method | None:
 def tiles(
     pairs: ScoredPairs, n_users: int | None, promise: Promise, outcome: str, fitting: str, bands: ProbabilityBands
 ) -> tuple[Tile, ...]:
-    """The four numbers under the headline; `fitting` says what the main map was fitted on."""
+    """The four numbers under the headline; `fitting` is what the main map was fitted on."""
     users = Tile("users", "unknown")
     if n_users is not None:
         users = Tile("users", count(n_users), f"{_many(len(pairs) / n_users)} pairs each on average")

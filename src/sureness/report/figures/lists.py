@@ -70,7 +70,7 @@ def prepare_size_distributions(sizes: Mapping[str, ArrayLike]) -> SizeDistributi
 def draw_size_distributions(distributions: SizeDistributions, *, ax: Axes | None = None) -> Axes:
     """Draw the share of users with each list size, the main policy filled and the others as lines.
 
-    The share axis has a square-root scale, so that rare sizes remain visible beside common ones.
+    The share axis has a square-root scale, so that rare sizes remain visible.
 
     Examples
     --------

@@ -71,8 +71,8 @@ def prepare_score_distributions(
 ) -> ScoreDistributions:
     """Histogram the scores of both classes.
 
-    The bins cover the middle 99.9% of the scores; the few outside are counted in the end bins. `names` says what the
-    two classes are called, such as ("not bought", "bought").
+    The bins cover the middle 99.9% of the scores; the few outside are counted in the end bins. `names` are those of
+    the two classes, such as ("not bought", "bought").
 
     Examples
     --------
