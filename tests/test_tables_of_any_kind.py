@@ -91,7 +91,7 @@ def _evaluated(run: Path, **options: Any) -> Any:
 
 
 def _listed(run: Path, **options: Any) -> Any:
-    calibration = jobs.CalibrationOptions(calibrate="platt", **options)
+    calibration = jobs.CalibrationOptions(calibrator="platt", **options)
     return jobs.open_listing(run, jobs.ListOptions(), calibration).recommender.recommend().rows()
 
 
@@ -117,7 +117,7 @@ def _list_cases(items: Any) -> Any:
 def _cut(run: Path, items: Any) -> Any:
     """What is written on the page; see the fixture `pages`."""
     page = jobs.PageOptions(report=run.with_name("lists.html"), items=items)
-    calibration = jobs.CalibrationOptions(calibrate="platt")
+    calibration = jobs.CalibrationOptions(calibrator="platt")
     return jobs.cut_run(run, run.with_name("lists.csv"), None, calibration, page).headline
 
 
