@@ -81,7 +81,7 @@ def _applied(run: Path, **options: Any) -> Any:
 
 
 def _by_segment(segments: Any, run: Path) -> Any:
-    small = sn.SegmentCalibrator(strength=5.0).fit(PAIRS["score"], PAIRS["label"], segments=PAIRS["item_id"] % 2)
+    small = sn.SegmentCalibrator().fit(PAIRS["score"], PAIRS["label"], segments=PAIRS["item_id"] % 2)
     options = jobs.ApplyOptions(top=3, segments=segments)
     return jobs.apply(small, run, options=options, columns=sn.Columns(segment="half")).frame.rows()
 
@@ -212,11 +212,11 @@ OTHERS = {
     "count_rows(frame)": "of our own frames",
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
-    "MultiSegmentCalibrator.numbers_of_file(table)": "of our own frames",
+    "SegmentCalibrator.numbers_of_file(table)": "of our own frames",
     **{
         f"{kind}.unknown_of(table)": "of our own frames"
         for kind in (
-            "MultiSegmentCalibrator",
+            "SegmentCalibrator",
             "ProbabilityMap",
         )
     },

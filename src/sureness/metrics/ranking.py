@@ -59,7 +59,7 @@ MEASURES: dict[str, Measure] = {"hit": hit_ratio, "ndcg": ndcg, "recall": recall
 
 
 def parse_measure(name: str) -> tuple[Measure, int]:
-    """The function and the list length behind a name such as "ndcg@50"."""
+    """The function and the list length of a name such as "ndcg@50"."""
     word, _, length = name.lower().partition("@")
     if word not in MEASURES or not length.isdecimal() or not length.strip("0"):
         known = ", ".join(f"{measure}@50" for measure in MEASURES)
