@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
+from sureness.calibration.fields import UNNAMED
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, check_map
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
-from sureness.data.ids import IdMap
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.errors import IdError, SettingError
 from sureness.saving.objects import load
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
@@ -100,9 +100,7 @@ class _Asked:
     @classmethod
     def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _Asked:
         others = fitted.reads()[1:]
-        if isinstance(fitted, MultiSegmentCalibrator):
-            return cls(fitted, score, None, others)
-        return cls(fitted, score, segment if others else None, ())
+        return cls(fitted, score, segment, ()) if others == (UNNAMED,) else cls(fitted, score, None, others)
 
     @property
     def columns(self) -> list[str]:
@@ -117,8 +115,10 @@ class _Asked:
 
     def refuse_other_kinds(self, frame: DataFrame) -> None:
         """Refuse numbers where the map knows text, and text where it knows numbers: no segment would be found."""
-        known: IdMap | None = getattr(self.fitted, "segments_", None)
-        if self.segment is None or known is None:
+        if self.segment is None or not isinstance(self.fitted, SegmentCalibrator):
+            return
+        known = self.fitted.effects_.coding.fields[0].values
+        if known is None:
             return
         if is_text(frame, self.segment) != (known.ids.dtype == pl.String):
             kinds = ("text", "whole numbers") if is_text(frame, self.segment) else ("whole numbers", "text")
@@ -131,16 +131,15 @@ class _Asked:
         """The probabilities of a table of the columns, NaN where there is no finite score."""
         scores = table[self.score].cast(pl.Float64).to_numpy()
         there = np.isfinite(scores)
-        if self.segment is not None:
-            there &= table[self.segment].is_not_null().to_numpy()
         found = np.full(len(scores), np.nan)
         found[there] = self.fitted.probability_of(scores[there], self._who(table.filter(pl.Series(there))))
         return found
 
     def _who(self, table: pl.DataFrame) -> Who:
-        if isinstance(self.fitted, MultiSegmentCalibrator):
-            return Who(table.height, segments=self.fitted.numbers_of_file(table.select(self.fields)))
-        return self.fitted.who(table.height, None, None if self.segment is None else table[self.segment])
+        if not isinstance(self.fitted, SegmentCalibrator):
+            return self.fitted.who(table.height)
+        named = table.select(self.fields) if self.segment is None else table.select(pl.col(self.segment).alias(UNNAMED))
+        return Who(table.height, segments=self.fitted.numbers_of_file(named))
 
 
 def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
