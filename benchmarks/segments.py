@@ -58,7 +58,7 @@ def _ours(task: Task, interactions: int) -> dict[str, object]:
     if not interactions:
         overall = sn.calibration.ShapeCalibrator().fit(scores, labels)
         return {"p": overall.probability(judged), "fit_seconds": time.process_time() - started, "overall": overall}
-    fitted = sn.MultiSegmentCalibrator(numeric=task.numbers, interactions=interactions)
+    fitted = sn.SegmentCalibrator(numeric=task.numbers, interactions=interactions)
     fitted.fit(scores, labels, segments=fields)
     seconds = time.process_time() - started
     rows = task.test.head(_SINGLE_ROWS).select("score", *task.fields).to_dicts()

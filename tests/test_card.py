@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness._card import card
+from sureness._printing import card
 from sureness.calibration import Choice
 from sureness.lists import Lists
 from sureness.metrics import RankComparison, RankingQuality

@@ -142,6 +142,17 @@ def test_the_docs_for_users_can_be_read():
     assert sum(counts.values()) <= MOST_WORDS, counts
 
 
+def test_the_page_on_how_it_is_built_names_files_that_exist():
+    text = (ROOT / "docs" / "maintainers" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z_/.]+`|the modules.*?) \|.*?\| ([^|]*) \|$", text, flags=re.MULTILINE)
+    named = {f"{folder}/{file}" for folder, files in rows for file in re.findall(r"`([^`]+)`", files)}
+    places = [re.sub(r"^the modules at the top/", "", place.replace("`", "")) for place in named]
+    assert len(places) > 50
+    assert not [place for place in places if not (ROOT / "src" / "sureness" / place).exists()]
+    folders = {path.name for path in (ROOT / "src" / "sureness").iterdir() if (path / "__init__.py").exists()}
+    assert not folders - {folder.strip("`/") for folder, _ in rows}
+
+
 def test_tables_of_measured_pages_are_current():
     for page, text in results.pages().items():
         assert page.read_text(encoding="utf-8") == text, "results changed: run `python tools/results.py`"

@@ -95,7 +95,7 @@ def test_a_map_for_lists_reads_groups_histories_and_traits(names, tmp_path):
 
 def test_maps_of_fields_read_their_fields(tmp_path):
     fields = {"market": ["a", "b"] * 12, "age": np.arange(24.0)}
-    fitted = sn.MultiSegmentCalibrator().fit(np.arange(24.0) % 6, [0, 0, 1, 0, 1, 1] * 4, segments=fields)
+    fitted = sn.SegmentCalibrator().fit(np.arange(24.0) % 6, [0, 0, 1, 0, 1, 1] * 4, segments=fields)
     opened = mlflow.pyfunc.load_model(saved(fitted, tmp_path))
     found = opened.predict(pd.DataFrame({"score": [1.0, 1.0], "market": ["a", "b"], "age": [3.0, 4.0]}))
     wanted = fitted.probability([1.0, 1.0], segments={"market": ["a", "b"], "age": [3.0, 4.0]})

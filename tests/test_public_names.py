@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +62,13 @@ def test_packages_for_users_are_attributes_of_the_top(package):
     inside = ("cli", "demo", "expressions", "jobs", "numerics", "spark", "tables", "text")
     code = f"import sureness as sn, sys; sys.exit(hasattr(sn, {package!r}) == {package in inside})"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_public_class_name_is_used_twice():
+    texts = [file.read_text(encoding="utf-8") for folder in sn.__path__ for file in Path(folder).rglob("*.py")]
+    names = [name for text in texts for name in re.findall(r"^class ([A-Z]\w*)", text, flags=re.MULTILINE)]
+    assert len(names) > 100
+    assert not {name for name, times in Counter(names).items() if times > 1}
 
 
 def test_errors_are_what_people_catch():

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import sureness as sn
-from sureness import calibration, data, jobs, plots, report, sources, tables
+from sureness import calibration, data, jobs, report, sources, tables
 from tests.attacks.doors import doors
 from tests.attacks.hostile_data import same
 from tests.kinds_of_tables import KINDS, comes_back, rows_of
@@ -81,7 +81,7 @@ def _applied(run: Path, **options: Any) -> Any:
 
 
 def _by_segment(segments: Any, run: Path) -> Any:
-    small = sn.SegmentCalibrator(strength=5.0).fit(PAIRS["score"], PAIRS["label"], segments=PAIRS["item_id"] % 2)
+    small = sn.SegmentCalibrator().fit(PAIRS["score"], PAIRS["label"], segments=PAIRS["item_id"] % 2)
     options = jobs.ApplyOptions(top=3, segments=segments)
     return jobs.apply(small, run, options=options, columns=sn.Columns(segment="half")).frame.rows()
 
@@ -91,7 +91,7 @@ def _evaluated(run: Path, **options: Any) -> Any:
 
 
 def _listed(run: Path, **options: Any) -> Any:
-    calibration = jobs.CalibrationOptions(calibrate="platt", **options)
+    calibration = jobs.CalibrationOptions(calibrator="platt", **options)
     return jobs.open_listing(run, jobs.ListOptions(), calibration).recommender.recommend().rows()
 
 
@@ -105,7 +105,7 @@ def _reported(table: Any, run: Path, **options: Any) -> Any:
 def _background(**tables: Any) -> Any:
     pairs = sn.data.ScoredPairs.of(PAIRS["score"], PAIRS["label"], users=PAIRS["user_id"], items=PAIRS["item_id"])
     found = report.gather_contents(pairs, {"platt": PLATT}, background=report.Background(**tables), n_resamples=2)
-    return [item for case in found.cases for item in case.items], found.degree and found.degree.confidence.tolist()
+    return [item for case in found.cases for item in case.items], found.degree and found.degree.value.tolist()
 
 
 def _list_cases(items: Any) -> Any:
@@ -117,7 +117,7 @@ def _list_cases(items: Any) -> Any:
 def _cut(run: Path, items: Any) -> Any:
     """What is written on the page; see the fixture `pages`."""
     page = jobs.PageOptions(report=run.with_name("lists.html"), items=items)
-    calibration = jobs.CalibrationOptions(calibrate="platt")
+    calibration = jobs.CalibrationOptions(calibrator="platt")
     return jobs.cut_run(run, run.with_name("lists.csv"), None, calibration, page).headline
 
 
@@ -153,16 +153,16 @@ DOORS: dict[str, Door] = {
     "gather_list_sizes(items)": Door(TITLES, lambda table, _: _list_cases(table), few=True),
     "prepare_confidence_by_degree(candidates)": Door(
         CHANCES.with_columns(score="probability"),
-        lambda table, _: plots.prepare_confidence_by_degree(table, USERS).confidence.tolist(),
+        lambda table, _: report.prepare_confidence_by_degree(table, USERS).value.tolist(),
     ),
     "prepare_confidence_by_degree(user_degree)": Door(
         USERS,
-        lambda table, _: plots.prepare_confidence_by_degree(
+        lambda table, _: report.prepare_confidence_by_degree(
             CHANCES.with_columns(score="probability"), table
         ).degree.tolist(),
     ),
     "prepare_training_curves(history)": Door(
-        HISTORY, lambda table, _: plots.prepare_training_curves(table).values["student"].tolist()
+        HISTORY, lambda table, _: report.prepare_training_curves(table).values["student"].tolist()
     ),
     "fit(data)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(table))),
     "FitOptions(anchor)": Door(PAIRS, lambda table, _: _fitted(jobs.fit(PAIRS, jobs.FitOptions(anchor=table)))),
@@ -208,16 +208,15 @@ OTHERS = {
     "distill(data)": "reads its log with split_log",
     "check_outputs(inputs)": "looks at paths only",
     "require_columns(frame)": "of our own frames",
-    "require_columns(table)": "of our own frames",
     "add_column(frame)": "of our own frames",
     "count_rows(frame)": "of our own frames",
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
-    "MultiSegmentCalibrator.numbers_of_file(table)": "of our own frames",
+    "SegmentCalibrator.numbers_of_file(table)": "of our own frames",
     **{
         f"{kind}.unknown_of(table)": "of our own frames"
         for kind in (
-            "MultiSegmentCalibrator",
+            "SegmentCalibrator",
             "ProbabilityMap",
         )
     },
@@ -241,7 +240,6 @@ OTHERS = {
     "TrainResult(trials)": "a result",
     "Tuning(trials)": "a result",
     "Choice(table)": "a result",
-    "LogStudy(table)": "a result",
     "Interactions(user_features)": "made by with_features",
     "Interactions(item_features)": "made by with_features",
 }

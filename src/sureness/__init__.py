@@ -24,7 +24,6 @@ __getattr__, _, _lazy_names = lazy_names(
             "GaussianCalibrator",
             "IsotonicCalibrator",
             "ListCalibrator",
-            "MultiSegmentCalibrator",
             "PlattCalibrator",
             "SegmentCalibrator",
             "choose_calibrator",

@@ -20,7 +20,6 @@ from sureness.calibration import GammaCalibrator as GammaCalibrator
 from sureness.calibration import GaussianCalibrator as GaussianCalibrator
 from sureness.calibration import IsotonicCalibrator as IsotonicCalibrator
 from sureness.calibration import ListCalibrator as ListCalibrator
-from sureness.calibration import MultiSegmentCalibrator as MultiSegmentCalibrator
 from sureness.calibration import PlattCalibrator as PlattCalibrator
 from sureness.calibration import SegmentCalibrator as SegmentCalibrator
 from sureness.calibration import choose_calibrator as choose_calibrator
@@ -73,7 +72,6 @@ __all__ = [
     "IsotonicCalibrator",
     "ListCalibrator",
     "MatrixSource",
-    "MultiSegmentCalibrator",
     "PlattCalibrator",
     "PrintedProgress",
     "Progress",

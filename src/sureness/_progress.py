@@ -23,7 +23,7 @@ def part_of(progress: Progress, number: int, count: int, name: str) -> Progress:
     Examples
     --------
     >>> seen = []
-    >>> second = part_of(lambda *told: seen.append(told), 1, 4, "trial 2")
+    >>> second = part_of(lambda *step: seen.append(step), 1, 4, "trial 2")
     >>> second("epochs", 5, 10)
     >>> seen
     [('trial 2: epochs', 15, 40)]
@@ -48,10 +48,10 @@ class PrintedProgress:
     Examples
     --------
     >>> import io
-    >>> told = io.StringIO()
-    >>> progress = PrintedProgress(told, every=0.0)
+    >>> stream = io.StringIO()
+    >>> progress = PrintedProgress(stream, every=0.0)
     >>> progress("epochs", 1, 2); progress("epochs", 2, 2)
-    >>> told.getvalue()
+    >>> stream.getvalue()
     '\repochs: 50% (1 of 2)\repochs: 100% (2 of 2)\n'
     """
 

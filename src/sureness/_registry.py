@@ -38,8 +38,7 @@ _TABLE: dict[Family, dict[str, object]] = {
     },
     "map": {  # made of calibrators
         "top-n": f"{_CALIBRATION}.top_n:TopNCalibrator",
-        "segment": f"{_CALIBRATION}.per_segment:SegmentCalibrator",
-        "multi-segment": f"{_CALIBRATION}.multi_segment:MultiSegmentCalibrator",
+        "segment": f"{_CALIBRATION}.segments:SegmentCalibrator",
         "lists": f"{_CALIBRATION}.lists:ListCalibrator",
         "per-user-platt": f"{_CALIBRATION}.per_user:PerUserPlatt",
         "per-user-gaussian": f"{_CALIBRATION}.per_user:PerUserGaussian",

@@ -9,8 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self, TypeVar
 
-from sureness._card import card
-from sureness._printing import short
+from sureness._printing import card, short
 from sureness.errors import SettingError
 
 T = TypeVar("T", bound="Configurable")

@@ -10,13 +10,13 @@ SurenessError             error         the base of all
 │   ├── CheckpointError   checkpoint    a checkpoint belongs to another run
 │   ├── NoMinimumError    no-minimum    the risk has no minimum on this data, so there is nothing to fit
 │   └── DivergedError     diverged      training ran away: losses or scores are not finite any more
-├── NotFittedError        not-fitted    a learned value was asked for before ``fit``
+├── NotFittedError        not-fitted    a learned value was read before ``fit``
 ├── FileError             file          a file cannot be read or written (also an OSError)
 │   ├── OutputError       output        a result cannot go where it was sent
 │   ├── ChecksumError     checksum      a download is not the file that was expected
 │   └── ArtefactError     artefact      a saved object cannot be opened
 │       ├── DamagedError  damaged       its bytes are not those that were written
-│       ├── KindError     kind          it is something else than was asked for
+│       ├── KindError     kind          it is something else than was expected
 │       └── VersionError  version       another version of sureness wrote it
 ├── ForkError             fork          a child of a fork cannot do this (also a RuntimeError)
 └── MissingExtraError     extra         an optional dependency is not installed (also an ImportError)
@@ -89,7 +89,7 @@ class DivergedError(DataError):
 
 
 class NotFittedError(SurenessError):
-    """A learned value was asked for before ``fit``."""
+    """A learned value was read before ``fit``."""
 
     code = "not-fitted"
 
@@ -125,7 +125,7 @@ class DamagedError(ArtefactError):
 
 
 class KindError(ArtefactError):
-    """A saved object is something else than was asked for."""
+    """A saved object is something else than was expected."""
 
     code = "kind"
 

@@ -82,11 +82,11 @@ def load_model(model_uri: str) -> Served:
 
 
 class Answers:
-    """What MLflow asks: tables in, tables out.
+    """The model as MLflow calls it: tables in, tables out.
 
     A calibrator reads a column ``score``, and ``segment`` or its fields where its maps differ by them; it gives one
     column, ``probability``. A map for lists reads ``user_id``, the group whose candidates it compares, and ``history``
-    and its traits if it was fitted with them: a question must hold all candidates of a group, or the best ones. A
+    and its traits if it was fitted with them: a table must hold all candidates of a group, or the best ones. A
     recommender reads ``user_id`` and gives the lists of these users.
     """
 
@@ -105,8 +105,8 @@ class Answers:
             return in_kind_of(table, self.model.recommend(users["user_id"]))
         reads = columns_read(self.model)
         columns = Columns(segment="segment" if "segment" in reads else None)
-        asked = table[[name for name in reads if name in table]]  # whatever else it has, a probability too
-        return apply(self.model, asked, columns=columns).frame[["probability"]]
+        rows = table[[name for name in reads if name in table]]  # without a probability that it may have
+        return apply(self.model, rows, columns=columns).frame[["probability"]]
 
 
 def _load_pyfunc(path: str) -> Answers:

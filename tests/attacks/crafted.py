@@ -137,9 +137,8 @@ def _use_map(found: Any) -> None:
     n = len(scores)
     given: dict[str, Any] = {}
     if isinstance(found, sn.SegmentCalibrator):
-        given["segments"] = np.resize(["books", "films", "x"], n)
-    elif isinstance(found, sn.MultiSegmentCalibrator):
-        given["segments"] = {"domain": np.resize(["books", None, "x"], n), "popularity": np.linspace(-9, 99, n)}
+        known = {"domain": np.resize(["books", None, "x"], n), "popularity": np.linspace(-9, 99, n)}
+        given["segments"] = {name: known.get(name, np.resize(["books", "x"], n)) for name in found.fields_}
     elif isinstance(found, sn.ListCalibrator):
         given |= {"groups": np.arange(n) // 5, "history": np.arange(n) // 5}
         given["traits"] = {"domain": np.resize(["books", None, "x"], n), "age": np.arange(n) // 5}

@@ -124,11 +124,11 @@ def _calibrators() -> list[Door]:
             found += _vectors(f"{kind}.{method}", ask, {"scores": SCORES})
 
     def segments(**data: Any) -> Any:
-        return sn.SegmentCalibrator(strength=10.0).fit(**data).probability(SCORES, segments=NAMES)
+        return sn.SegmentCalibrator().fit(**data).probability(SCORES, segments=NAMES)
 
     def fields(segments: Any = NAMES, **data: Any) -> Any:
         told = {"name": segments, "item": ITEMS}
-        fitted = sn.MultiSegmentCalibrator(sn.PlattCalibrator(), interactions=1).fit(**data, segments=told)
+        fitted = sn.SegmentCalibrator(sn.PlattCalibrator(), interactions=1).fit(**data, segments=told)
         return fitted.probability(SCORES, segments={"name": NAMES, "item": ITEMS})
 
     def top_n(**data: Any) -> Any:
@@ -138,14 +138,12 @@ def _calibrators() -> list[Door]:
         told = {name: data.get(name) for name in ("history", "traits")}
         return sn.ListCalibrator().fit(**data).probability(SCORES, groups=USERS, **told)
 
-    per_segment = sn.SegmentCalibrator(strength=10.0).fit(SCORES, LABELS, segments=NAMES)
+    per_segment = sn.SegmentCalibrator().fit(SCORES, LABELS, segments=NAMES)
     per_user = sn.calibration.PerUserPlatt().fit(world().source, world().validation, seen=world().train)
     found += _vectors(
         "SegmentCalibrator.fit", segments, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
     )
-    found += _vectors(
-        "MultiSegmentCalibrator.fit", fields, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options
-    )
+    found += _vectors("SegmentCalibrator.fit", fields, {"scores": SCORES, "labels": LABELS, "segments": NAMES}, options)
     found += _vectors("SegmentCalibrator.probability", per_segment.probability, {"scores": SCORES, "segments": NAMES})
     found += _vectors("TopNCalibrator.fit", top_n, {"scores": SCORES, "labels": LABELS, "users": USERS})
     known = np.array([f"user {number % 12:03d}" for number in range(N)])

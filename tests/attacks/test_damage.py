@@ -11,7 +11,7 @@ from tests.attacks.damage import FILES, damage
 
 @pytest.mark.parametrize("kind", FILES)
 def test_damage_is_noticed(kind, tmp_path):
-    found = damage(kind, tmp_path, most=600)
+    found = damage(kind, tmp_path, most=300)
     assert found.tried > 100
     assert found.failed == 0, found.notes
 

@@ -89,7 +89,7 @@ def test_masked_pairs_are_left_out_where_pairs_are_gathered(pairs):
     kept = ~masked
     for calibrator, more in (
         (sn.calibration.TopNCalibrator(n=5), {"users": users}),
-        (sn.SegmentCalibrator(strength=10.0), {"segments": segments}),
+        (sn.SegmentCalibrator(), {"segments": segments}),
     ):
         with pytest.warns(SurenessWarning, match="600 of 1e\\+30"):
             found = clone(calibrator).fit(scores, labels, **more)

@@ -190,7 +190,7 @@ DISTRIBUTIONS = {
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_smooth_families_from_the_histogram_equal_those_from_the_arrays(calibrator, distribution, monkeypatch):
     rng = np.random.default_rng(3)
-    scores = DISTRIBUTIONS[distribution](rng, 200_000)
+    scores = DISTRIBUTIONS[distribution](rng, 50_000)
     centre, scale = np.median(scores), np.subtract(*np.quantile(scores, [0.75, 0.25]))
     labels = rng.random(len(scores)) < 1 / (1 + np.exp(1.0 - np.clip((scores - centre) / scale, -4, 4)))
     binned = clone(calibrator).fit(sn.ScoreHistogram.of(scores, labels))

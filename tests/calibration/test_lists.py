@@ -15,7 +15,7 @@ from scipy.special import expit
 
 import sureness as sn
 from sureness.calibration import list_terms
-from sureness.calibration.list_terms import Groups, Inputs, Plan, among_best, learn_terms
+from sureness.calibration.list_terms import Groups, Inputs, TermPlan, among_best, learn_terms
 from sureness.calibration.maps import Who
 from sureness.errors import ColumnError, DataError, EmptyError, SettingError
 from sureness.numerics.logistic import bounded_minimum
@@ -149,7 +149,7 @@ class TestFit:
         x, activity = rng.normal(size=2_000), rng.random(2_000)
         labels = (rng.random(2_000) < expit(x - 2)).astype(float)
         inputs = Inputs({"score": x}, activity, {"history": 3 * activity})
-        plan = Plan({"score": 3}, {"history": 2}, by_history=True)
+        plan = TermPlan({"score": 3}, {"history": 2}, by_history=True)
         terms = learn_terms(inputs, plan, labels, np.ones(2_000))
         blocks = list(list_terms._blocks(inputs, plan, labels > 0))
         design = np.stack([np.ones(2_000), *(column for block in blocks for column in block.columns)], axis=1)

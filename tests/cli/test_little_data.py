@@ -9,9 +9,7 @@ import polars as pl
 import pytest
 
 import sureness as sn
-from sureness import jobs
 from sureness.errors import ColumnError, DataError, EmptyError, IdError
-from sureness.tables.columns import Columns
 from tests.cli.runner import refused, run, told
 
 RNG = np.random.default_rng(0)
@@ -106,27 +104,19 @@ def test_maps_of_users_of_three_scores_rise(kind):
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")], ids=["None", "NaN"])
-def test_missing_segments_are_refused(missing):
+def test_missing_segments_are_a_value_of_their_own(missing):
     names = ["a", "b"] * 200
-    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(SCORES, LABELS, segments=names)
-    with pytest.raises(IdError):
-        sn.SegmentCalibrator(sn.PlattCalibrator()).fit(SCORES, LABELS, segments=[missing, *names[1:]])
-    with pytest.raises(IdError):
-        fitted.probability([0.0, 1.0], segments=["a", missing])
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(SCORES, LABELS, segments=[missing, *names[1:]])
+    assert np.isfinite(fitted.probability([0.0, 1.0], segments=["a", missing])).all()
     with pytest.raises(IdError):
         sn.calibration.Segments(["a", missing])
 
 
 def test_missing_segments_of_a_table(tmp_path):
-    write(tmp_path, "pairs.csv", kind=["a", "b"] * 200)
     write(tmp_path, "missing.csv", kind=[None, "b"] * 200)
-    words = ("--columns", "segment=kind", "--method", "platt")
-    refused(run("fit", "missing.csv", *words, "-o", "map.json", cwd=tmp_path), IdError, "segments")
-    told("fit", "pairs.csv", *words, "-o", "map.json", cwd=tmp_path)
-    words = ("apply", "map.json", "missing.csv", "--columns", "segment=kind", "-o", "new.csv")
-    refused(run(*words, cwd=tmp_path), ColumnError, "kind")
-    with pytest.raises(IdError):
-        jobs.fit(tmp_path / "missing.csv", columns=Columns(segment="kind"))
+    told("fit", "missing.csv", "--columns", "segment=kind", "--method", "platt", "-o", "map.json", cwd=tmp_path)
+    told("apply", "map.json", "missing.csv", "--columns", "segment=kind", "-o", "new.csv", cwd=tmp_path)
+    assert pl.read_csv(tmp_path / "new.csv")["probability"].null_count() == 0
 
 
 @pytest.mark.parametrize("command", [["train", "log.csv"], ["data", "describe", "log.csv"]], ids=" ".join)

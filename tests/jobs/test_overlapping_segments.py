@@ -37,7 +37,7 @@ def written(table, path):
 @pytest.mark.parametrize("fitted_on", ["parquet", "csv"])
 @pytest.mark.parametrize("asked", ["parquet", "csv"])
 def test_fields_mean_the_same_in_every_file(fitted_on, asked, pairs, tmp_path):
-    expected = sn.MultiSegmentCalibrator(sn.PlattCalibrator(), numeric=["popularity"]).fit(
+    expected = sn.SegmentCalibrator(sn.PlattCalibrator(), numeric=["popularity"]).fit(
         pairs["score"], pairs["label"], segments=pairs.select("shop", "device", "popularity")
     )
     found = jobs.fit(written(pairs, tmp_path / f"fit.{fitted_on}"), FIELDS, output=tmp_path / "map.json")

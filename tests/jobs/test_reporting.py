@@ -47,7 +47,7 @@ def test_a_map_of_several_fields_is_judged_on_each_of_their_values(folder):
     table = table.with_columns(price=pl.int_range(pl.len()) % 97 / 10, device=pl.lit("phone"))
     table.write_parquet(folder / "fields.parquet")
     fields = table.select("shop", "price", "device")
-    sn.MultiSegmentCalibrator().fit(table["score"], table["label"], segments=fields).save(folder / "fields.json")
+    sn.SegmentCalibrator().fit(table["score"], table["label"], segments=fields).save(folder / "fields.json")
     report(folder / "fields.parquet", [folder / "fields.json"], folder / "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     for group in ("device: phone", "price: below", *(f"shop: {each}" for each in table["shop"].unique())):

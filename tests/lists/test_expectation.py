@@ -46,7 +46,7 @@ def by_enumeration(probabilities: list[float], utility: Utility, max_size: int) 
 
 
 @pytest.mark.parametrize("utility", EVERY, ids=lambda u: u.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(probabilities=LISTS, max_size=st.integers(1, 12))
 @example(probabilities=[0.3] * 12, max_size=12)
 @example(probabilities=[0.5] * 12, max_size=5)
@@ -58,7 +58,7 @@ def test_it_is_the_mean_over_all_label_vectors(utility, probabilities, max_size)
     assert_allclose(found[0], by_enumeration(probabilities, utility, max_size), atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(probabilities=st.lists(PROBABILITY, min_size=2, max_size=9))
 def test_the_order_of_a_list_may_be_any(probabilities):
     for utility in EVERY:
@@ -157,7 +157,7 @@ class TestApproximate:
 
 
 class TestScalingOdds:
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(
         probabilities=st.lists(st.floats(1e-9, 1 - 1e-9), min_size=1, max_size=20),
         share=st.floats(0.001, 0.999),

@@ -180,7 +180,7 @@ class TestEveryPolicy:
 
 
 class TestBestSizes:
-    @settings(max_examples=200)
+    @settings(max_examples=60)
     @given(values=st.lists(st.integers(-3, 3).map(lambda v: v / 4), min_size=1, max_size=6), min_size=st.integers(0, 6))
     def test_the_smallest_of_the_best_sizes_that_are_allowed(self, values, min_size):
         worth = {0: 0.0} | {size: values[size - 1] for size in range(1, len(values) + 1)}
@@ -217,7 +217,7 @@ class TestExpectedUtility:
             smaller = expected[min(min_size, length) : sizes[row]]
             assert np.all(smaller < worth[row]), "ties go to the smaller list"
 
-    @settings(max_examples=100)
+    @settings(max_examples=20)
     @given(st.lists(st.one_of(st.floats(0, 1), st.just(0.5)), min_size=1, max_size=20))
     @example([0.5, 0.5])
     @example([0.500001, 0.5])

@@ -149,7 +149,7 @@ def test_the_largest_gap_is_at_least_the_mean_gap(pairs, n_bins):
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name != "debiased_ece"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(pairs=drawn_pairs(weights=st.just(1.0)), n_bins=n_bins_drawn)
 @example(pairs=Drawn([1, 0, 0], [0.1, 0.2, 0.3], [1.0, 1.0, 1.0]), n_bins=3)
 def test_a_weight_of_two_equals_the_pair_twice(name, pairs, n_bins):
@@ -160,7 +160,7 @@ def test_a_weight_of_two_equals_the_pair_twice(name, pairs, n_bins):
 
 
 @metric_names
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(pairs=drawn_pairs(), odd=drawn_pairs())
 def test_pairs_of_weight_zero_might_as_well_not_be_there(name, pairs, odd):
     with_odd = Drawn(*(a + b for a, b in zip(pairs, odd._replace(weights=[0.0] * len(odd.labels)), strict=True)))
@@ -168,7 +168,7 @@ def test_pairs_of_weight_zero_might_as_well_not_be_there(name, pairs, odd):
 
 
 @metric_names
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(pairs=drawn_pairs(weights=st.sampled_from([0.0, 1.0, 2.0])), factor=st.sampled_from([0.25, 8.0]))
 def test_only_the_ratios_of_weights_matter(name, pairs, factor):
     scaled = pairs._replace(weights=[factor * weight for weight in pairs.weights])
@@ -176,7 +176,7 @@ def test_only_the_ratios_of_weights_matter(name, pairs, factor):
 
 
 @metric_names
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(pairs=drawn_pairs(weights=st.just(1.0)), random=st.randoms(use_true_random=False))
 def test_the_order_of_the_pairs_does_not_matter(name, pairs, random):
     order = random.sample(range(len(pairs.labels)), len(pairs.labels))
@@ -185,7 +185,7 @@ def test_the_order_of_the_pairs_does_not_matter(name, pairs, random):
 
 
 @metric_names
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(pairs=drawn_pairs())
 def test_the_value_of_an_interval_is_the_metric_itself(name, pairs):
     options = {"n_bins": 15} if name in BINNED else {}

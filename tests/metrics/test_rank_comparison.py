@@ -62,7 +62,7 @@ def test_ranks_equal_those_of_a_sort_with_mean_ranks_for_ties(seed, hide, block)
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_shares_add_up_and_swap_when_the_models_are_swapped(seed):
     teacher, student, seen, test = case(seed)
     one = compare_ranks(MatrixSource(teacher), MatrixSource(student), test, seen=seen)
@@ -119,7 +119,7 @@ def test_seen_interactions_are_left_out_and_counted():
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_items_unknown_to_a_model_share_its_last_ranks(seed):
     teacher, student, seen, test = case(seed)
     known = np.random.default_rng(seed).random(teacher.shape) < 0.5
@@ -133,7 +133,7 @@ def test_items_unknown_to_a_model_share_its_last_ranks(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_models_of_different_users_and_items_are_compared_on_the_common_ones(seed):
     teacher, student, seen, test = case(seed)
     rng = np.random.default_rng(seed)

@@ -81,7 +81,7 @@ def test_every_metric_is_what_a_dense_sort_gives(seed, hide):
 
 
 @given(SEEDS, st.integers(1, 70))
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_the_size_of_a_block_changes_nothing(seed, block):
     scores, seen, test = case(seed)
     with pytest.MonkeyPatch.context() as patch:
@@ -108,7 +108,7 @@ def test_lists_may_be_longer_than_there_are_items():
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_ids_in_another_order_are_matched(seed):
     scores, seen, test = case(seed)
     rng = np.random.default_rng(seed)
@@ -235,7 +235,7 @@ def test_progress_counts_the_judged_users(monkeypatch):
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_table_of_candidates_gets_no_credit_for_what_it_does_not_know(seed):
     scores, seen, test = case(seed)
     known = np.random.default_rng(seed).random(scores.shape) < 0.4
@@ -262,7 +262,7 @@ def test_the_mean_is_over_users():
 
 
 @given(SEEDS, st.integers(1, 12), st.integers(1, 40))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_the_best_items_are_those_of_a_sort(seed, n, block):
     scores, seen, _ = case(seed)
     with pytest.MonkeyPatch.context() as patch:
@@ -323,7 +323,7 @@ def test_within_the_shown_items_the_metrics_are_those_of_a_loop(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_labels_stay_with_their_pairs_when_ids_are_matched(seed):
     _, shown, _ = case(seed)
     rng = np.random.default_rng(seed)

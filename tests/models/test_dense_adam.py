@@ -34,7 +34,7 @@ def soft_for(batch, seed, n_items):
     return SoftItems(items, labels, np.full(items.shape, 0.5, dtype=np.float32))
 
 
-def first_batches(made, n=30, *, labelled=False):
+def first_batches(made, n=12, *, labelled=False):
     some = [batch for epoch in range(3) for batch in made.batches.epoch(np.random.default_rng(epoch))][:n]
     n_items = made.network.n_items
     return [(batch, soft_for(batch, seed, n_items) if labelled else None) for seed, batch in enumerate(some)]

@@ -65,7 +65,7 @@ class TestCalibrators:
         assert attributes([shared, simple]) == before
 
     def test_the_calibrator_of_a_recommender(self, fitted, world, segments):
-        shared = sn.SegmentCalibrator(self.shared(fitted), strength=10.0)
+        shared = sn.SegmentCalibrator(self.shared(fitted))
         before = attributes(shared)
         first = sn.ConfidentRecommender(world.source, shared, segments=segments).fit(world.train, world.validation)
         lists = first.recommend()

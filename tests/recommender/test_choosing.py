@@ -84,7 +84,7 @@ class TestFallingBack:
         assert choice.fell_back
         assert choice.table["difference"].max() > 0
         assert choice.table["sure_better"].max() < 0.9
-        assert "sure as the best of 2 (90% are asked for), so the best fixed size stays" in choice.reason
+        assert "sure as the best of 2 (90% are needed), so the best fixed size stays" in choice.reason
         assert repr(choice.best.policy_) == "BestFixedSize(max_size=30)"
         assert written(choice.best.map_) == "ListCalibrator()", "with the probabilities of the first candidate"
         assert choice.best.recommend()["list_size"].n_unique() == 1
@@ -96,7 +96,7 @@ class TestFallingBack:
         assert unsure.fell_back
         assert isinstance(unsure.best.policy_, sn.lists.BestFixedSize)
         assert "has more f1, but that is only" in unsure.reason
-        assert "(101% are asked for), so the best fixed size stays" in unsure.reason
+        assert "(101% are needed), so the best fixed size stays" in unsure.reason
         assert found <= 1
 
     def test_a_way_that_is_worse_than_any_fixed_size_is_no_reason_to_leave_it(self, differing):

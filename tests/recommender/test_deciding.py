@@ -105,7 +105,7 @@ class TestAsInTheSource:
 
 class TestCandidates:
     @given(st.data())
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     def test_what_was_seen_is_never_shown(self, one, data):
         users, items = ids_of(one)
         size = data.draw(st.integers(1, len(items)))

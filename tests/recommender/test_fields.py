@@ -42,7 +42,7 @@ def world(fields):
 
 @pytest.fixture(scope="module")
 def recommender(world, fields):
-    calibrator = sn.MultiSegmentCalibrator(sn.PlattCalibrator())
+    calibrator = sn.SegmentCalibrator(sn.PlattCalibrator())
     made = sn.ConfidentRecommender(world.source, calibrator, sn.FixedSize(10), segments=fields)
     return made.fit(world.train, world.validation)
 
@@ -86,12 +86,12 @@ def test_a_saved_recommender_gives_the_same_lists(recommender, tmp_path):
 @pytest.mark.parametrize("of", ["users", "items"])
 def test_fields_of_one_side_are_enough(of, world, fields):
     one = Fields(**{of: fields.tables[of]})
-    made = sn.ConfidentRecommender(world.source, sn.MultiSegmentCalibrator(), segments=one)
+    made = sn.ConfidentRecommender(world.source, sn.SegmentCalibrator(), segments=one)
     assert made.fit(world.train, world.validation).recommend([0, 1]).height > 0
 
 
 def test_a_map_of_all_candidates_takes_fields_too(world, fields):
-    fitted = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit_source(
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit_source(
         world.source, world.validation, seen=world.train, segments=fields
     )
     assert fitted.widths_["market x genre"][0] > 0.3
@@ -127,9 +127,8 @@ def test_what_does_not_fit_together_is_refused(world, fields):
     with pytest.raises(IdError, match="market"):
         Fields({"market": [["de"], ["fr"]]})
     for calibrator, segments, error in (
-        (sn.MultiSegmentCalibrator(), Fields({"market": ["de", "fr"]}), SettingError),
-        (sn.MultiSegmentCalibrator(), None, SettingError),
-        (sn.SegmentCalibrator(), fields, SettingError),
+        (sn.SegmentCalibrator(), Fields({"market": ["de", "fr"]}), SettingError),
+        (sn.SegmentCalibrator(), None, SettingError),
     ):
         with pytest.raises(error):
             sn.ConfidentRecommender(world.source, calibrator, segments=segments).fit(world.train, world.validation)
@@ -156,7 +155,7 @@ def test_fields_keep_the_promise_to_groups_that_one_map_breaks():
         sn.ConfidentRecommender(source, calibrator, sn.FixedSize(10), segments=segments)
         .fit(train, validation)
         .promise(test, by=fields)
-        for calibrator, segments in ((sn.PlattCalibrator(), None), (sn.MultiSegmentCalibrator(), fields))
+        for calibrator, segments in ((sn.PlattCalibrator(), None), (sn.SegmentCalibrator(), fields))
     ]
     before, after = (table.filter(field="genre") for table in tables)
     assert before["realised"].equals(after["realised"])

@@ -33,8 +33,8 @@ MAPS = [
     sn.PlattCalibrator(),
     sn.IsotonicCalibrator(),
     sn.calibration.TopNCalibrator(sn.calibration.BetaCalibrator(), n=5),
-    sn.SegmentCalibrator(strength=10.0),
-    sn.MultiSegmentCalibrator(numeric=[]),
+    sn.SegmentCalibrator(),
+    sn.SegmentCalibrator(numeric=[]),
     sn.ListCalibrator(best=20),
 ]
 LOOKING_AT_SEGMENTS = MAPS[-3:]

@@ -36,13 +36,9 @@ def top_n() -> sn.calibration.TopNCalibrator:
     return sn.calibration.TopNCalibrator(n=3).fit(*draw_pairs(300), users=np.arange(300) // 10)
 
 
-def per_segment() -> sn.SegmentCalibrator:
-    return sn.SegmentCalibrator(strength=10.0).fit(*draw_pairs(300), segments=np.tile(["books", "films"], 150))
-
-
-def multi_segment() -> sn.MultiSegmentCalibrator:
+def segments() -> sn.SegmentCalibrator:
     fields = {"domain": np.tile(["books", "films", None], 100), "popularity": np.linspace(0.5, 9.5, 300)}
-    return sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
+    return sn.SegmentCalibrator(sn.PlattCalibrator()).fit(*draw_pairs(300), segments=fields)
 
 
 def per_user(name: str) -> ProbabilityMap:
@@ -93,8 +89,7 @@ def recommender() -> sn.ConfidentRecommender:
 KINDS: dict[str, Callable[[], Savable]] = {
     **{f"calibrator/{name}": partial(calibrator, name) for name in names("calibrator")},
     "map/top-n": top_n,
-    "map/segment": per_segment,
-    "map/multi-segment": multi_segment,
+    "map/segment": segments,
     **{f"map/{name}": partial(per_user, name) for name in names("map") if name.startswith("per-user")},
     "map/lists": lists,
     **{f"policy/{name}": partial(policy, name) for name in POLICIES},
@@ -108,7 +103,7 @@ KINDS: dict[str, Callable[[], Savable]] = {
     "saved/distilled": lambda: DistilledRuns(run(), run()),
     "saved/recommender": recommender,
 }
-_AS_JSON = ("map/top-n", "map/segment", "map/multi-segment", "map/lists")
+_AS_JSON = ("map/top-n", "map/segment", "map/lists")
 FILES = [kind for kind in KINDS if not kind.startswith("calibrator/") and kind not in _AS_JSON]
 """The kinds that are saved in the binary form."""
 

@@ -11,8 +11,7 @@ import pytest
 import sureness as sn
 from sureness.errors import DamagedError, KindError, VersionError
 from sureness.saving import _container
-from sureness.saving.inspecting import inspect
-from sureness.saving.objects import write_packed
+from sureness.saving.objects import inspect, write_packed
 from sureness.saving.packed import Packed
 from sureness.saving.records import heading
 from tests.saving.kinds import FILES, KINDS, ending, made

@@ -143,10 +143,25 @@ def test_every_public_callable_with_seen_is_tested_here():
 def test_what_was_seen_has_one_name():
     assert not having("exclude", "excluded", "hidden", "filter_seen", "train_log", "filter_already_liked_items")
     training = {  # these learn from it, or are made of it
-        "BidirectionalDistillation.check", "BidirectionalDistillation.fit", "Learner", "Recommender.build",
-        "Recommender.fit", "Recommender.fitted_with", "Run", "Split", "Trainer", "UBPR.build", "UBPR.fit", "World",
-        "checked_validation", "parted", "run_identity",
-    }  # fmt: skip
+        "BidirectionalDistillation.check",
+        "BidirectionalDistillation.fit",
+        "Direction.learner",
+        "Learner",
+        "Network",
+        "Network.batches",
+        "Recommender.build",
+        "Recommender.fit",
+        "Recommender.fitted_with",
+        "Run",
+        "Split",
+        "Trainer",
+        "UBPR.build",
+        "UBPR.fit",
+        "World",
+        "checked_validation",
+        "parted",
+        "run_identity",
+    }
     assert having("train") <= training
 
 

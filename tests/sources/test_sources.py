@@ -67,7 +67,7 @@ def test_users_that_are_no_row_numbers_are_refused(source, users):
 
 
 @every_source
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), min_size=1, max_size=60), block=st.integers(1, 8)
 )

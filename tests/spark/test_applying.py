@@ -39,7 +39,7 @@ def test_maps_for_all_pairs_are_columns_of_spark(spark):
 
 def test_maps_of_segments(spark):
     table = scored(1_200, seed=1).with_columns(pl.Series("market", ["de", "fr", "it"] * 400))
-    local = sn.SegmentCalibrator(strength=10.0).fit(table["score"], table["label"], segments=table["market"])
+    local = sn.SegmentCalibrator().fit(table["score"], table["label"], segments=table["market"])
     asked = table.with_columns(pl.Series("market", ["de", "fr", "es"] * 400))
     with pytest.warns(SurenessWarning, match="does not know"):
         expected = local.probability(asked["score"], segments=asked["market"])
@@ -78,7 +78,7 @@ def test_a_map_without_a_formula_is_asked_in_python(spark):
         pl.Series("market", ["de", "fr"] * 1_000), pl.Series("device", ["app", "web", "tv", "web"] * 500)
     )
     fields = table.select("market", "device")
-    local = sn.MultiSegmentCalibrator().fit(table["score"], table["label"], segments=fields)
+    local = sn.SegmentCalibrator().fit(table["score"], table["label"], segments=fields)
     found = apply(frame_of(spark, table), local, probability="chance")
     same(table_of(found).rename({"chance": "probability"}), local.probability(table["score"], segments=fields))
 
@@ -118,7 +118,7 @@ def test_refusals(spark):
         apply(frame.drop("age"), local)
     with pytest.raises(sn.errors.NotFittedError):
         apply(frame, make_calibrator("platt"))
-    segments = sn.SegmentCalibrator(strength=9.0).fit(table["score"], table["label"], segments=table["country"])
+    segments = sn.SegmentCalibrator().fit(table["score"], table["label"], segments=table["country"])
     with pytest.raises(IdError):
         apply(frame, segments, segment="item_id")
 

@@ -23,7 +23,7 @@ def test_a_fit_whose_tasks_fail_in_the_middle_counts_every_pair_once(spark, tmp_
     expected = sn.PlattCalibrator().fit(table["score"], table["label"])
     assert found.n_pairs_ == 30_000
     assert abs(found.probability([0.5]) - expected.probability([0.5])) < 1e-9
-    assert fit_segments(frame, sn.SegmentCalibrator(strength=5.0)).n_pairs_ == 30_000
+    assert fit_segments(frame, sn.SegmentCalibrator()).n_pairs_ == 30_000
 
 
 @pytest.mark.parametrize("fault", ["raise", "kill"])

@@ -93,26 +93,26 @@ def test_a_recommender_that_needs_torch_where_executors_have_none(spark, monkeyp
     """Asked of the executors; this environment has no torch."""
     import copy
 
-    from sureness.spark import shipping
+    from sureness.spark import tasks
 
     split = sn.by_ratio(sn.Interactions.from_matrix(sn.simulate(sn.SimulatorSettings(n_users=60, n_items=40)).train))
     made = sn.ConfidentRecommender(sn.svd_source(split.train, n_factors=3)).fit(split.train, split.validation)
     neural = copy.copy(made)
     neural.source = _OfTorch(made.source)
     frame = frame_of(spark, scored(10, seed=0)).select("user_id")
-    if shipping._have_torch(frame):
-        monkeypatch.setattr(shipping, "_have_torch", lambda _: False)
+    if tasks._have_torch(frame):
+        monkeypatch.setattr(tasks, "_have_torch", lambda _: False)
     refused(lambda: lists(frame, neural), MissingExtraError)
 
 
 def test_executors_without_sureness(spark, monkeypatch):
-    from sureness.spark import shipping
+    from sureness.spark import tasks
 
     def absent(_):
         raise RuntimeError("ModuleNotFoundError: No module named 'sureness'\n  and a hundred lines more")
 
-    monkeypatch.setattr(shipping, "_asked", set())
-    monkeypatch.setattr(shipping, "_have_torch", absent)
+    monkeypatch.setattr(tasks, "_checked", set())
+    monkeypatch.setattr(tasks, "_have_torch", absent)
     frame = frame_of(spark, scored(10, seed=0).rename({"score": "probability"}))
     refused(lambda: lists(frame), MissingExtraError)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
 
 from sureness.lists.policies import ExpectedUtility
-from sureness.spark.listing import Cut
+from sureness.spark.listing import cut
 from sureness.spark.tasks import tables, user_tables
 
 pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
@@ -50,10 +52,10 @@ def test_a_copy_of_a_task_gives_the_same_lists_in_the_same_order(table):
     for name, kind in columns.items():
         schema = schema.append(pa.field(name, kind))
     names = {name: name for name in table.columns}
-    cut = Cut(ExpectedUtility(), 20, None, names, schema)
+    task = partial(cut, policy=ExpectedUtility(), top=20, expected_relevant=None, names=names, schema=schema)
     shuffled = table.sample(fraction=1.0, shuffle=True, seed=1).sort("user_id")
     first, copy = (
-        pa.Table.from_batches(cut(iter(batches(rows, size)))) for rows, size in ((table, 900), (shuffled, 11))
+        pa.Table.from_batches(task(iter(batches(rows, size)))) for rows, size in ((table, 900), (shuffled, 11))
     )
     assert first.num_rows > 30
     assert first.equals(copy)

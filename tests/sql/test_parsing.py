@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sureness.expressions import DIALECTS
-from tests.sql.cases import MAPS, fitted, of_fields, of_segments, of_users
+from tests.sql.cases import MAPS, SEGMENTS, fitted, of_fields, of_segments, of_users
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed; make install has it")
 exp = sqlglot.exp
@@ -27,7 +27,7 @@ def test_every_expression_is_read_as_one_of_the_score(name, dialect):
 def test_segments_are_read_letter_by_letter(dialect):
     found = sqlglot.parse_one(of_segments().query(dialect, "shop.scores"), dialect=dialect)
     texts = {each.expression.name for each in found.find_all(exp.EQ)}
-    assert texts == set(of_segments().maps_)
+    assert texts == set(SEGMENTS)
     assert [table.name for table in found.find_all(exp.Table)] == ["scores"]
 
 

@@ -14,7 +14,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "lists": ["ListCalibrator"],
         "maps": ["Observed", "ProbabilityMap", "Segments", "Who"],
         "pair_fields": ["Fields"],
-        "multi_segment": ["MultiSegmentCalibrator"],
         "nonparametric": [
             "BBQCalibrator", "HistogramCalibrator", "IsotonicCalibrator", "MinMaxCalibrator", "SigmoidCalibrator",
         ],
@@ -22,7 +21,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "BetaCalibrator", "GammaCalibrator", "GaussianCalibrator", "KanoulasCalibrator", "ManmathaCalibrator",
             "ParametricCalibrator", "PlattCalibrator", "TemperatureCalibrator",
         ],
-        "per_segment": ["SegmentCalibrator"],
+        "segments": ["SegmentCalibrator"],
         "per_user": ["PerUserGamma", "PerUserGaussian", "PerUserPlatt"],
         "shape": ["ShapeCalibrator"],
         "top_n": ["TopNCalibrator"],

@@ -17,7 +17,6 @@ from sureness.calibration.maps import Observed as Observed
 from sureness.calibration.maps import ProbabilityMap as ProbabilityMap
 from sureness.calibration.maps import Segments as Segments
 from sureness.calibration.maps import Who as Who
-from sureness.calibration.multi_segment import MultiSegmentCalibrator as MultiSegmentCalibrator
 from sureness.calibration.nonparametric import BBQCalibrator as BBQCalibrator
 from sureness.calibration.nonparametric import HistogramCalibrator as HistogramCalibrator
 from sureness.calibration.nonparametric import IsotonicCalibrator as IsotonicCalibrator
@@ -32,10 +31,10 @@ from sureness.calibration.parametric import ManmathaCalibrator as ManmathaCalibr
 from sureness.calibration.parametric import ParametricCalibrator as ParametricCalibrator
 from sureness.calibration.parametric import PlattCalibrator as PlattCalibrator
 from sureness.calibration.parametric import TemperatureCalibrator as TemperatureCalibrator
-from sureness.calibration.per_segment import SegmentCalibrator as SegmentCalibrator
 from sureness.calibration.per_user import PerUserGamma as PerUserGamma
 from sureness.calibration.per_user import PerUserGaussian as PerUserGaussian
 from sureness.calibration.per_user import PerUserPlatt as PerUserPlatt
+from sureness.calibration.segments import SegmentCalibrator as SegmentCalibrator
 from sureness.calibration.shape import ShapeCalibrator as ShapeCalibrator
 from sureness.calibration.top_n import TopNCalibrator as TopNCalibrator
 
@@ -57,7 +56,6 @@ __all__ = [
     "ManmathaCalibrator",
     "MinMaxCalibrator",
     "MonotoneFamily",
-    "MultiSegmentCalibrator",
     "NUMPY",
     "Observed",
     "ParametricCalibrator",

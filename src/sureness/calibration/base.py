@@ -25,7 +25,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import SettingError, SurenessWarning, warn
 from sureness.expressions.columns import ColumnNames
 from sureness.expressions.nodes import Node, Reference
-from sureness.numerics.crossed_effects import Cells
+from sureness.numerics.crossed_effects import EffectCells
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores, require_both_classes
 from sureness.numerics.logistic import logit
 from sureness.propensity import check_effective_sample_size
@@ -162,7 +162,7 @@ class Calibrator(ProbabilityMap):
             calibrator._learned(estimand_of(about), Horizon.of(about["horizon"]), n_pairs, (low, high))
         return calibrator
 
-    def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:
+    def refined(self, cells: EffectCells, level: FloatArray, stretch: FloatArray) -> Calibrator:
         """The map that fits best where log-odds are ``level + stretch * its own``; itself unless it learns a shape."""
         return self
 

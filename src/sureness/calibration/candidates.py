@@ -44,7 +44,7 @@ class UserPoints:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class LabelledCandidates:
     """What a source may show, labelled by what was held out."""
 
     source: ScoreSource

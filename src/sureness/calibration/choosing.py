@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 import numpy as np
 import polars as pl
 
-from sureness._card import card
-from sureness._printing import fields_repr
+from sureness._printing import card, fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import clone, written
 from sureness._types import AnyArray, BoolArray, FloatArray, IntArray

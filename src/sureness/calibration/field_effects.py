@@ -15,7 +15,7 @@ from sureness._wording import counted
 from sureness.calibration.effect_terms import Term, make_terms
 from sureness.calibration.fields import Field
 from sureness.errors import DataError
-from sureness.numerics.crossed_effects import SWEEPS, Cells, fit_effects
+from sureness.numerics.crossed_effects import SWEEPS, EffectCells, fit_effects
 from sureness.saving.packed import real, reals
 
 _EXACT_PAIRS = 20_000  # up to this many pairs each is fitted by itself
@@ -72,9 +72,9 @@ class CodedPairs:
         cell, first = _cells(coding.numbers(codes), scores, weight)
         return cls(coding, [code[first] for code in codes], cell, targets, weight)
 
-    def cells(self, values: FloatArray) -> Cells:
+    def cells(self, values: FloatArray) -> EffectCells:
         """The pairs by cells, with scores or what became of them; shape (n_pairs,)."""
-        return Cells.of(self.cell, len(self.codes[0]), values, self.targets, self.weight)
+        return EffectCells.of(self.cell, len(self.codes[0]), values, self.targets, self.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -11,9 +13,9 @@ from sureness._types import FloatArray, IntArray
 from sureness.calibration.effect_terms import Term
 from sureness.calibration.expressing import Conditional
 from sureness.calibration.field_effects import FieldEffects
-from sureness.calibration.fields import Field
+from sureness.calibration.fields import UNNAMED, Field
 from sureness.expressions.columns import ColumnNames
-from sureness.expressions.nodes import Case, Compare, Id, Is, Node, Number, absolute, choose, exp
+from sureness.expressions.nodes import Case, Compare, Id, Is, Node, Number, Reference, absolute, choose, exp
 
 _NOTHING = Number(0.0)
 _LARGEST = Number(sys.float_info.max)  # infinite numbers count as missing
@@ -65,12 +67,12 @@ def _of_code(field: Field, branches: Mapping[int, Node], names: ColumnNames, *, 
     missing = branches.get(n_groups + 1, _NOTHING) if field.has_missing else branches.get(0, _NOTHING)
     found: list[Conditional] = []
     if field.values is None:
-        number = names.field(field.name, "numbers")
+        number = _column(field, names, "numbers")
         edges = field.edges if fine else field.coarse_edges
         groups = choose(number, edges, [branches.get(1 + group, _NOTHING) for group in range(n_groups)])
         found = [(Is(number, "no number"), missing), (Compare("<=", absolute(number), _LARGEST), groups)]
         return Case(tuple(found), missing)
-    value = names.field(field.name, "ids")
+    value = _column(field, names, "ids")
     found = [(Is(value, "missing"), missing)]
     known = field.values.ids.to_list()
     found += [(Compare("=", value, Id(known[code - 1])), branches[code]) for code in branches if 0 < code <= n_groups]
@@ -80,9 +82,16 @@ def _of_code(field: Field, branches: Mapping[int, Node], names: ColumnNames, *, 
 def _seen(field: Field, names: ColumnNames) -> Iterator[Compare | Is]:
     """Conditions one of which holds where a field has a value that was seen."""
     if field.values is None:
-        yield Compare("<=", absolute(names.field(field.name, "numbers")), _LARGEST)
+        yield Compare("<=", absolute(_column(field, names, "numbers")), _LARGEST)
     else:
-        value = names.field(field.name, "ids")
+        value = _column(field, names, "ids")
         yield from (Compare("=", value, Id(each)) for each in field.values.ids.to_list())
     if field.has_missing:
-        yield Is(names.field(field.name, "ids"), "missing")
+        yield Is(_column(field, names, "ids"), "missing")
+
+
+def _column(field: Field, names: ColumnNames, holds: Literal["numbers", "ids"]) -> Reference:
+    """The column of a field; a field without a name is the column of segments."""
+    if field.name == UNNAMED:
+        return replace(names.reference_to("segment"), holds=holds)
+    return names.field(field.name, holds)

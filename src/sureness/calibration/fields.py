@@ -135,7 +135,9 @@ def columns_of(table: FieldTable | ArrayLike | None, wanted: Sequence[str] | Non
     {'segment': ['de', 'fr']}
     """
     if table is None:
-        raise SettingError("a map of several fields needs to know them; give segments=, a table with a column for each")
+        raise SettingError(
+            "a map of segments needs to know them; give segments=, one for each score, or a table of fields"
+        )
     found = _named(table)
     if found is None:
         found = {UNNAMED if wanted is None or len(wanted) != 1 else wanted[0]: table}

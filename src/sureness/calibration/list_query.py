@@ -16,7 +16,7 @@ from sureness.calibration.expressing import DialectName, finite, tame
 from sureness.calibration.families import TREE, sigmoid_of
 from sureness.calibration.list_terms import FEWEST, HISTORY, SAME, SPREAD, LevelCurve, Rising, Terms
 from sureness.expressions.columns import ColumnNames, path_of
-from sureness.expressions.dialects import Dialect, dialect_named
+from sureness.expressions.dialects import SqlDialect, dialect_named
 from sureness.expressions.nodes import (
     Case,
     Compare,
@@ -72,11 +72,11 @@ def list_query(
     return "\n".join(lines)
 
 
-def _group(names: ColumnNames, dialect: Dialect) -> str:
+def _group(names: ColumnNames, dialect: SqlDialect) -> str:
     return dialect.same_ids.format(sql_of(names.reference_to("user"), dialect))
 
 
-def _lists(calibrator: ListCalibrator, dialect: Dialect, table: str, names: ColumnNames) -> str:
+def _lists(calibrator: ListCalibrator, dialect: SqlDialect, table: str, names: ColumnNames) -> str:
     """A subquery with one row for each group: how its best scores lie. The deviation is found after the mean."""
     name = dialect.identifier
     score, group = names.reference_to("score"), _group(names, dialect)

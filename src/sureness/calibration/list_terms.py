@@ -146,7 +146,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TermPlan:
     """How many terms there are: fewer where little is known."""
 
     rising: Mapping[str, int]  # ramps of each
@@ -231,14 +231,14 @@ def added_by(effects: Mapping[str, float], values: AnyArray) -> FloatArray:
     return np.asarray(found[places].reshape(values.shape))
 
 
-def learn_terms(inputs: Inputs, plan: Plan, targets: FloatArray, weight: FloatArray) -> Terms:
+def learn_terms(inputs: Inputs, plan: TermPlan, targets: FloatArray, weight: FloatArray) -> Terms:
     """The most likely terms under a weak prior, with slopes of the score that are not negative.
 
     Parameters
     ----------
     inputs : Inputs
         One row for each candidate.
-    plan : Plan
+    plan : TermPlan
     targets, weight : arrays of shape (n,)
         Labels, or labels over propensities; and how much each candidate counts.
     """
@@ -294,7 +294,7 @@ class _Block:
     values: Sequence[str] = ()
 
 
-def _blocks(inputs: Inputs, plan: Plan, positive: BoolArray) -> Iterator[_Block]:
+def _blocks(inputs: Inputs, plan: TermPlan, positive: BoolArray) -> Iterator[_Block]:
     for name, n_ramps in plan.rising.items():
         x = inputs.rising[name]
         knots = knots_between(x, x[positive], n_ramps)

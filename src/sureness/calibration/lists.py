@@ -26,7 +26,7 @@ from sureness.calibration.list_terms import (
     SPREAD,
     Groups,
     Inputs,
-    Plan,
+    TermPlan,
     Terms,
     among_best,
     learn_terms,
@@ -226,11 +226,11 @@ class ListCalibrator(ProbabilityMap):
         positive, large = targets > 0, rows.count >= FEWEST
         by_history = {} if self.activity_ is None else {HISTORY: _RAMPS}
         traits = dict.fromkeys(self.numeric_, _RAMPS)
-        of_score = Plan({"score": _RAMPS}, by_history | traits, by_history=self.activity_ is not None)
-        of_place = Plan({"place": _RAMPS, "score": _RAMPS}, by_history | {SPREAD: 1} | traits, of_score.by_history)
+        of_score = TermPlan({"score": _RAMPS}, by_history | traits, by_history=self.activity_ is not None)
+        of_place = TermPlan({"place": _RAMPS, "score": _RAMPS}, by_history | {SPREAD: 1} | traits, of_score.by_history)
         if np.count_nonzero(positive) < FEW_POSITIVES:
-            of_score = Plan({"score": 1}, dict.fromkeys(of_score.levels, 1), by_history=False)
-            of_place = Plan({"place": 1}, dict.fromkeys(of_place.levels, 1), by_history=False)
+            of_score = TermPlan({"score": 1}, dict.fromkeys(of_score.levels, 1), by_history=False)
+            of_place = TermPlan({"place": 1}, dict.fromkeys(of_place.levels, 1), by_history=False)
         every = self._inputs(scores, rows)
         self.score_terms_ = learn_terms(every, of_score, targets, weight)
         self.terms_ = None

@@ -8,28 +8,26 @@ same way.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._settings import Configurable
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
-from sureness._wording import agreeing, counted
+from sureness._wording import counted
 from sureness.calibration.expressing import Expressible
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.list_terms import Groups
-from sureness.calibration.pair_fields import Fields, PairNumbers
+from sureness.calibration.pair_fields import Fields
 from sureness.calibration.usable import Reach
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
-from sureness.errors import IdError, NotFittedError, SettingError, warn
+from sureness.errors import IdError, NotFittedError, SettingError
 from sureness.numerics.checks import as_array, check_scores
 from sureness.numerics.logistic import logit
 from sureness.saving.packed import Packed, Parts, Savable, kind_of
@@ -86,10 +84,6 @@ class Segments(Savable):
         if log.item_domain is None:
             raise SettingError("the log has no domains to take for segments; give segments=Segments(names)")
         return cls(log.item_domain.fill_null("").to_numpy())
-
-    def numbered(self, numbers: IntArray, *, first: int) -> PairNumbers:
-        """The numbers of the segments, each user's or item's, as those of pairs; see `PairNumbers`."""
-        return PairNumbers(users=numbers, first=first) if self.of == "users" else PairNumbers(None, numbers, first)
 
     def of_pairs(self, user_rows: IntArray, item_rows: IntArray) -> AnyArray:
         """The segment of each pair, given as rows of the source."""
@@ -212,22 +206,6 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         """Log-odds of scores of shape (n,) or (n, n_candidates); -inf where there is no candidate, never NaN."""
         return logit(self.probability_of(scores, who))
 
-    def segment_numbers(self, names: ArrayLike | pl.Series) -> IntArray | None:
-        """The number of each segment's own map, -1: it has none; None for a map that does not look at segments."""
-        return None
-
-    def pair_numbers(self, told: Segments | Fields) -> PairNumbers | None:
-        """The numbers of the segments of users and items; None for a map that does not look at segments."""
-        return None
-
-    def unknown_segments(self, names: ArrayLike | pl.Series) -> pl.Series:
-        """Those of the segments that the map never saw, missing ones included; none if it does not look at them."""
-        return pl.Series(dtype=pl.String)
-
-    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
-        """The values that the map never saw, of those of its fields that a table has."""
-        return {}
-
     def fits(self, users: IdMap) -> bool:
         """Whether rows of these users are rows of this map."""
         return True
@@ -280,20 +258,7 @@ class ProbabilityMap(Expressible, Configurable, Savable):
         given = as_array(scores, "scores")
         checked = check_scores(given).astype(np.float64, copy=False) if given.size else np.empty(0)
         who = self.who(len(checked), users, segments)
-        if segments is not None and who.segments is not None:
-            self._say_unknown(segments, who)
         return checked, who
-
-    def _say_unknown(self, segments: ArrayLike | pl.Series, who: Who) -> None:
-        """Say which segments the map does not know, if there are any."""
-        if who.segments is None or who.segments.min(initial=0) >= 0:
-            return
-        unknown = self.unknown_segments(segments)
-        if unknown.null_count():
-            raise IdError("segments must not be missing; drop the pairs without one, or give them one")
-        if len(unknown):
-            names = unknown.value_counts(sort=True)[:, 0].to_list()
-            warn(unknown_sentence(names, len(unknown), who.n))
 
     def check_fitted(self) -> None:
         """Refuse to answer before `fit`."""
@@ -309,22 +274,6 @@ def check_map(given: object) -> ProbabilityMap:
             "make_calibrator gives one by name"
         )
     return given
-
-
-def unknown_sentence(names: Sequence[object], n_unknown: int, n_pairs: int, of: str = "pairs") -> str:
-    """What is said about segments that a map never saw.
-
-    Examples
-    --------
-    >>> unknown_sentence(["games"], 3, 10)
-    "3 of 10 pairs are of 1 segment that the map does not know, such as 'games'; the map for all answers there"
-    """
-    shown = ", ".join("none at all" if name is None else repr(name) for name in names[:3])
-    segments = counted(len(names), "segment")
-    return (
-        f"{n_unknown:,} of {n_pairs:,} {of} {agreeing(n_unknown, 'is', 'are')} of {segments} that the map does not "
-        f"know, such as {shown}; the map for all answers there"
-    )
 
 
 def wide(per_row: AnyArray, scores: AnyArray) -> AnyArray:

@@ -31,7 +31,6 @@ class PairNumbers(NamedTuple):
 
     users: IntArray | None = None  # (n_users,)
     items: IntArray | None = None  # (n_items,)
-    first: int = 0  # the number of the first segment is 1, or 0 if this is 1
 
     def of_rows(self, users: IntArray, items: IntArray | None) -> IntArray:
         """The segment of users (-1: unknown) and of the items of each, -1: unknown; (n,) or (n, n_candidates).
@@ -41,19 +40,20 @@ class PairNumbers(NamedTuple):
         own = None if self.users is None else np.where(users >= 0, self.users[users], 0)
         if self.items is None:
             assert own is not None
-            return self._from_0(own)
+            return _known(own)
         theirs = self.items[None] if items is None else np.where(items >= 0, self.items[items], 0)
         if own is None:
-            return np.broadcast_to(self._from_0(theirs), (len(users), theirs.shape[1]))
-        return self._from_0(own[:, None] + theirs)
+            return np.broadcast_to(_known(theirs), (len(users), theirs.shape[1]))
+        return _known(own[:, None] + theirs)
 
-    def _from_0(self, total: IntArray) -> IntArray:
-        return total - 1 if self.first else np.where(total == 0, -1, total)
+
+def _known(total: IntArray) -> IntArray:
+    return np.where(total == 0, -1, total)
 
 
 @dataclass(frozen=True, eq=False)
 class Fields(Savable):
-    """The fields of every user and every item of a source, for a `MultiSegmentCalibrator` in a recommender.
+    """The fields of every user and every item of a source, for a `SegmentCalibrator` in a recommender.
 
     Parameters
     ----------

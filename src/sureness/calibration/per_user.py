@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
-from sureness.calibration.candidates import Candidates, UserPoints
+from sureness.calibration.candidates import LabelledCandidates, UserPoints
 from sureness.calibration.expressing import Conditional, finite, tame
 from sureness.calibration.families import NUMPY, TREE, ScoreRange, sigmoid_of
 from sureness.calibration.horizon import Horizon
@@ -97,7 +97,7 @@ class _PerUserMap(ProbabilityMap):
     def _points(self, observed: Observed, masked: MaskedCandidates) -> list[UserPoints]:
         """The candidates of all users: the best ones, or all of them, in bins if there are more than `n_bins`."""
         source = observed.source
-        candidates = Candidates(source, observed.held_out, observed.seen, masked)
+        candidates = LabelledCandidates(source, observed.held_out, observed.seen, masked)
         if self.top is None and source.n_items > self.n_bins:
             blocks = candidates.binned(self.n_bins)
         else:

@@ -14,7 +14,7 @@ from sureness.calibration.level import Level
 from sureness.calibration.parametric import explain_no_minimum
 from sureness.errors import NoMinimumError
 from sureness.numerics.blocks import in_blocks
-from sureness.numerics.crossed_effects import Cells
+from sureness.numerics.crossed_effects import EffectCells
 from sureness.numerics.histogram import WeightedScores
 from sureness.numerics.logistic import GaussianPrior, fit_logistic, sigmoid
 from sureness.numerics.ramps import Compression, Curve, knots_between, ramps
@@ -86,7 +86,7 @@ class ShapeCalibrator(Calibrator):
         theta = _fit_slopes(data, knots, slope, noise)
         self.intercept_, self.curve_ = float(theta[0]), Curve(knots, theta[1:])
 
-    def refined(self, cells: Cells, level: FloatArray, stretch: FloatArray) -> Calibrator:
+    def refined(self, cells: EffectCells, level: FloatArray, stretch: FloatArray) -> Calibrator:
         if not self.curve_.slopes.any():
             return self
         every = slice(None, None, 1 + len(cells.weight) // _REFINED_ON)

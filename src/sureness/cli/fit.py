@@ -82,7 +82,6 @@ def _show(result: FitResult) -> None:
     if result.score_range is not None:
         rows.append(("scores", "{:.4g} to {:.4g}".format(*result.score_range)))
     rows += [(f"parameter {name}", value) for name, value in (result.parameters or {}).items()]
-    rows += [(f"own share of {name}", value) for name, value in (result.own_shares or {}).items()]
     for name, (level, stretch) in (result.widths or {}).items():
         rows.append((f"differences by {name}", f"{level:.2f} in level, {stretch:.2f} in log(stretch)"))
     rows += [(f"{name.upper()} out of fold", str(found)) for name, found in (result.out_of_fold or {}).items()]

@@ -10,7 +10,7 @@ import typer
 from sureness._wording import counted
 from sureness.cli._console import present, print_table
 from sureness.cli._options import Json
-from sureness.saving.inspecting import Contents, inspect
+from sureness.saving.objects import FileContents, inspect
 from sureness.saving.packed import JSON
 
 
@@ -25,7 +25,7 @@ def inspect_file(
     present(inspect(file), json, lambda contents: _show(file, contents))
 
 
-def _show(file: Path, contents: Contents) -> None:
+def _show(file: Path, contents: FileContents) -> None:
     rows: list[tuple[str, object]] = [
         ("kind", contents.kind),
         ("written by", f"sureness {contents.package}"),

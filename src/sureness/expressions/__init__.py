@@ -6,7 +6,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "columns": ["ColumnNames"],
-        "dialects": ["DIALECTS", "Dialect", "dialect_named"],
+        "dialects": ["DIALECTS", "SqlDialect", "dialect_named"],
         "nodes": ["Case", "Choose", "Compare", "Id", "Is", "Named", "Node", "Number", "Reference"],
         "polars_printer": ["polars_of"],
         "sql_printer": ["LONGEST", "Computed", "computed_sql", "sql_of"],

@@ -1,7 +1,7 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness.expressions.columns import ColumnNames as ColumnNames
 from sureness.expressions.dialects import DIALECTS as DIALECTS
-from sureness.expressions.dialects import Dialect as Dialect
+from sureness.expressions.dialects import SqlDialect as SqlDialect
 from sureness.expressions.dialects import dialect_named as dialect_named
 from sureness.expressions.nodes import Case as Case
 from sureness.expressions.nodes import Choose as Choose
@@ -25,7 +25,6 @@ __all__ = [
     "Compare",
     "Computed",
     "DIALECTS",
-    "Dialect",
     "Id",
     "Is",
     "LONGEST",
@@ -33,6 +32,7 @@ __all__ = [
     "Node",
     "Number",
     "Reference",
+    "SqlDialect",
     "computed_sql",
     "dialect_named",
     "polars_of",

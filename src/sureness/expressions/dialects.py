@@ -10,7 +10,7 @@ from sureness.errors import SettingError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialect:
+class SqlDialect:
     """How one database writes what a formula needs."""
 
     name: str
@@ -59,9 +59,9 @@ class Dialect:
 
 
 _ALL = (
-    Dialect(name="duckdb", double="DOUBLE"),
-    Dialect(name="postgres", double="double precision", number="'{}'::float8", kept_apart=" OFFSET 0"),
-    Dialect(
+    SqlDialect(name="duckdb", double="DOUBLE"),
+    SqlDialect(name="postgres", double="double precision", number="'{}'::float8", kept_apart=" OFFSET 0"),
+    SqlDialect(
         name="sqlite",
         double="REAL",
         quote="`",  # an unknown name in double quotes would be read as a text
@@ -70,26 +70,26 @@ _ALL = (
         no_number="TYPEOF({}) NOT IN ('integer', 'real')",
         has_lateral=False,
     ),
-    Dialect(
+    SqlDialect(
         name="spark", double="DOUBLE", number="{}D", quote="`", backslash_escapes=True,
         quote_in_text="\\'",  # two quotes would be the end of one text and the start of another
     ),
-    Dialect(
+    SqlDialect(
         name="bigquery", double="FLOAT64", quote="`", not_in_names="`\\\n\r", backslash_escapes=True,
         quote_in_text="\\'", has_lateral=False,
     ),
-    Dialect(name="snowflake", double="DOUBLE", number="'{}'::DOUBLE", backslash_escapes=True),
-    Dialect(
+    SqlDialect(name="snowflake", double="DOUBLE", number="'{}'::DOUBLE", backslash_escapes=True),
+    SqlDialect(
         name="mysql", double="DOUBLE", quote="`", backslash_escapes=True,
         same_ids="CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",  # usual collations do not tell A from a
     ),
 )  # fmt: skip
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
+DIALECTS: Mapping[str, SqlDialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
 """Every dialect by name."""
 
 
-def dialect_named(name: str) -> Dialect:
+def dialect_named(name: str) -> SqlDialect:
     """A dialect by name; an unknown one is refused.
 
     Examples

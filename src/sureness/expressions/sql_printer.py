@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sureness._wording import counted
 from sureness.errors import SettingError
-from sureness.expressions.dialects import Dialect
+from sureness.expressions.dialects import SqlDialect
 from sureness.expressions.nodes import (
     Arithmetic,
     Case,
@@ -32,7 +32,7 @@ _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}  # how closely an operator holds it
 _FANOUT = 8  # branches on one level of a search
 
 
-def sql_of(node: Node, dialect: Dialect, margin: str = "") -> str:
+def sql_of(node: Node, dialect: SqlDialect, margin: str = "") -> str:
     """The text of a tree in a dialect; further lines begin with the margin.
 
     Examples
@@ -56,7 +56,7 @@ class Computed:
     subquery: str | None  # goes behind the tables of the query, if the dialect takes it there
 
 
-def computed_sql(node: Node, dialect: Dialect, margin: str = "") -> Computed:
+def computed_sql(node: Node, dialect: SqlDialect, margin: str = "") -> Computed:
     """The text of a tree for a query, in which named values are computed once.
 
     Examples
@@ -93,7 +93,7 @@ def _short_enough(text: str) -> str:
 class _Printer:
     """Prints the nodes of one tree."""
 
-    def __init__(self, dialect: Dialect, margin: str, named: dict[Named, tuple[str, str]] | None = None) -> None:
+    def __init__(self, dialect: SqlDialect, margin: str, named: dict[Named, tuple[str, str]] | None = None) -> None:
         self.dialect = dialect
         self.margin = margin  # of the line that is written
         self.named = named  # column and text of each named value, in the order of their use; None: written out

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from sureness._printing import fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import AnyArray, Estimand, FloatArray, IntArray
+from sureness.calibration.fields import UNNAMED
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
-from sureness.calibration.maps import ProbabilityMap, Who, unknown_sentence
-from sureness.calibration.multi_segment import MultiSegmentCalibrator, unknown_values_sentence
-from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.maps import ProbabilityMap, Who
+from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.calibration.usable import Reach
 from sureness.data.ids import IdMap
 from sureness.data.interactions import Interactions
@@ -57,10 +57,9 @@ class RequiredColumns:
     """A fitted map with the columns that it reads besides the scores, applied to one batch after the other."""
 
     fitted: ProbabilityMap
-    segments: IdMap | None = None  # those that a map per segment knows
     of_text: IdMap | None = None  # the ids that the users of a text file are read as
     reach: Reach | None = None  # the scores that it was fitted on
-    unknown: dict[str | None, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
+    unknown: dict[str, list[pl.DataFrame]] = field(default_factory=dict)  # by field: what it does not know
 
     @classmethod
     def of(cls, fitted: ProbabilityMap, data: Place) -> RequiredColumns:
@@ -68,8 +67,7 @@ class RequiredColumns:
         fitted.check_fitted()
         users: IdMap | None = getattr(fitted, "users_", None)
         of_text = users if not is_saved(data) and is_text(data) else None
-        segments = fitted.segments_ if isinstance(fitted, SegmentCalibrator) else None
-        return cls(fitted, segments, of_text, fitted.reach())
+        return cls(fitted, of_text, fitted.reach())
 
     @property
     def lists(self) -> ListCalibrator | None:
@@ -77,9 +75,9 @@ class RequiredColumns:
         return self.fitted if isinstance(self.fitted, ListCalibrator) else None
 
     @property
-    def overlapping(self) -> MultiSegmentCalibrator | None:
+    def overlapping(self) -> SegmentCalibrator | None:
         """The map, if it is one of several fields."""
-        return self.fitted if isinstance(self.fitted, MultiSegmentCalibrator) else None
+        return self.fitted if isinstance(self.fitted, SegmentCalibrator) else None
 
     @property
     def users(self) -> bool:
@@ -91,7 +89,12 @@ class RequiredColumns:
         """The columns that it reads by their own names: fields of overlapping segments, history and traits."""
         if self.lists is not None:
             return list(self.fitted.reads()[2:])
-        return [] if self.overlapping is None else list(self.overlapping.fields_)
+        return [] if self.overlapping is None or self.segment else list(self.overlapping.fields_)
+
+    @property
+    def segment(self) -> bool:
+        """Whether it reads one column of segments, which has no name of its own."""
+        return self.overlapping is not None and self.overlapping.fields_ == (UNNAMED,)
 
     @property
     def numbers(self) -> list[str]:
@@ -100,7 +103,7 @@ class RequiredColumns:
 
     def inputs(self, columns: Columns) -> list[str]:
         """The columns of a table to read, score first, by their names in it."""
-        segment = [] if self.segments is None else [str(columns.segment)]
+        segment = [str(columns.segment)] if self.segment else []
         return [columns.score, *([columns.user_id] if self.users else []), *segment, *self.fields]
 
     def probability(self, scores: AnyArray, *others: AnyArray | pl.Series) -> FloatArray:
@@ -127,10 +130,10 @@ class RequiredColumns:
         if users is not None and self.of_text is not None:
             users = self.of_text.read_from_text(users)
         if self.overlapping is not None:
-            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(self.fields, left, strict=True)])
+            names = self.overlapping.fields_
+            table = pl.DataFrame([pl.Series(name, column) for name, column in zip(names, left, strict=True)])
             return Who(len(scores), segments=self._known_fields(self.overlapping, table))
-        segments = None if self.segments is None else self._known_segments(segment_series(next(left)))
-        return self.fitted.who(len(scores), users, segments)
+        return self.fitted.who(len(scores), users)
 
     def _trait(self, name: str, column: pl.Series) -> pl.Series:
         """A column of history or of a trait: numbers, NaN where one is missing, or text."""
@@ -141,33 +144,22 @@ class RequiredColumns:
         except pl.exceptions.PolarsError as error:
             raise DataError(f"column {name} must be numbers, got values of type {column.dtype}") from error
 
-    def _known_fields(self, overlapping: MultiSegmentCalibrator, table: pl.DataFrame) -> IntArray:
+    def _known_fields(self, overlapping: SegmentCalibrator, table: pl.DataFrame) -> IntArray:
         """The numbers of combinations of values."""
         numbers = overlapping.numbers_of_file(table)
         for name, values in overlapping.unknown_values(table, numbers).items():
             self._count(name, values)
         return numbers
 
-    def _count(self, field: str | None, unknown: pl.Series) -> None:
+    def _count(self, field: str, unknown: pl.Series) -> None:
         self.unknown.setdefault(field, []).append(unknown.alias("segment").value_counts())
-
-    def _known_segments(self, given: pl.Series) -> pl.Series:
-        """Segments of a table as those of the map: a column has one kind, so "7" and 7 are one."""
-        assert self.segments is not None
-        rows = self.segments.rows(given, of_text=True)
-        if len(rows) and rows.min() < 0:
-            self._count(None, given.filter(pl.Series(rows < 0)))
-        return self.segments.ids.gather(pl.Series(rows).replace(-1, None))
 
     def say_unknown(self, n_pairs: int) -> None:
         """Once for all batches."""
         for name, parts in self.unknown.items():
             counts = pl.concat(parts).group_by("segment").sum().sort("count", "segment", descending=[True, False])
             values, n_unknown = counts["segment"].to_list(), int(counts["count"].sum())
-            if name is None:
-                warn(unknown_sentence(values, n_unknown, n_pairs))
-            else:
-                warn(unknown_values_sentence(name, values, n_unknown, n_pairs))
+            warn(unknown_values_sentence(name, values, n_unknown, n_pairs))
 
 
 _LISTED = ("user_id", "rank", "item_id", "score")  # columns of the lists of a run beside the probability
@@ -249,14 +241,14 @@ def apply(
     columns = _with_own_scores(fitted, place, columns)
     required = RequiredColumns.of(fitted, place)
     traits = [name for name in required.fields if required.lists is None or name != HISTORY]
-    if required.segments is not None and columns.segment is None:
+    if required.segment and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
     if traits and (columns.segment is not None or is_saved(place)):
         raise SettingError(
             f"{calibrator} reads the columns {', '.join(traits)} of a table; give a table with these, and "
             "no segment column"
         )
-    if columns.segment is not None and required.segments is None:
+    if columns.segment is not None and not required.segment:
         raise SettingError(f"{calibrator} has no maps of segments, so a segment column has no meaning; leave it out")
     if isinstance(place, Path) and is_saved(place):
         n_pairs, frame = _list_run(required, place, target, options, columns, progress)
@@ -296,7 +288,9 @@ def columns_read(fitted: ProbabilityMap) -> dict[str, pl.DataType | None]:
     if required.users:
         users = getattr(fitted, "users_", None)
         found["user_id"] = None if users is None else users.ids.dtype  # those of lists may be anything
-    found |= {} if required.segments is None else {"segment": required.segments.ids.dtype}
+    if required.segment and required.overlapping is not None:
+        values = required.overlapping.effects_.coding.fields[0].values
+        found["segment"] = None if values is None else values.ids.dtype
     return found | dict.fromkeys(required.fields)
 
 
@@ -326,9 +320,8 @@ def _add_to_table(
     count = counter(progress, "applying", n_rows)
     if required.lists is not None:
         return n_rows, _add_to_lists(required, frame, path, output, columns, count)
-    result, problems = add_column(
-        frame, columns.probability, inputs, required.probability, count, may_lack=required.fields
-    )
+    lacking = required.fields if required.overlapping is None else inputs[1:]
+    result, problems = add_column(frame, columns.probability, inputs, required.probability, count, may_lack=lacking)
     try:
         return n_rows, _written(result, output, path, columns.probability)
     except (FileError, ValueError):
@@ -408,7 +401,7 @@ def _list_run(
         tables = _lists_of_groups(required, required.lists, run, seen, path, options.top)
     else:
         segments = None if options.segments is None else _segments(options.segments, columns, run.source)
-        if required.segments is not None and segments is None:
+        if required.segment and segments is None:
             raise SettingError(
                 f"the calibrator has one map per segment; give a table with those of {path} as segments=..."
             )
@@ -432,7 +425,7 @@ def _lists_of_pairs(
     """The best unseen items of users with the probabilities of a map of pairs."""
     for table, n_block in list_blocks(run.source, np.arange(run.source.n_users), top, seen):
         others = [table["user_id"]] if required.users else []
-        others += [] if required.segments is None or segments is None else [_segments_of(table, segments)]
+        others += [] if not required.segment or segments is None else [_segments_of(table, segments)]
         scores = table["score"].to_numpy().astype(np.float64)
         found = required.of_rows(scores, required.who(scores, *others))
         yield table.with_columns(pl.Series("probability", found)), n_block

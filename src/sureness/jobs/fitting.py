@@ -21,8 +21,7 @@ from sureness.calibration.choosing import Judgeable, choose_calibrator, cross_va
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
-from sureness.calibration.per_segment import SegmentCalibrator
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.calibration.top_n import TopNCalibrator
 from sureness.data.interactions import Interactions
 from sureness.data.scored_pairs import OF_PAIRS, ScoredPairs, pairs_of_table, stream_pairs
@@ -92,11 +91,6 @@ class FitOptions:
         """The columns of all fields."""
         return tuple(dict.fromkeys((*self.segments, *self.numeric_segments)))
 
-    def segmented(self) -> SegmentCalibrator | MultiSegmentCalibrator:
-        """The method for each segment, or for segments that overlap."""
-        base = self.unfitted(self.method)
-        return MultiSegmentCalibrator(base, numeric=self.numeric_segments) if self.fields else SegmentCalibrator(base)
-
     def unfitted(self, method: str) -> Calibrator:
         """The calibrator of a method, with these settings."""
         calibrator = make_calibrator(method, risk=self.risk)
@@ -128,11 +122,6 @@ class FitResult:
         return getattr(self.calibrator, "score_range_", None)
 
     @property
-    def own_shares(self) -> dict[str | int, float] | None:
-        """How far each segment's map is its own; None where there are no segments."""
-        return getattr(self.calibrator, "shares_", None)
-
-    @property
     def widths(self) -> dict[str, tuple[float, float]] | None:
         """How widely fields differ in level and slope; None where there are no fields."""
         return getattr(self.calibrator, "widths_", None)
@@ -162,8 +151,6 @@ class FitResult:
                   "meaning": self.calibrator.meaning, "horizon": self.calibrator.horizon_.plain()}  # fmt: skip
         found |= {} if self.score_range is None else {"score_range": self.score_range}
         found |= {} if self.parameters is None else {"parameters": self.parameters}
-        if self.own_shares is not None:
-            found |= {"strength": getattr(self.calibrator, "strength_", None), "segments": self.own_shares}
         if self.widths is not None:
             found["fields"] = {
                 name: {"level": level, "log_stretch": stretch} for name, (level, stretch) in self.widths.items()
@@ -230,7 +217,8 @@ def fit(
     calibrator: ProbabilityMap
     judged = None
     if pairs.segments is not None:
-        calibrator = options.segmented().fit(pairs.data, segments=pairs.segments)
+        segmented = SegmentCalibrator(options.unfitted(options.method), numeric=options.numeric_segments)
+        calibrator = segmented.fit(pairs.data, segments=pairs.segments)
     elif options.method == "auto":
         candidates = [options.unfitted(name) for name in AUTO]
         choice = choose_calibrator(candidates, pairs.data, by=options.by, progress=progress)

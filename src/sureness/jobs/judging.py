@@ -20,8 +20,7 @@ from sureness.metrics.ranking import DEFAULT_METRICS, RankingQuality, evaluate_r
 from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.recommender.run import Run, open_run
-from sureness.saving.inspecting import inspect
-from sureness.saving.objects import load
+from sureness.saving.objects import inspect, load
 from sureness.saving.packed import JSON
 from sureness.sources.aligned import Seen
 from sureness.tables.columns import Columns

@@ -28,8 +28,7 @@ from sureness.recommender.confident import ConfidentRecommender
 from sureness.recommender.expecting import Target
 from sureness.recommender.promises import KeptPromise, kept_promise
 from sureness.recommender.run import Run, open_run
-from sureness.saving.inspecting import inspect
-from sureness.saving.objects import load
+from sureness.saving.objects import inspect, load
 from sureness.sources.aligned import Seen
 from sureness.tables.columns import Columns
 from sureness.tables.frames import Table

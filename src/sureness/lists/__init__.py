@@ -7,15 +7,25 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "budgets": ["BudgetAllocation", "allocate_budget", "equal_budget"],
         "comparing": [
-            "AllocationComparison", "PolicyComparison", "compare_policies", "evaluate_allocation",
+            "AllocationComparison",
+            "PolicyComparison",
+            "compare_policies",
+            "evaluate_allocation",
         ],
         "expectation": ["MOST_RELEVANT", "expected_utilities", "expected_utility", "scale_odds", "shift_log_odds"],
         "lists": ["Lists", "ranked_lists"],
         "pages": ["DomainAllocation", "Pages", "allocate_domains", "equal_shares", "fill_with_trending"],
         "policies": [
-            "BestFixedSize", "ExpectedUtility", "FixedSize", "ListSizePolicy", "Oracle", "RandomSize", "Threshold",
-            "ValidationBest", "best_sizes",
+            "BestFixedSize",
+            "ExpectedUtility",
+            "FixedSize",
+            "ListSizePolicy",
+            "Oracle",
+            "RandomSize",
+            "Threshold",
+            "ValidationBest",
+            "best_sizes",
         ],
         "promises": ["promise"],
     },
-)  # fmt: skip
+)

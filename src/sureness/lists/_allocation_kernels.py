@@ -52,8 +52,9 @@ def share_slots(utilities, slots, lows, highs, lengths, shares):
     """The best sizes of the domains of every user."""
     each_stretch(
         lambda *stretch: _share_block(utilities, slots, lows, highs, lengths, *stretch, shares),
-        len(utilities), utilities.size,
-    )  # fmt: skip
+        len(utilities),
+        utilities.size,
+    )
 
 
 # --- a budget shared by users ---------------------------------------------------------------------------------------
@@ -169,8 +170,9 @@ def take_above(utilities, cost, lows, highs, threshold, chosen, tied):
     """Take every step whose price is above the threshold, and mark the users whose next step has just that price."""
     each_stretch(
         lambda *stretch: _take_above(utilities, cost, lows, highs, threshold, *stretch, chosen, tied),
-        len(lows), utilities[0].size,
-    )  # fmt: skip
+        len(lows),
+        utilities[0].size,
+    )
 
 
 @kernel()

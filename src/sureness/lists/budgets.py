@@ -192,9 +192,15 @@ def sizes_above(
 
 
 def spend_rest(
-    worth: Ragged, costs: Ragged, lows: IntArray, highs: IntArray, price: float, left: float,
-    sizes: IntArray, tied: BoolArray,
-) -> tuple[IntArray, float]:  # fmt: skip
+    worth: Ragged,
+    costs: Ragged,
+    lows: IntArray,
+    highs: IntArray,
+    price: float,
+    left: float,
+    sizes: IntArray,
+    tied: BoolArray,
+) -> tuple[IntArray, float]:
     """Sizes after what is left was spent at just the price and then on what still fits, and a bound on better ones."""
     problem = (tuple(worth), tuple(costs), lows, highs)
     sizes = sizes.copy()

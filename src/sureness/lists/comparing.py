@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._card import card
+from sureness._printing import card
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
 from sureness.errors import DataError, EmptyError, SettingError
@@ -61,8 +61,10 @@ class PolicyComparison:
 
     def _row(self, name: str) -> dict[str, Any]:
         row: dict[str, Any] = {
-            "policy": name, self.utility: float(self.values[name].mean()), "mean_size": float(self.sizes[name].mean()),
-        }  # fmt: skip
+            "policy": name,
+            self.utility: float(self.values[name].mean()),
+            "mean_size": float(self.sizes[name].mean()),
+        }
         if self.reference is not None:
             row["difference"], row["p_value"] = self.difference(name, self.reference)
         return row
@@ -172,9 +174,13 @@ def compare_worth(own: FloatArray, other: FloatArray) -> AllocationComparison:
     """Compare what two allocations were worth to each user."""
     found = paired_difference(own - other)
     return AllocationComparison(
-        n_users=len(own), value=float(own.mean()), reference=float(other.mean()), difference=found.value,
-        standard_error=found.standard_error, p_value=found.p_value,
-    )  # fmt: skip
+        n_users=len(own),
+        value=float(own.mean()),
+        reference=float(other.mean()),
+        difference=found.value,
+        standard_error=found.standard_error,
+        p_value=found.p_value,
+    )
 
 
 def _check_shown(sizes: ArrayLike, shape: tuple[int, ...], name: str) -> IntArray:

@@ -83,9 +83,15 @@ def expected_utility(
     array([[0.331 , 0.4173, 0.3834]])
     """
     (values,) = expected_utilities(
-        probabilities, [utility], max_size=max_size, expected_relevant=expected_relevant, lengths=lengths, tail=tail,
-        method=method, terms=terms,
-    )  # fmt: skip
+        probabilities,
+        [utility],
+        max_size=max_size,
+        expected_relevant=expected_relevant,
+        lengths=lengths,
+        tail=tail,
+        method=method,
+        terms=terms,
+    )
     return np.asarray(values)
 
 
@@ -267,7 +273,7 @@ def _tails(
     if tail is not None:
         if expected_relevant is not None:
             raise SettingError(
-                "give expected_relevant or tail, not both: each says how many relevant items are not listed"
+                "give expected_relevant or tail, not both: each is about the relevant items that are not listed"
             )
         return _power_sums(tail, len(rows))
     if expected_relevant is None:
@@ -293,8 +299,10 @@ def _power_sums(tail: ArrayLike, n_users: int) -> FloatArray:
             f"tail must be a matrix of power sums, one row for each of {counted(n_users, 'user')}; use power_sums"
         )
     if not np.all((sums >= 0) & (sums <= MOST_RELEVANT)) or np.any(np.diff(sums, axis=1) > 1e-9 * sums[:, :-1]):
-        raise DataError(f"tail must hold sums of p, p**2, ...: never rising, and between 0 and {MOST_RELEVANT:g}; "
-                        "make them with power_sums")  # fmt: skip
+        raise DataError(
+            f"tail must hold sums of p, p**2, ...: never rising, and between 0 and {MOST_RELEVANT:g}; "
+            "make them with power_sums"
+        )
     return np.ascontiguousarray(sums)
 
 

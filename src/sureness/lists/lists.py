@@ -130,8 +130,11 @@ class Lists:
         """
         score = self.needed("scores", "a table").astype(np.float32)
         names = {
-            "probability": "probabilities", "list_size": "sizes", "expected_utility": "expected", "unsure": "unsure",
-        }  # fmt: skip
+            "probability": "probabilities",
+            "list_size": "sizes",
+            "expected_utility": "expected",
+            "unsure": "unsure",
+        }
         decided = {name: self.needed(column, "a table") for name, column in names.items()}
         table = list_table(self.shown, users, items, score=score, **decided)
         return table.with_columns(pl.col("expected_utility").fill_nan(None))

@@ -54,7 +54,7 @@ class ListSizePolicy(Configurable, Savable):
         return np.asarray(np.minimum(wanted, lists.lengths), dtype=np.int64)
 
     def decide(self, lists: Lists) -> Lists:
-        """The same lists with sizes, the expected utility of each if the policy computes it, and who is unsure."""
+        """The same lists with sizes, expected utilities if the policy computes them, and which users are unsure."""
         unknown = np.full(lists.n_users, np.nan)
         return replace(lists, sizes=self.sizes(lists), expected=unknown, unsure=lists.lengths == 0)
 
@@ -63,9 +63,14 @@ class ListSizePolicy(Configurable, Savable):
         self.check()
         longest = max(1, min(self.max_size, lists.width))  # a run may have far fewer items than a list may hold
         return expected_utility(
-            lists.needed("probabilities", self), self.utility, max_size=longest,
-            lengths=np.minimum(lists.lengths, lists.width), tail=lists.tail, method=self.method, terms=self.terms,
-        )  # fmt: skip
+            lists.needed("probabilities", self),
+            self.utility,
+            max_size=longest,
+            lengths=np.minimum(lists.lengths, lists.width),
+            tail=lists.tail,
+            method=self.method,
+            terms=self.terms,
+        )
 
     @abstractmethod
     def _sizes(self, lists: Lists) -> IntArray:

@@ -23,7 +23,7 @@ from sureness.tables.id_values import as_series
 By = Literal["rank", "probability"]
 
 BANDS = ((1, 1), (2, 3), (4, 5), (6, 10), (11, 20))
-"""Ranks that are judged together, first and last; those behind them, if any are shown, are one more band."""
+"""Ranks that are judged together, first and last; later ones, if any are shown, are one more band."""
 
 PROBABILITY_BANDS = ((0.0, 0.05), (0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 1.0))
 """Probabilities that are judged together, from the first up to the second."""
@@ -102,8 +102,8 @@ def _some(sizes: IntArray) -> IntArray:
 
 def _rank_bands(longest: int) -> Sequence[tuple[float, float]]:
     """Bands that hold every item of lists of up to this length."""
-    behind = BANDS[-1][1] + 1
-    return BANDS if longest < behind else (*BANDS, (behind, longest))
+    later = BANDS[-1][1] + 1
+    return BANDS if longest < later else (*BANDS, (later, longest))
 
 
 def _inside(probabilities: FloatArray, by: By, bands: Sequence[tuple[float, float]]) -> dict[str, BoolArray]:
@@ -181,9 +181,12 @@ def promise_by_group(lists: Lists, sizes: IntArray, groups: Fields | Segments) -
 def _shown(lists: Lists, sizes: IntArray) -> _Shown:
     number, place = np.nonzero(np.arange(1, lists.width + 1) <= sizes[:, None])
     return _Shown(
-        number, lists.users[number], None if lists.items is None else lists.items[number, place],
-        lists.promises("a promise")[number, place], lists.needed("hits", "a promise")[number, place].astype(bool),
-    )  # fmt: skip
+        number,
+        lists.users[number],
+        None if lists.items is None else lists.items[number, place],
+        lists.promises("a promise")[number, place],
+        lists.needed("hits", "a promise")[number, place].astype(bool),
+    )
 
 
 def _as_fields(groups: Fields | Segments) -> Fields:
@@ -241,9 +244,17 @@ def _group_row(group: _Group, shown: _Shown) -> dict[str, Any]:
     ratio = ratio_of_sums(came, of_users)
     error = interval("ece", hits, promised, users=users)
     return {
-        "field": group.field, "group": group.name, "lists": group.n_lists, "list_size": len(hits) / group.n_lists,
-        "promised": float(promised.sum()), "realised": int(hits.sum()),
-        "ratio": ratio.value, "low": ratio.low, "high": ratio.high,
+        "field": group.field,
+        "group": group.name,
+        "lists": group.n_lists,
+        "list_size": len(hits) / group.n_lists,
+        "promised": float(promised.sum()),
+        "realised": int(hits.sum()),
+        "ratio": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
         "p_value": promise_p_value(came, of_users, float((promised * (1 - promised)).sum())),
-        "ece": error.value, "ece_low": error.low, "ece_high": error.high,
-    }  # fmt: skip
+        "ece": error.value,
+        "ece_low": error.low,
+        "ece_high": error.high,
+    }

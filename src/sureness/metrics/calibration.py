@@ -71,7 +71,7 @@ def debiased_calibration_error(
     """ECE minus what sampling noise adds to it.
 
     Even perfect probabilities show a gap in every bin, because labels are random. From a bin's gap and its standard
-    error, the mean of a folded normal distribution says how much of the gap is noise. The result is at least 0.
+    error, the mean of a folded normal distribution is how much of the gap is noise. The result is at least 0.
     Weights are importance weights: doubling all of them changes nothing.
 
     Examples
@@ -243,9 +243,14 @@ def reliability_curve(
         observed = np.where(negative, 1 - observed, observed)
         low, high = np.where(negative, 1 - high, low), np.where(negative, 1 - low, high)
     return ReliabilityCurve(
-        reading=reading, edges=np.linspace(0, 1, n_bins + 1), weight=sums[:, WEIGHT], confidence=confidence,
-        observed=observed, low=low, high=high,
-    )  # fmt: skip
+        reading=reading,
+        edges=np.linspace(0, 1, n_bins + 1),
+        weight=sums[:, WEIGHT],
+        confidence=confidence,
+        observed=observed,
+        low=low,
+        high=high,
+    )
 
 
 def _wilson(frequency: FloatArray, n_pairs: FloatArray, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from sureness._card import card
-from sureness._printing import fields_repr
+from sureness._printing import card, fields_repr
 from sureness._progress import Progress, silent
 from sureness._types import FloatArray, IntArray
 from sureness._wording import counted
@@ -78,14 +77,18 @@ def _matched(
     mine, other = id_maps(first)[place], id_maps(second)[place]
     if named(first, side) is None and named(second, side) is None:
         if len(mine) != len(other):
-            raise IdError(f"two models without ids must have the same {side}, got {len(mine):,} and "
-                          f"{len(other):,}; give both their ids")  # fmt: skip
+            raise IdError(
+                f"two models without ids must have the same {side}, got {len(mine):,} and "
+                f"{len(other):,}; give both their ids"
+            )
         return mine, (None, None)
     if mine.same_as(other):
         return mine, (None, None)
     if named(first, side) is None or named(second, side) is None:
-        raise IdError(f"one of the two models has no names for its {side}, so their ids are row numbers, and the other "
-                      "has others; give both their ids")  # fmt: skip
+        raise IdError(
+            f"one of the two models has no names for its {side}, so their ids are row numbers, and the other "
+            "has others; give both their ids"
+        )
     rows = other.rows(mine.ids)
     common = np.flatnonzero(rows >= 0)
     if not len(common):
@@ -168,9 +171,10 @@ class RankComparison:
 
     def _repr_html_(self) -> str:
         facts = {
-            "student better": f"{self.student_better:.1%}", "equal": f"{self.equal:.1%}",
+            "student better": f"{self.student_better:.1%}",
+            "equal": f"{self.equal:.1%}",
             "average rank difference": f"{self.average_difference:.4f}",
-        }  # fmt: skip
+        }
         return card(f"Ranks of {counted(len(self), 'interaction')}, teacher and student", facts)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from sureness._card import card
+from sureness._printing import card
 from sureness._progress import Progress, silent
 from sureness._types import BoolArray, FloatArray, IntArray
 from sureness._wording import counted
@@ -59,7 +59,7 @@ MEASURES: dict[str, Measure] = {"hit": hit_ratio, "ndcg": ndcg, "recall": recall
 
 
 def parse_measure(name: str) -> tuple[Measure, int]:
-    """The function and the list length behind a name such as "ndcg@50"."""
+    """The function and the list length of a name such as "ndcg@50"."""
     word, _, length = name.lower().partition("@")
     if word not in MEASURES or not length.isdecimal() or not length.strip("0"):
         known = ", ".join(f"{measure}@50" for measure in MEASURES)

@@ -134,8 +134,13 @@ class Utility:
         if self.name in names("utility") and find("utility", self.name) == self:
             return {"name": self.name}
         discount = self.discounts(max_size).tolist()
-        return {"name": self.name, "discount": discount, "gain": float(self.gain), "loss": float(self.loss),
-                "normaliser": self.normaliser}  # fmt: skip
+        return {
+            "name": self.name,
+            "discount": discount,
+            "gain": float(self.gain),
+            "loss": float(self.loss),
+            "normaliser": self.normaliser,
+        }
 
 
 NDCG = Utility("ndcg", _logarithmic, normaliser="ideal")

@@ -31,7 +31,7 @@ _WEAK = 1e-6  # precision that keeps the common level and slope finite
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class EffectCells:
     """Weighted scores, and the targets among them."""
 
     weight: FloatArray  # (n,)
@@ -40,7 +40,7 @@ class Cells:
     target_score: FloatArray  # (n,) sum of weight * target * score
 
     @classmethod
-    def of(cls, cell: IntArray, n_cells: int, score: FloatArray, target: FloatArray, weight: FloatArray) -> Cells:
+    def of(cls, cell: IntArray, n_cells: int, score: FloatArray, target: FloatArray, weight: FloatArray) -> EffectCells:
         """The sums over the points of each cell; every cell has a weight."""
         mass = weight * target
         total, summed, positive, positive_summed = (
@@ -59,12 +59,12 @@ class Effects:
     widths: tuple[FloatArray, ...]  # (2,) each: standard deviation of the effects of a term; 0: they vanished
 
 
-def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS) -> Effects:
+def fit_effects(cells: EffectCells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS) -> Effects:
     """Estimate the effects of all groups, and how widely those of a term differ.
 
     Parameters
     ----------
-    cells : Cells
+    cells : EffectCells
     terms : sequence of integer arrays of shape (n,)
         The group of each cell in each term, counted from 0.
     sweeps : int
@@ -81,7 +81,7 @@ def fit_effects(cells: Cells, terms: Sequence[IntArray], *, sweeps: int = SWEEPS
     >>> rng = np.random.default_rng(0)
     >>> score, market, device = rng.normal(size=20_000), rng.integers(0, 8, 20_000), rng.integers(0, 3, 20_000)
     >>> label = rng.random(20_000) < 1 / (1 + np.exp(-(market - 3.5) / 3 - score))
-    >>> cells = Cells.of(np.arange(20_000), 20_000, score, label, np.ones(20_000))
+    >>> cells = EffectCells.of(np.arange(20_000), 20_000, score, label, np.ones(20_000))
     >>> found = fit_effects(cells, [market, device])
     >>> bool(found.widths[0][0] > 0.4), found.of_terms[1].any()  # markets differ, devices do not
     (True, np.False_)
@@ -146,7 +146,7 @@ class _Term:
 class _State:
     """Level and stretch of every cell."""
 
-    cells: Cells
+    cells: EffectCells
     level: FloatArray  # (n,)
     stretch: FloatArray  # (n,)
 

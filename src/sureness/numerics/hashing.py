@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sureness._types import AnyArray, IntArray
+from sureness._types import IntArray
 
 _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -30,24 +30,6 @@ def hash_ids(ids: pl.Series, seed: int = 0) -> NDArray[np.uint64]:
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
     found: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
     return found
-
-
-def folds_of_ids(ids: AnyArray, n_folds: int, seed: int = 0) -> IntArray:
-    """A fold for each id by a checksum of its text, the same on every machine and in SQL: crc32 modulo the folds.
-
-    Examples
-    --------
-    >>> folds_of_ids(np.array([7, 8, 9]), 5).tolist() == folds_of_ids(np.array(["7", "8", "9"]), 5).tolist()
-    True
-    """
-    known, places = np.unique(ids, return_inverse=True)
-    folds = [zlib.crc32(salted(text, seed).encode()) % n_folds for text in known.tolist()]
-    return np.asarray(folds, dtype=np.int64)[places]
-
-
-def salted(text: object, seed: int) -> str:
-    """What the checksum is taken of."""
-    return f"{seed} {text}"
 
 
 def first_by_hash(ids: pl.Series, count: int, seed: int = 0) -> IntArray:

@@ -165,10 +165,10 @@ def live_candidates(
 def _rows_of(item_ids: AnyArray, places: IntArray, items: IdMap) -> IntArray:
     """The items at some places of the scores, as rows of the recommender; -1: unknown there."""
     there = places >= 0
-    asked = item_ids[places] if item_ids.ndim == 1 else np.take_along_axis(item_ids, places, axis=1)
+    ids = item_ids[places] if item_ids.ndim == 1 else np.take_along_axis(item_ids, places, axis=1)
     rows = np.full(places.shape, -1, dtype=np.int64)
-    rows[there] = items.rows(asked[there])
-    _refuse_unknown_twice(asked, there & (rows < 0))
+    rows[there] = items.rows(ids[there])
+    _refuse_unknown_twice(ids, there & (rows < 0))
     return rows
 
 

@@ -82,10 +82,14 @@ class Chances:
         exact = found.scores[:, :longest].astype(np.float64)
         items = found.items[:, :longest]
         return Lists(
-            users=found.users, lengths=np.count_nonzero(exact > -np.inf, axis=1), scores=exact,
-            probabilities=np.ascontiguousarray(chances[:, :longest]), tail=tail, items=items,
+            users=found.users,
+            lengths=np.count_nonzero(exact > -np.inf, axis=1),
+            scores=exact,
+            probabilities=np.ascontiguousarray(chances[:, :longest]),
+            tail=tail,
+            items=items,
             places=items if found.places is None else found.places[:, :longest],
-        )  # fmt: skip
+        )
 
     def of(
         self, found: Candidates, longest: int, *, history: FloatArray | IntArray | None = None, labelled: bool = False

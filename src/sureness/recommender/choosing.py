@@ -124,20 +124,27 @@ def _decided(
     certain = [name for name in better if confidence[name] >= sure]
     best = max(certain or names, key=lambda name: worth[name])
     if certain:
-        reason = (f"more {utility.name} on held-out halves than {SIMPLE}, {confidence[best]:.0%} sure as the best of "
-                  f"{len(names)}")  # fmt: skip
+        reason = (
+            f"more {utility.name} on held-out halves than {SIMPLE}, {confidence[best]:.0%} sure as the best of "
+            f"{len(names)}"
+        )
         winner = candidates[names.index(best)].unfitted()
     else:
         reason = f"nothing has more {utility.name} on held-out halves than {SIMPLE}"
         if better:
-            reason = (f"{best} has more {utility.name}, but that is only {confidence[best]:.0%} sure as the best of "
-                      f"{len(names)} ({sure:.0%} are asked for), so {SIMPLE} stays")  # fmt: skip
+            reason = (
+                f"{best} has more {utility.name}, but that is only {confidence[best]:.0%} sure as the best of "
+                f"{len(names)} ({sure:.0%} are needed), so {SIMPLE} stays"
+            )
         first = candidates[0].unfitted()
         size = getattr(first.policy, "max_size", 50)
         winner = ConfidentRecommender(
-            first.source, first.calibrator, BestFixedSize(_plain(utility), max_size=size),
-            expected_relevant=first.expected_relevant, segments=first.segments,
-        )  # fmt: skip
+            first.source,
+            first.calibrator,
+            BestFixedSize(_plain(utility), max_size=size),
+            expected_relevant=first.expected_relevant,
+            segments=first.segments,
+        )
     return Choice(winner.fit_aligned(aligned), table, utility.name, bool(better) and not certain, reason)
 
 
@@ -147,10 +154,16 @@ def _compared(values: Mapping[str, FloatArray], names: list[str], utility: Utili
     gains = np.stack([values[way] - values[SIMPLE] for way in ways], axis=1)  # (n_users, n_ways)
     resampled = resampled_means(gains, _N_RESAMPLES, np.random.default_rng(seed))
     low, high = np.quantile(resampled, [0.025, 0.975], axis=0)
-    return pl.DataFrame({
-        "way": ways, utility.name: [float(values[way].mean()) for way in ways], "difference": gains.mean(axis=0),
-        "low": low, "high": high, "sure_better": confidence_in_gains(gains.mean(axis=0), resampled),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "way": ways,
+            utility.name: [float(values[way].mean()) for way in ways],
+            "difference": gains.mean(axis=0),
+            "low": low,
+            "high": high,
+            "sure_better": confidence_in_gains(gains.mean(axis=0), resampled),
+        }
+    )
 
 
 def _plain(utility: Utility) -> str | Utility:

@@ -196,10 +196,14 @@ class ConfidentRecommender(Configurable, Savable):
         if not hasattr(self, "map_"):
             return {}
         return {
-            "map": written(self.map_), "policy": written(self.policy_), "estimand": self.map_.estimand_,
-            "horizon": str(self.horizon_), "users": f"{self.source.n_users:,}", "items": f"{self.source.n_items:,}",
+            "map": written(self.map_),
+            "policy": written(self.policy_),
+            "estimand": self.map_.estimand_,
+            "horizon": str(self.horizon_),
+            "users": f"{self.source.n_users:,}",
+            "items": f"{self.source.n_items:,}",
             "seen": counted(len(self.seen_), "pair"),
-        }  # fmt: skip
+        }
 
     @property
     def map_(self) -> ProbabilityMap:
@@ -266,7 +270,7 @@ class ConfidentRecommender(Configurable, Savable):
             in its order.
         scores : array-like of shape (n, n_candidates), or (n_candidates,) for one user; optional
             Live scores of all candidates, or of the best 50 at least; -inf where there is no candidate, and no columns
-            at all where nobody has one. By default the source is asked.
+            at all where nobody has one. By default those of the source.
         history : number or array-like of shape (n,), optional
             With live scores: how many items of each user the other system was trained on. By default as many as this
             recommender was trained on, 0 for users it does not know.
@@ -275,7 +279,7 @@ class ConfidentRecommender(Configurable, Savable):
         -------
         Lists
             With a decision: `places` are positions in the row of scores, best first; the first `sizes` of them are
-            `shown`. There are also `probabilities`, `expected` utilities, and who is `unsure`.
+            `shown`. There are also `probabilities`, `expected` utilities, and which users are `unsure`.
 
         Examples
         --------
@@ -345,7 +349,7 @@ class ConfidentRecommender(Configurable, Savable):
         """Ranked candidates with probabilities, and with hits where labels are given: what policies look at.
 
         Labels of a longer or shorter period than that of the lists (`horizon_`), where a split tells, are compared with
-        `promised`, the probabilities of that period, and a warning says so. Policies still cut the lists that
+        `promised`, the probabilities of that period, and there is a warning. Policies still cut the lists that
         `recommend` shows.
         """
         self._check_fitted()
@@ -366,7 +370,7 @@ class ConfidentRecommender(Configurable, Savable):
         policies: Mapping[str, ListSizePolicy] | None = None,
         reference: str | None = None,
     ) -> PolicyComparison:
-        """Judge the lists by what came later, beside other policies on the same candidates.
+        """Judge the lists by what came later, next to other policies on the same candidates.
 
         Parameters
         ----------
@@ -403,8 +407,10 @@ class ConfidentRecommender(Configurable, Savable):
         if isinstance(by, Fields | Segments):
             by.check(self.source)
         if self.map_.estimand_ == "preference" and self.chances_.is_expected("fitted"):
-            raise SettingError("the probabilities are of preference, and a log holds interactions, so it cannot keep "
-                               "their promise; expected_relevant='carried' makes them those of a period")  # fmt: skip
+            raise SettingError(
+                "the probabilities are of preference, and a log holds interactions, so it cannot keep "
+                "their promise; expected_relevant='carried' makes them those of a period"
+            )
         return promise(self.lists(labels=test), self.policy_, by=by)
 
     # --- saving -----------------------------------------------------------------------------------------------------
@@ -464,9 +470,12 @@ class ConfidentRecommender(Configurable, Savable):
         segments = parts.get("segments")
         given = packed.arrays.get("expected_relevant")
         opened = cls(
-            source, map_, policy, segments=segments,
+            source,
+            map_,
+            policy,
+            segments=segments,
             expected_relevant=cast(Target, packed.settings["expected_relevant"]) if given is None else given,
-        )  # fmt: skip
+        )
         state = cast(dict[str, Any], packed.state)
         opened.policy_ = policy
         opened.held_out_ = parts.open("held_out", users=users, items=items)
@@ -478,8 +487,9 @@ class ConfidentRecommender(Configurable, Savable):
             int(real(state["best"])),
             Below.of(state["below"]),
             Horizon.of(cast(dict[str, JSON], packed.about["horizon"])),
-            check_target(opened.expected_relevant, source.n_users), Level(*reals(state["level"], n=2).tolist()),
-        )  # fmt: skip
+            check_target(opened.expected_relevant, source.n_users),
+            Level(*reals(state["level"], n=2).tolist()),
+        )
         return opened
 
     # --- inside -----------------------------------------------------------------------------------------------------
@@ -546,9 +556,11 @@ class ConfidentRecommender(Configurable, Savable):
         if not self.horizon_.differs(other):
             return None
         times = self.horizon_.ratio(other)
-        how = "1 - (1 - p)^{0:.3g}, as if interactions came at a steady rate" if other.period is not None else (
-            "{0:.3g} times the probability, bent towards 1"
-        )  # fmt: skip
+        how = (
+            "1 - (1 - p)^{0:.3g}, as if interactions came at a steady rate"
+            if other.period is not None
+            else ("{0:.3g} times the probability, bent towards 1")
+        )
         warn(
             f"the labels are of a period with {times:.3g} times as much as that of the lists, so what they promise is "
             f"converted to {how.format(times)}"

@@ -101,7 +101,7 @@ def scaled_to(
     Returns
     -------
     probabilities, below, met : arrays
-        `met` says which users have the wanted number now.
+        `met`: which users have the wanted number now.
     """
     certain, possible = (probabilities == 1).sum(axis=1), (probabilities > 0).sum(axis=1)
     met = (wanted > certain) & ((wanted < possible) | ((below > 0) & np.isfinite(wanted)))

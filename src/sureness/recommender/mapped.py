@@ -13,9 +13,9 @@ from sureness._printing import fields_repr
 from sureness._types import AnyArray, FloatArray, IntArray
 from sureness.calibration.horizon import Horizon
 from sureness.calibration.lists import ListCalibrator, as_input
-from sureness.calibration.maps import ProbabilityMap, Segments, Who, unknown_sentence
-from sureness.calibration.multi_segment import unknown_values_sentence
+from sureness.calibration.maps import ProbabilityMap, Segments, Who
 from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers, Side
+from sureness.calibration.segments import SegmentCalibrator, unknown_values_sentence
 from sureness.data.interactions import Interactions
 from sureness.errors import IdError, SettingError, warn
 from sureness.sources.base import ScoreSource, id_maps
@@ -51,7 +51,9 @@ class MappedSource:
         if isinstance(fitted, ListCalibrator):
             fitted.check_fields(segments)
             return cls(source, fitted, segments, history=history, traits=_traits(fitted, segments))
-        numbers = None if segments is None else fitted.pair_numbers(segments)
+        numbers = None
+        if segments is not None and isinstance(fitted, SegmentCalibrator):
+            numbers = fitted.pair_numbers(segments)
         return cls(source, fitted, segments, numbers, history)
 
     def histories(self, users: IntArray) -> IntArray:
@@ -95,7 +97,7 @@ def kept_map(
 ) -> ProbabilityMap:
     """A map that is fitted already, if it can make lists of this source."""
     given.check_fitted()
-    if segments is None and given.segment_numbers(np.empty(0, dtype=str)) is not None:
+    if segments is None and isinstance(given, SegmentCalibrator):
         raise SettingError("the calibrator has one map per segment; give segments=, that of every item or user")
     if segments is not None:
         _warn_unknown(given, segments)
@@ -122,16 +124,13 @@ def kept_map(
 
 def _warn_unknown(given: ProbabilityMap, segments: Segments | Fields) -> None:
     """Warn of segments, or values of fields, a fitted map does not know."""
-    if isinstance(segments, Segments):
-        unknown = given.unknown_segments(segments.names)
-        if len(unknown):
-            names = unknown.unique(maintain_order=True).to_list()
-            warn(unknown_sentence(names, len(unknown), len(segments.names), segments.of))
+    if not isinstance(given, SegmentCalibrator):
         return
-    for side, table in segments.tables.items():
+    tables = {segments.of: segments.names} if isinstance(segments, Segments) else segments.tables
+    for side, table in tables.items():
         for name, values in given.unknown_of(table).items():
             shown = values.value_counts(sort=True)[:, 0].to_list()
-            warn(unknown_values_sentence(name, shown, len(values), table.height, side[:-1]))
+            warn(unknown_values_sentence(name, shown, len(values), len(table), side[:-1]))
 
 
 def _traits(fitted: ListCalibrator, segments: Segments | Fields | None) -> dict[str, tuple[Side, AnyArray]]:

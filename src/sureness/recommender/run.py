@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -19,16 +18,8 @@ from sureness.sources.base import ScoreSource, id_maps
 _PARTS = ("train", "validation", "test")
 
 
-class _RunFile(Savable):
-    """What a file of runs holds."""
-
-    @abstractmethod
-    def the_run(self, path: str | PathLike[str]) -> Run:
-        """The run that the name of the whole file stands for; refused if there are several."""
-
-
 @dataclass(frozen=True, eq=False)
-class Run(_RunFile):
+class Run(Savable):
     """A source of scores, and the parts of the split that are known.
 
     Examples
@@ -47,10 +38,6 @@ class Run(_RunFile):
     about: Mapping[str, JSON] = field(default_factory=dict)  # data, protocol, seed, positive_above
 
     __repr__ = fields_repr
-
-    def the_run(self, path: str | PathLike[str]) -> Run:
-        """Itself."""
-        return self
 
     def seen(self) -> Interactions | None:
         """What is not shown again when the test is judged or lists are made: train and validation."""
@@ -78,17 +65,13 @@ class Run(_RunFile):
 
 
 @dataclass(frozen=True, eq=False)
-class DistilledRuns(_RunFile):
+class DistilledRuns(Savable):
     """The two runs of a distillation in one file, so that a teacher and its student always belong together."""
 
     teacher: Run
     student: Run
 
     __repr__ = fields_repr
-
-    def the_run(self, path: str | PathLike[str]) -> Run:
-        """Refused: there are two, and only the caller knows which is meant."""
-        raise KindError(f"{path} holds a teacher and a student; give {path}/student or {path}/teacher")
 
     def pack(self) -> Packed:
         parts = {"teacher": self.teacher.pack(), "student": self.student.pack()}
@@ -117,7 +100,7 @@ def check_given_source(source: ScoreSource, packed: Packed) -> None:
             f"the source must have the {packed.state['shape']} users and items of the one that was saved, got {shape}; "
             "give the same recommender"
         )
-    saved = packed.parts.get("source", packed).parts  # a source that could not be saved left its ids beside it
+    saved = packed.parts.get("source", packed).parts  # a source that could not be saved left its ids in its place
     for side, ids in zip(("users", "items"), id_maps(source), strict=True):
         expected = unpack(saved[side]) if side in saved else IdMap.counting(len(ids))
         if not expected.same_as(ids):
@@ -138,7 +121,9 @@ def open_run(path: str | PathLike[str]) -> Run:
     opened = load(path)
     if isinstance(opened, ScoreSource):
         return Run(opened)
-    if not isinstance(opened, _RunFile):
+    if isinstance(opened, DistilledRuns):
+        raise KindError(f"{path} holds a teacher and a student; give {path}/student or {path}/teacher")
+    if not isinstance(opened, Run):
         name = type(opened).__name__
         raise KindError(f"{path} holds a {name}, expected a run, a model or a source; give another file")
-    return opened.the_run(path)
+    return opened

@@ -48,7 +48,7 @@ class CaseItem(RankedItem):
 
 
 @dataclass(frozen=True)
-class Case:
+class UserCase:
     """One user's top items."""
 
     kind: str
@@ -83,7 +83,7 @@ def top_candidates(
     return _with_labels(top, pairs).sort("user_id", "rank")
 
 
-def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[Case, ...]:
+def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[UserCase, ...]:
     """A sure user, a mixed one, and the least sure ones; no user twice."""
     head = top.filter(pl.col("rank") <= CARD_ITEMS)
     users = (
@@ -105,7 +105,7 @@ def choose_cases(top: pl.DataFrame, items: Frame | None = None) -> tuple[Case, .
             break
         user, best = users.sort(key, descending=True, maintain_order=True).select("user_id", "best").row(0)
         users = _without(users, user, best)
-        cases.append(Case(kind, reason, str(user), _case_items(named.filter(pl.col("user_id") == user))))
+        cases.append(UserCase(kind, reason, str(user), _case_items(named.filter(pl.col("user_id") == user))))
     return tuple(cases)
 
 
@@ -163,7 +163,7 @@ def _case_items(rows: pl.DataFrame) -> tuple[CaseItem, ...]:
     return tuple(CaseItem(*row) for row in rows.sort("rank").select(columns).iter_rows())
 
 
-def labels_known(cases: tuple[Case, ...]) -> bool:
+def labels_known(cases: tuple[UserCase, ...]) -> bool:
     """Whether any shown item has a label."""
     return bool(np.any([item.label is not None for case in cases for item in case.items]))
 

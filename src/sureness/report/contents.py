@@ -17,7 +17,7 @@ from sureness.data.scored_pairs import ScoredPairs
 from sureness.errors import EmptyError
 from sureness.metrics.calibration import ReliabilityCurve, reliability_curve
 from sureness.numerics.grouping import group_codes
-from sureness.report.cases import Case, choose_cases, top_candidates
+from sureness.report.cases import UserCase, choose_cases, top_candidates
 from sureness.report.fields import columns_for, given_groups, groups_of_fields, map_of_fields, probability_with
 from sureness.report.figures.comparison import MetricComparison, prepare_metric_comparison
 from sureness.report.figures.degrees import ByDegree, prepare_confidence_by_degree
@@ -63,7 +63,7 @@ class Contents:
     curves: FittedCurves
     degree: ByDegree | None
     groups: tuple[GroupRow, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[UserCase, ...]
     list_sizes: ListSizes | None
 
     __repr__ = fields_repr

@@ -14,15 +14,15 @@ from sureness.calibration.fields import Field, FieldTable, columns_of, full_colu
 from sureness.calibration.list_terms import HISTORY
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.errors import SettingError
 from sureness.numerics.checks import check_ids
 from sureness.tables.id_values import as_series
 
 
-def map_of_fields(calibrator: ProbabilityMap) -> MultiSegmentCalibrator | None:
-    """The map, if it is one of several fields; None: it is not."""
-    return calibrator if isinstance(calibrator, MultiSegmentCalibrator) else None
+def map_of_fields(calibrator: ProbabilityMap) -> SegmentCalibrator | None:
+    """The map, if it is one of segments; None: it is not."""
+    return calibrator if isinstance(calibrator, SegmentCalibrator) else None
 
 
 def fields_of(calibrator: ProbabilityMap) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def given_groups(groups: Any, n_pairs: int) -> list[ArrayLike | pl.Series]:
     return _with_crossings([f"{name}: " + each.cast(pl.String).fill_null("missing") for name, each in columns.items()])
 
 
-def groups_of_fields(own: MultiSegmentCalibrator, known: pl.DataFrame) -> list[ArrayLike | pl.Series]:
+def groups_of_fields(own: SegmentCalibrator, known: pl.DataFrame) -> list[ArrayLike | pl.Series]:
     """For each field, the value or the range of numbers of every pair, in words; then each two fields together."""
     return _with_crossings(
         [

@@ -6,9 +6,8 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "files": ["replacing", "sweep"],
-        "inspecting": ["Contents", "inspect"],
         "packed": ["JSON", "Packed", "Savable", "plain", "revived"],
         "records": ["read_record", "write_record"],
-        "objects": ["load", "save"],
+        "objects": ["FileContents", "inspect", "load", "save"],
     },
 )

@@ -1,8 +1,8 @@
 # Written by `make stubs` from the table in __init__.py.
 from sureness.saving.files import replacing as replacing
 from sureness.saving.files import sweep as sweep
-from sureness.saving.inspecting import Contents as Contents
-from sureness.saving.inspecting import inspect as inspect
+from sureness.saving.objects import FileContents as FileContents
+from sureness.saving.objects import inspect as inspect
 from sureness.saving.objects import load as load
 from sureness.saving.objects import save as save
 from sureness.saving.packed import JSON as JSON
@@ -14,7 +14,7 @@ from sureness.saving.records import read_record as read_record
 from sureness.saving.records import write_record as write_record
 
 __all__ = [
-    "Contents",
+    "FileContents",
     "JSON",
     "Packed",
     "Savable",

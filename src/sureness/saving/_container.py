@@ -214,7 +214,7 @@ def _checked_entries(header: dict[str, Any], n_bytes: int, place: Path) -> dict[
                 raise damaged(place, "shapes and offsets of its arrays must be whole numbers, 0 or more")
             wanted = _DTYPES[entry["dtype"]].itemsize * math.prod(entry["shape"])
             if begin != end or stop - begin != wanted:
-                raise damaged(place, "its arrays overlap, leave gaps, or have another size than they say")
+                raise damaged(place, "its arrays overlap, leave gaps, or have another size than their entries")
             end = stop
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(place, f"its arrays are not described as they should be ({error!r})") from error
@@ -233,7 +233,7 @@ def _manifest(header: dict[str, Any], place: Path) -> dict[str, Any]:
 def _mapped(handle: int, size: int, place: Path) -> mmap.mmap:
     try:
         return mmap.mmap(handle, size, access=mmap.ACCESS_READ)
-    except ValueError as error:  # it became shorter since its size was asked
+    except ValueError as error:  # it became shorter since its size was read
         raise damaged(place, f"it cannot be mapped ({error})") from error
 
 

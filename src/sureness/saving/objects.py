@@ -1,17 +1,20 @@
-"""Save any object of the package to one file, and open it again."""
+"""Save any object of the package to one file, open it again, and tell what a file holds without opening it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from sureness._printing import fields_repr
 from sureness._types import AnyArray
 from sureness.errors import DamagedError, KindError, OutputError, SurenessError
 from sureness.saving import _container
 from sureness.saving._container import Verify
 from sureness.saving.packed import (
+    JSON,
     Form,
     Packed,
     Savable,
@@ -50,7 +53,7 @@ def save(saved: Savable, path: str | PathLike[str]) -> None:
 
 
 def check_ending(path: str | PathLike[str], form: Form) -> None:
-    """Refuse a name that does not say what is in the file."""
+    """Refuse a name without the ending of its form."""
     ending = ENDINGS[form]
     if Path(path).suffix.lower() != ending:
         raise OutputError(f"cannot write {path}: the name must end in {ending}, such as {Path(path).stem}{ending}")
@@ -92,7 +95,8 @@ def load(
     expected : class, optional
         What it should be; anything else is refused before it is opened. Type checkers then know the result.
     verify : {"all", "header"}
-        Check every byte, which reads the file once; or only the header, for a file that was verified before.
+        Check every byte, and that arrays fit each other, which reads the file once; or only the header, for a file that
+        was verified before.
     mapped : bool, optional
         Leave arrays on disk and read them where they are used; by default files of 64 MB and more. Replace a mapped
         file by ``mv``, never by ``cp``, which changes the bytes under its readers; or open it with ``mapped=False``.
@@ -147,8 +151,82 @@ def read_packed(path: Path, *, verify: Verify = "all", mapped: bool | None = Non
     return packed
 
 
+@dataclass(frozen=True)
+class FileContents:
+    """What a saved file holds."""
+
+    kind: str
+    package: str  # the version of sureness that wrote it
+    about: dict[str, JSON]  # estimand, horizon, what it was fitted on
+    settings: dict[str, JSON]
+    needs: tuple[str, ...]  # extras without which it cannot be opened
+    parts: dict[str, str]  # the kind of each part, by its path
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # type and shape of each array, by its path
+    n_bytes: int
+
+    __repr__ = fields_repr
+
+    def plain(self) -> dict[str, JSON]:
+        """As one JSON object."""
+        return asdict(self)
+
+
+def inspect(path: str | PathLike[str]) -> FileContents:
+    """What a saved file, or a part of one, holds, from its header; arrays are neither read nor checked.
+
+    Examples
+    --------
+    >>> import tempfile; from sureness.calibration.parametric import PlattCalibrator
+    >>> path = Path(tempfile.mkdtemp()) / "calibrator.json"
+    >>> PlattCalibrator().fit([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1]).save(path)
+    >>> inspect(path).kind
+    'calibrator/platt'
+    """
+    place, names = split_path(Path(path))
+    entries: dict[str, Any] = {}
+    if is_record(place):
+        tree, n_bytes = read_record(place), place.stat().st_size
+    else:
+        tree, entries, n_bytes = _container.described(place)
+        check_heading(tree, place)
+    check_tree(tree, place)
+    package = str(tree.get("package"))
+    for name in names:
+        tree, entries, n_bytes = _part(tree, entries, name, place)
+    return FileContents(
+        kind=tree["kind"],
+        package=package,
+        about=tree.get("about", {}),
+        settings=tree.get("settings", {}),
+        needs=tuple(tree.get("needs", ())),
+        parts=_parts(tree),
+        arrays={name: (entry["dtype"], tuple(entry["shape"])) for name, entry in entries.items()},
+        n_bytes=n_bytes,
+    )
+
+
+def _part(
+    tree: dict[str, Any], entries: dict[str, Any], name: str, place: Path
+) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """The tree, the arrays and the size of a part."""
+    parts = tree.get("parts", {})
+    if name not in parts:
+        raise KindError(f"{place} has no part {name!r}; it has {', '.join(parts) or 'none'}")
+    own = {path.removeprefix(f"{name}/"): entry for path, entry in entries.items() if path.startswith(f"{name}/")}
+    sizes = (entry["data_offsets"] for entry in own.values())
+    return parts[name], own, sum(stop - start for start, stop in sizes)
+
+
+def _parts(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, part in tree.get("parts", {}).items():
+        found[f"{prefix}{name}"] = part["kind"]
+        found |= _parts(part, f"{prefix}{name}/")
+    return found
+
+
 def split_path(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The file, and the names of the parts behind it: distilled.sureness/student is a part of a file."""
+    """The file of a path, and the names of the parts that follow it, as in distilled.sureness/student."""
     for file in path.parents:
         if file.is_file():
             return file, path.relative_to(file).parts
@@ -162,5 +240,5 @@ def is_record(path: Path) -> bool:
             start = file.read(64)
     except OSError as error:
         raise _container.unreadable(path, error) from error
-    # The length that a binary file starts with may look like blanks and a brace, but has zeros behind them.
+    # The length at the start of a binary file may look like blanks and a brace, but is followed by zeros.
     return start.lstrip()[:1] == b"{" and b"\0" not in start

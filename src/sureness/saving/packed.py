@@ -78,7 +78,7 @@ class Packed:
 
 
 class Savable(ABC):
-    """Base of what can be saved: it says what it holds, and its class can put it together again."""
+    """Base of what can be saved: it packs what it holds, and its class puts that together again."""
 
     saved_as: ClassVar[Form] = "file"
     """ "json": one readable file; "file": one binary file with arrays."""
@@ -115,17 +115,17 @@ class _MissingPartError(KeyError):
 
 
 class Parts(Mapping[str, Any]):
-    """The parts of a packed object, each put together when it is first asked for.
+    """The parts of a packed object, each put together when it is first used.
 
     Objects that are given take the place of parts with their names, whether those were saved or not.
     """
 
     def __init__(self, packed: Mapping[str, Packed], given: Mapping[str, object] | None = None) -> None:
         self._packed, self._given, self._opened = packed, frozenset(given or ()), dict(given or {})
-        self._asked: set[str] = set()
+        self._used: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
-        self._asked.add(name)
+        self._used.add(name)
         if name not in self._opened:
             self._opened[name] = self.open(name)
         return self._opened[name]
@@ -149,7 +149,7 @@ class Parts(Mapping[str, Any]):
 
     def refuse_unused(self, kind: str) -> None:
         """Refuse objects that took the place of nothing; a misspelt name would go unnoticed."""
-        if unused := sorted(self._given - self._asked):
+        if unused := sorted(self._given - self._used):
             raise SettingError(f"the {kind} has no part {unused[0]!r} that can be given; leave it out of parts")
 
     def __contains__(self, name: object) -> bool:
@@ -352,7 +352,7 @@ def check_text(value: object) -> str:
 
 
 def arrays_of(packed: Packed, prefix: str = "") -> dict[str, AnyArray]:
-    """The arrays of an object and of its parts, those of a part behind its name."""
+    """The arrays of an object and of its parts, those of a part under its name."""
     for name in (*packed.arrays, *packed.parts):
         if not name or "/" in name or name.startswith("__"):
             raise DataError(f"arrays and parts need names without / and leading __, got {name!r} in {packed.kind}")

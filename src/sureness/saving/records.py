@@ -46,7 +46,7 @@ def write_record(path: str | PathLike[str], kind: str, content: Mapping[str, Any
 
 
 def read_record(path: str | PathLike[str], kind: str | None = None) -> dict[str, Any]:
-    """Read what `write_record` wrote, if it is whole and of the asked kind."""
+    """Read what `write_record` wrote, if it is whole and of the expected kind."""
     place = Path(path)
     try:
         with opened(place) as file:

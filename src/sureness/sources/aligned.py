@@ -239,9 +239,9 @@ def among(log: Interactions, other: Interactions) -> BoolArray:
     """
     if not len(other):
         return np.zeros(len(log), dtype=bool)
-    asked, known = (each.user_rows * log.n_items + each.item_rows for each in (log, other))  # pairs are sorted
-    places = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-    return np.asarray(known[places] == asked)
+    pairs, known = (each.user_rows * log.n_items + each.item_rows for each in (log, other))  # pairs are sorted
+    places = np.minimum(np.searchsorted(known, pairs), len(known) - 1)
+    return np.asarray(known[places] == pairs)
 
 
 def _refuse_others(ids: IdMap, numbers: IdMap, side: str) -> None:

@@ -94,7 +94,7 @@ class KnownScores:
     def dense(self, n_items: int) -> FloatArray:
         """All scores; unknown ones are the largest number below the smallest known score of their row.
 
-        This ranks them behind all known ones. A row without any known score is 0 throughout.
+        This ranks them below all known ones. A row without any known score is 0 throughout.
 
         Examples
         --------

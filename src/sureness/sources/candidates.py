@@ -30,10 +30,11 @@ _COLUMNS = ("user_id", "item_id", "score")
 class CandidateSource(SavableSource):
     """Scores of each user's candidates, from a table user_id, item_id, score. Build it with `of`, `from_table`, `read`.
 
-    The scores of all other items are unknown: a table of the best N says only that they are lower. `known_block` gives
-    the known scores; only these are used for calibration and turned into probabilities. `score_block` must have a
-    number for every item, so it gives the others the largest number below the user's last candidate: they are tied
-    behind it. A user without candidates has 0 throughout. Scores are stored as sparse rows of float32.
+    The scores of all other items are unknown: in a table of the best N they are lower, and nothing else is known.
+    `known_block` gives the known scores; only these are used for calibration and turned into probabilities.
+    `score_block` must have a number for every item, so it gives the others the largest number below the user's last
+    candidate: they are tied below it. A user without candidates has 0 throughout. Scores are stored as sparse rows of
+    float32.
 
     Examples
     --------
@@ -107,8 +108,12 @@ class CandidateSource(SavableSource):
         users = IdMap.of(rows["user_id"]) if users is None else users
         items = IdMap.of(rows["item_id"]) if items is None else items
         rows = rows.select("score", user=users.rows(rows["user_id"]), item=items.rows(rows["item_id"]))
-        rows = drop(rows, rows.filter(pl.col("user") >= 0, pl.col("item") >= 0), notes,
-                     "had an unknown user or item and were dropped")  # fmt: skip
+        rows = drop(
+            rows,
+            rows.filter(pl.col("user") >= 0, pl.col("item") >= 0),
+            notes,
+            "had an unknown user or item and were dropped",
+        )
         keys = rows["user"].to_numpy() * len(items) + rows["item"].to_numpy()
         distinct = drop(rows, rows[_last_of_each(keys)], notes, "repeated a pair; the last one was kept")
         if not distinct.height:

@@ -64,8 +64,9 @@ class FunctionSource:
         shape = (len(rows), self.n_items)
         block = as_array(self.function(rows), "scores") if len(rows) else np.empty(shape, dtype=np.float32)
         if block.shape != shape:
-            raise DataError(f"the function must return one row per user and one column per item, {shape}, "
-                            f"got {block.shape}")  # fmt: skip
+            raise DataError(
+                f"the function must return one row per user and one column per item, {shape}, got {block.shape}"
+            )
         return block
 
 
@@ -135,8 +136,10 @@ class TorchSource:
 
     def __post_init__(self) -> None:
         if not callable(self.model) and not callable(getattr(self.model, "score", None)):
-            raise DataError(f"model must be a function of users, a module, or an object with score(users, items), "
-                            f"got {type(self.model).__name__}")  # fmt: skip
+            raise DataError(
+                f"model must be a function of users, a module, or an object with score(users, items), "
+                f"got {type(self.model).__name__}"
+            )
         check_names(self)
 
     def score_block(self, users: IntArray) -> FloatArray:
@@ -150,8 +153,10 @@ class TorchSource:
             found = self._scores(wanted).detach().to(device="cpu")
             block = (found if found.dtype == torch.float64 else found.to(torch.float32)).numpy()
         if block.shape != (len(rows), self.n_items):
-            raise DataError(f"the model must return one row per user and one column per item, "
-                            f"{(len(rows), self.n_items)}, got {block.shape}")  # fmt: skip
+            raise DataError(
+                f"the model must return one row per user and one column per item, "
+                f"{(len(rows), self.n_items)}, got {block.shape}"
+            )
         return as_float32(block)
 
     def _scores(self, users: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _KINDS: dict[str, Kind] = {
-    "user_id": "id", "domain": "id", "item_id": "id", "probability": "number", "cost": "number",
-}  # fmt: skip
+    "user_id": "id",
+    "domain": "id",
+    "item_id": "id",
+    "probability": "number",
+    "cost": "number",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +103,9 @@ def _pages(rows: DataFrame, options: AllocateOptions) -> DataFrame:
         raise SettingError("there is no domain to share slots between; check the column of domains")
     kinds = {"list_size": "bigint", "expected_utility": "double"}
     schema, arrow = _with_items(rows) if options.items else arrow_types(rows.select("user_id", "domain"), kinds)
-    return by_user(rows, "user_id").mapInArrow(_SharePages(options, domains, arrow), schema)
+    return by_user(rows, "user_id").mapInArrow(
+        partial(_share_pages, options=options, domains=domains, schema=arrow), schema
+    )
 
 
 def _with_items(rows: DataFrame) -> tuple[Any, pa.Schema]:
@@ -109,19 +116,13 @@ def _with_items(rows: DataFrame) -> tuple[Any, pa.Schema]:
     return arrow_types(ranked.select("user_id", "domain", "rank", "item_id", "probability"), {})
 
 
-@dataclass(frozen=True, eq=False)
-class _SharePages:
-    """Shares the pages of the users of a partition."""
-
-    options: AllocateOptions
-    domains: pl.DataFrame
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in user_tables(batches, "user_id"):
-            sharing = _sharing(table, self.domains, self.options)
-            for found in share_pages(sharing, self.options.slots or 0, Totals(), items=self.options.items):
-                yield from batches_of(found, self.schema)
+def _share_pages(
+    batches: Iterator[pa.RecordBatch], options: AllocateOptions, domains: pl.DataFrame, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The pages of the users of a partition."""
+    for table in user_tables(batches, "user_id"):
+        for found in share_pages(_sharing(table, domains, options), options.slots or 0, Totals(), items=options.items):
+            yield from batches_of(found, schema)
 
 
 def _sharing(table: pl.DataFrame, domains: pl.DataFrame | None, options: AllocateOptions) -> Sharing:
@@ -135,7 +136,9 @@ def _sharing(table: pl.DataFrame, domains: pl.DataFrame | None, options: Allocat
 def _under_budget(rows: DataFrame, options: AllocateOptions, budget: float) -> Allocated:
     kinds = {"worth": "doubles", "cost": "doubles"}
     schema, arrow = arrow_types(rows.select("user_id"), kinds)
-    worth = by_user(rows, "user_id").mapInArrow(_Worth(options, arrow), schema).persist()
+    worth = (
+        by_user(rows, "user_id").mapInArrow(partial(_worth_of_lists, options=options, schema=arrow), schema).persist()
+    )
     whole = dict(rows.dtypes).get("cost", "bigint") in ("tinyint", "smallint", "int", "bigint")
     sizes, shared = spend(worth, budget, options.min_size, whole=whole)
     return Allocated(_shown(rows, sizes) if options.items else sizes, shared)
@@ -152,27 +155,19 @@ def _shown(rows: DataFrame, sizes: DataFrame) -> DataFrame:
     return kept.select("user_id", "rank", "item_id", "probability")
 
 
-@dataclass(frozen=True, eq=False)
-class _Worth:
+def _worth_of_lists(
+    batches: Iterator[pa.RecordBatch], options: AllocateOptions, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """What the first items of each user are worth, for every number of them, and what each costs."""
-
-    options: AllocateOptions
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in user_tables(batches, "user_id"):
-            keys, worth, cost = worth_of_all(_sharing(table, None, self.options))
-            priced = len(cost.starts) > 0
-            lengths, starts = worth.lengths, worth.starts[:-1]
-            columns = {"worth": worth.values, "cost": cost.values if priced else None}
-            found = [
-                keys["user_id"],
-                *(_rows(name, values, starts, lengths) for name, values in columns.items() if values is not None),
-            ]
-            table = pl.DataFrame(found)
-            if not priced:
-                table = table.with_columns(cost=pl.lit(None, dtype=pl.List(pl.Float64)))
-            yield from batches_of(table, self.schema)
+    for table in user_tables(batches, "user_id"):
+        keys, worth, cost = worth_of_all(_sharing(table, None, options))
+        starts, lengths = worth.starts[:-1], worth.lengths
+        found = [keys["user_id"], _rows("worth", worth.values, starts, lengths)]
+        if len(cost.starts):
+            found.append(_rows("cost", cost.values, starts, lengths))
+        else:
+            found.append(pl.repeat(None, len(lengths), dtype=pl.List(pl.Float64), eager=True).alias("cost"))
+        yield from batches_of(pl.DataFrame(found), schema)
 
 
 def _rows(name: str, values: Any, starts: Any, lengths: Any) -> pl.Series:

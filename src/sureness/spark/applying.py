@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,14 @@ import numpy as np
 import polars as pl
 
 from sureness._types import FloatArray
+from sureness.calibration.fields import UNNAMED
 from sureness.calibration.lists import ListCalibrator
 from sureness.calibration.maps import ProbabilityMap, Who, check_map
-from sureness.calibration.multi_segment import MultiSegmentCalibrator
-from sureness.data.ids import IdMap
+from sureness.calibration.segments import SegmentCalibrator
 from sureness.errors import IdError, SettingError
 from sureness.saving.objects import load
 from sureness.spark.frames import Kind, check_columns, check_frame, is_text, refuse_taken
-from sureness.spark.shipping import check_executors
-from sureness.spark.tasks import tables
+from sureness.spark.tasks import check_executors, tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ def apply(
 
     A map that is a formula becomes a query of Spark's own, without Python: calibrators for all pairs, per segment and
     for several fields, and the map for lists, which finds how the scores of each user lie and joins it by user. Other
-    maps are asked in Python, in Arrow batches. Maps per user stay in Python and SQL.
+    maps run in Python, on Arrow batches. Maps per user stay in Python and SQL.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def apply(
     if isinstance(fitted, ListCalibrator):
         check_columns(frame, _kinds_of_lists(fitted, score, user, history))
         return _natively(frame, fitted.query("spark", _SCORES, score, group=user, history=history), probability)
-    asked = _Asked.of(fitted, score, segment)
-    check_columns(frame, asked.kinds())
-    asked.refuse_other_kinds(frame)
+    columns = _PairColumns.of(fitted, score, segment)
+    check_columns(frame, columns.kinds())
+    columns.refuse_other_kinds(frame)
     try:
         query = fitted.query("spark", _SCORES, score, segment=segment)
     except SettingError as error:
-        _logger.info("%s; it is asked in Python", error)
-        return _in_python(frame, asked, probability)
+        _logger.info("%s; its probabilities are computed in Python", error)
+        return _in_python(frame, columns, probability)
     return _natively(frame, query, probability)
 
 
@@ -89,7 +89,7 @@ def _kinds_of_lists(fitted: ListCalibrator, score: str, user: str, history: str)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PairColumns:
     """A map of pairs, and the columns that it reads."""
 
     fitted: ProbabilityMap
@@ -98,14 +98,12 @@ class _Asked:
     fields: tuple[str, ...]  # of a map of several fields
 
     @classmethod
-    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _Asked:
+    def of(cls, fitted: ProbabilityMap, score: str, segment: str) -> _PairColumns:
         others = fitted.reads()[1:]
-        if isinstance(fitted, MultiSegmentCalibrator):
-            return cls(fitted, score, None, others)
-        return cls(fitted, score, segment if others else None, ())
+        return cls(fitted, score, segment, ()) if others == (UNNAMED,) else cls(fitted, score, None, others)
 
     @property
-    def columns(self) -> list[str]:
+    def names(self) -> list[str]:
         """All columns that are read."""
         return [self.score, *([] if self.segment is None else [self.segment]), *self.fields]
 
@@ -117,8 +115,10 @@ class _Asked:
 
     def refuse_other_kinds(self, frame: DataFrame) -> None:
         """Refuse numbers where the map knows text, and text where it knows numbers: no segment would be found."""
-        known: IdMap | None = getattr(self.fitted, "segments_", None)
-        if self.segment is None or known is None:
+        if self.segment is None or not isinstance(self.fitted, SegmentCalibrator):
+            return
+        known = self.fitted.effects_.coding.fields[0].values
+        if known is None:
             return
         if is_text(frame, self.segment) != (known.ids.dtype == pl.String):
             kinds = ("text", "whole numbers") if is_text(frame, self.segment) else ("whole numbers", "text")
@@ -131,16 +131,15 @@ class _Asked:
         """The probabilities of a table of the columns, NaN where there is no finite score."""
         scores = table[self.score].cast(pl.Float64).to_numpy()
         there = np.isfinite(scores)
-        if self.segment is not None:
-            there &= table[self.segment].is_not_null().to_numpy()
         found = np.full(len(scores), np.nan)
         found[there] = self.fitted.probability_of(scores[there], self._who(table.filter(pl.Series(there))))
         return found
 
     def _who(self, table: pl.DataFrame) -> Who:
-        if isinstance(self.fitted, MultiSegmentCalibrator):
-            return Who(table.height, segments=self.fitted.numbers_of_file(table.select(self.fields)))
-        return self.fitted.who(table.height, None, None if self.segment is None else table[self.segment])
+        if not isinstance(self.fitted, SegmentCalibrator):
+            return self.fitted.who(table.height)
+        named = table.select(self.fields) if self.segment is None else table.select(pl.col(self.segment).alias(UNNAMED))
+        return Who(table.height, segments=self.fitted.numbers_of_file(named))
 
 
 def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
@@ -149,27 +148,19 @@ def _natively(frame: DataFrame, query: str, probability: str) -> DataFrame:
     return frame.sparkSession.sql(text, **{_SCORES: frame}).toDF(*frame.columns, probability)
 
 
-@dataclass(frozen=True)
-class _AddColumn:
-    """Asks a map about the blocks of a partition."""
-
-    asked: _Asked
-    probability: str
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            (table,) = tables(iter([batch.select(self.asked.columns)]))
-            found = pa.array(self.asked.probabilities(table), pa.float64(), from_pandas=True)  # NaN is missing
-            yield batch.append_column(self.probability, found)
-
-
-def _in_python(frame: DataFrame, asked: _Asked, probability: str) -> DataFrame:
+def _in_python(frame: DataFrame, columns: _PairColumns, probability: str) -> DataFrame:
     from pyspark.sql.types import DoubleType, StructType
 
     check_executors(frame)
     schema = StructType([*frame.schema.fields]).add(probability, DoubleType())
-    return frame.mapInArrow(_AddColumn(asked, probability), schema)
+    return frame.mapInArrow(partial(_add_column, columns=columns, probability=probability), schema)
+
+
+def _add_column(batches: Iterator[pa.RecordBatch], columns: _PairColumns, probability: str) -> Iterator[pa.RecordBatch]:
+    """The batches of a partition with the probabilities of a map."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for table in tables(iter([batch.select(columns.names)])):
+            found = pa.array(columns.probabilities(table), pa.float64(), from_pandas=True)  # NaN is missing
+            yield batch.append_column(probability, found)

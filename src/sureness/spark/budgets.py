@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,7 +54,7 @@ class Problem(NamedTuple):
 
 def spend(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tuple[DataFrame, dict[str, float]]:
     """Sizes of all lists within a budget, and what was spent; `worth` has user_id, worth and cost."""
-    n_cells, minimum = summed(worth, _Survey(min_size), 2)
+    n_cells, minimum = summed(worth, partial(_size_and_minimum, min_size=min_size), 2)
     if not n_cells:
         raise EmptyError("there are no candidates to share a budget between; check the filter or the DataFrame")
     limit = most_spent(budget, whole=whole)
@@ -62,7 +62,7 @@ def spend(worth: DataFrame, budget: float, min_size: int, *, whole: bool) -> tup
         return _locally(worth, budget, min_size, whole=whole)
     search = PriceSearch(limit - minimum)
     while not search.found:
-        search = search.narrowed(summed(worth, _Bins(search, min_size), 2**16))
+        search = search.narrowed(summed(worth, partial(_costs_by_price, search=search, min_size=min_size), 2**16))
     return _at_price(worth, search.price, limit, budget, min_size)
 
 
@@ -84,10 +84,11 @@ def _at_price(
     """All steps above the price; what is then left goes to those who can use it best."""
     from pyspark.sql import functions as sf
 
-    schema, arrow = arrow_types(worth, {"list_size": "bigint", "expected_utility": "double", "tied": "boolean",
-                                        "rate": "double"})  # fmt: skip
-    taken = worth.mapInArrow(_Take(price, min_size, arrow), schema)
-    spent = float(summed(worth, _Paid(price, min_size), 1)[0])
+    schema, arrow = arrow_types(
+        worth, {"list_size": "bigint", "expected_utility": "double", "tied": "boolean", "rate": "double"}
+    )
+    taken = worth.mapInArrow(partial(_taken_above, price=price, min_size=min_size, schema=arrow), schema)
+    spent = float(summed(worth, partial(_paid_above, price=price, min_size=min_size), 1)[0])
     sizes, shared = taken.select("user_id", "list_size", "expected_utility"), {"budget": budget, "price": price}
     if price == 0 or spent >= limit:
         return sizes, shared | {"spent": spent, "bound": 0.0}
@@ -99,9 +100,10 @@ def _at_price(
     later = table.select("user_id").with_columns(later=after, worth=problem.worth.at(after))
     changed = created(worth.sparkSession, later.filter(pl.Series(after != before)))
     joined = sizes.join(sf.broadcast(changed), "user_id", "left").select(
-        "user_id", sf.coalesce("later", "list_size").alias("list_size"),
+        "user_id",
+        sf.coalesce("later", "list_size").alias("list_size"),
         sf.coalesce("worth", "expected_utility").alias("expected_utility"),
-    )  # fmt: skip
+    )
     return joined, shared | {"spent": spent + problem.paid(after) - problem.paid(before), "bound": bound}
 
 
@@ -109,79 +111,49 @@ def summed(frame: DataFrame, part_of: Callable[[pl.DataFrame], FloatArray], leng
     """The sum of what `part_of` finds in blocks of rows, arrays of one length; what is not 0 is added up by Spark."""
     from pyspark.sql import functions as sf
 
-    parts = frame.mapInArrow(_Sum(part_of), "place bigint, value double")
+    parts = frame.mapInArrow(partial(_sum_of_partition, part_of=part_of), "place bigint, value double")
     found = fetched(parts.groupBy("place").agg(sf.sum("value").alias("value")))
     total = np.zeros(length)
     total[found["place"].to_numpy()] = found["value"].to_numpy()
     return total
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """The sum over one partition."""
+def _sum_of_partition(
+    batches: Iterator[pa.RecordBatch], part_of: Callable[[pl.DataFrame], FloatArray]
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
 
-    part_of: Callable[[pl.DataFrame], FloatArray]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        total = sum((self.part_of(table) for table in tables(batches)), np.zeros(1))
-        places = np.flatnonzero(total)
-        yield pa.RecordBatch.from_arrays([pa.array(places), pa.array(total[places])], names=["place", "value"])
+    total = sum((part_of(table) for table in tables(batches)), np.zeros(1))
+    places = np.flatnonzero(total)
+    yield pa.RecordBatch.from_arrays([pa.array(places), pa.array(total[places])], names=["place", "value"])
 
 
-@dataclass(frozen=True)
-class _Survey:
-    """Counts the numbers of all lists, and what lists of the smallest size cost."""
-
-    min_size: int
-
-    def __call__(self, table: pl.DataFrame) -> FloatArray:
-        problem = Problem.of(table, self.min_size)
-        return np.array([len(problem.worth.values), problem.paid(problem.lows)], dtype=np.float64)
+def _size_and_minimum(table: pl.DataFrame, min_size: int) -> FloatArray:
+    """How many numbers all lists have, and what lists of the smallest size cost."""
+    problem = Problem.of(table, min_size)
+    return np.array([len(problem.worth.values), problem.paid(problem.lows)], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class _Bins:
+def _costs_by_price(table: pl.DataFrame, search: PriceSearch, min_size: int) -> FloatArray:
     """Costs of steps by price."""
-
-    search: PriceSearch
-    min_size: int
-
-    def __call__(self, table: pl.DataFrame) -> FloatArray:
-        problem = Problem.of(table, self.min_size)
-        return self.search.bins(*problem, np.ones(table.height, dtype=bool))
+    return search.bins(*Problem.of(table, min_size), np.ones(table.height, dtype=bool))
 
 
-@dataclass(frozen=True)
-class _Paid:
+def _paid_above(table: pl.DataFrame, price: float, min_size: int) -> FloatArray:
     """What all steps above the price cost."""
-
-    price: float
-    min_size: int
-
-    def __call__(self, table: pl.DataFrame) -> FloatArray:
-        problem = Problem.of(table, self.min_size)
-        return np.array([problem.paid(sizes_above(*problem, self.price)[0])])
+    problem = Problem.of(table, min_size)
+    return np.array([problem.paid(sizes_above(*problem, price)[0])])
 
 
-@dataclass(frozen=True, eq=False)
-class _Take:
+def _taken_above(
+    batches: Iterator[pa.RecordBatch], price: float, min_size: int, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     """Sizes after all steps above the price, and the gain per cost of the best further step."""
-
-    price: float
-    min_size: int
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in tables(batches):
-            problem = Problem.of(table, self.min_size)
-            sizes, tied = sizes_above(*problem, self.price)
-            yield from batches_of(
-                table.with_columns(list_size=sizes, expected_utility=problem.worth.at(sizes), tied=tied,
-                                   rate=_best_rates(problem, sizes, tied)),
-                self.schema,
-            )  # fmt: skip
+    for table in tables(batches):
+        problem = Problem.of(table, min_size)
+        sizes, tied = sizes_above(*problem, price)
+        columns = {"list_size": sizes, "expected_utility": problem.worth.at(sizes), "tied": tied}
+        yield from batches_of(table.with_columns(**columns, rate=_best_rates(problem, sizes, tied)), schema)
 
 
 def _best_rates(problem: Problem, sizes: IntArray, tied: BoolArray) -> Any:

@@ -71,7 +71,7 @@ class Summed:
         return found
 
 
-class Survey(NamedTuple):
+class ScoreSpread(NamedTuple):
     """Where the scores of some pairs lie."""
 
     n_pairs: int
@@ -86,10 +86,10 @@ class Survey(NamedTuple):
         return float(np.sqrt(max(self.square - self.mean**2, 1e-15 * self.square)))
 
 
-def survey(pairs: Summed, by: str | None = None) -> dict[Hashable, Survey]:
+def survey(pairs: Summed, by: str | None = None) -> dict[Hashable, ScoreSpread]:
     """Where the scores lie that have a weight, by the values of a column, or by None.
 
-    A group with the key `BAD` says that some pairs cannot be used: counts and extremes tell that scores are missing or
+    The key `BAD` means that some pairs cannot be used: counts and extremes tell that scores are missing or
     infinite, which is faster than to look at each.
     """
     from pyspark.sql import functions as sf
@@ -97,18 +97,25 @@ def survey(pairs: Summed, by: str | None = None) -> dict[Hashable, Survey]:
     score = pairs.score if pairs.weight is None else sf.when(pairs.weight > 0, pairs.score)
     groups = [] if by is None else [column(by)]
     good = sf.col("label") if pairs.usable is None else sf.when(pairs.usable, 1)
-    found = pairs.rows.groupBy(*groups).agg(
-        *(sf.count(each) for each in (sf.lit(1), pairs.score, good, score)), sf.min(score), sf.max(score),
-        sf.sum(score), sf.sum(score * score),
-    ).toArrow()  # fmt: skip
+    found = (
+        pairs.rows.groupBy(*groups)
+        .agg(
+            *(sf.count(each) for each in (sf.lit(1), pairs.score, good, score)),
+            sf.min(score),
+            sf.max(score),
+            sf.sum(score),
+            sf.sum(score * score),
+        )
+        .toArrow()
+    )
     columns = [each.to_pylist() for each in found.columns]
     names = [None] * found.num_rows if by is None else columns.pop(0)
-    surveys: dict[Hashable, Survey] = {}
+    surveys: dict[Hashable, ScoreSpread] = {}
     for name, rows, scored, usable, n_pairs, low, high, first, second in zip(names, *columns, strict=True):
         if min(scored, usable) < rows or (n_pairs and not max(abs(low), abs(high)) <= LARGEST):  # NaN is largest there
-            return {BAD: Survey(0, 0.0, 0.0, 0.0, 0.0)}
+            return {BAD: ScoreSpread(0, 0.0, 0.0, 0.0, 0.0)}
         if n_pairs:
-            surveys[name] = Survey(n_pairs, low, high, first / n_pairs, second / n_pairs)
+            surveys[name] = ScoreSpread(n_pairs, low, high, first / n_pairs, second / n_pairs)
     return surveys
 
 
@@ -119,8 +126,8 @@ class Window(NamedTuple):
     exponent: int  # of their width
 
     @classmethod
-    def of(cls, found: Survey, max_bins: int) -> Window:
-        """Cells as wide as bins, or twice, unless outliers hide where the others lie."""
+    def of(cls, found: ScoreSpread, max_bins: int) -> Window:
+        """ScoreCells as wide as bins, or twice, unless outliers hide where the others lie."""
         return cls(found.mean, exponent_for(_CORE * found.deviation, found.low, found.high, max_bins))
 
     @property
@@ -133,13 +140,13 @@ class Window(NamedTuple):
         """Narrow cells per unit of the score."""
         return float(2.0**-self.exponent)
 
-    def holds(self, found: Survey) -> bool:
+    def holds(self, found: ScoreSpread) -> bool:
         """Whether all scores are in narrow cells."""
         return max(found.high - self.centre, self.centre - found.low) < self.reach
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ScoreCells:
     """Sums over the cells of some pairs; positives and negatives have cells of their own."""
 
     exponent: int  # of the width of narrow cells
@@ -203,9 +210,7 @@ class Cells:
         sums = np.column_stack([self.count, weight, target[:, :3], hits, target[:, 3:]])
         exponent = max(self.exponent, self._exponent()) if self.low < self.high else self.exponent
         means = self.means
-        keys = np.where(
-            self.narrow, self.keys >> (exponent - self.exponent), np.floor(means * 2.0**-exponent)
-        )  # fmt: skip
+        keys = np.where(self.narrow, self.keys >> (exponent - self.exponent), np.floor(means * 2.0**-exponent))
         bounds = self.bounds()
         apart = (means < bounds[0]) | (means > bounds[1])
         low, high = self.low, self.high
@@ -222,8 +227,8 @@ class Cells:
 
 
 def count_cells(
-    pairs: Summed, found: dict[Hashable, Survey], by: str | None = None, fold: Column | None = None
-) -> dict[Hashable, Cells]:
+    pairs: Summed, found: dict[Hashable, ScoreSpread], by: str | None = None, fold: Column | None = None
+) -> dict[Hashable, ScoreCells]:
     """The cells of pairs by the values of a column, and by fold; keys are values, or values with folds, or None."""
     most = _MOST_CELLS / len(found) / (2 if fold is None else 2 * _FOLDS)
     max_bins = int(np.clip(most, 256, MAX_BINS))
@@ -240,9 +245,15 @@ def count_cells(
 
 
 def _one_pass(
-    pairs: Summed, found: dict[Hashable, Survey], windows: dict[Hashable, Window], by: str | None, fold: Column | None,
-    *, extremes: bool, max_bins: int,
-) -> dict[Hashable, Cells]:  # fmt: skip
+    pairs: Summed,
+    found: dict[Hashable, ScoreSpread],
+    windows: dict[Hashable, Window],
+    by: str | None,
+    fold: Column | None,
+    *,
+    extremes: bool,
+    max_bins: int,
+) -> dict[Hashable, ScoreCells]:
     from pyspark.sql import functions as sf
 
     sums = pairs.sums()
@@ -289,7 +300,7 @@ def _bin(score: Column, centre: Column, reach: Column, inverse: Column) -> Colum
     return sf.when(away <= reach, sf.floor(score * inverse)).otherwise(wide)
 
 
-def _cells(table: pl.DataFrame, found: Survey, window: Window, max_bins: int) -> Cells:
+def _cells(table: pl.DataFrame, found: ScoreSpread, window: Window, max_bins: int) -> ScoreCells:
     known = {name: table[name].to_numpy() for name in table.columns if name not in ("name", "fold")}
     numbers, count = known["key"], known["count"].astype(np.float64)
     levels = (numbers + _LEVEL // 2) // _LEVEL
@@ -298,22 +309,31 @@ def _cells(table: pl.DataFrame, found: Survey, window: Window, max_bins: int) ->
     if "target" in known:
         target = np.column_stack([known["target"], known["target_first"], known["target_second"]])
     square, noise = known.get("square", count), known.get("noise", weight[:, 0])
-    return Cells(
-        exponent=window.exponent, keys=(numbers - levels * _LEVEL) // 2, narrow=levels == 0,
-        positive=numbers % 2 == 1, count=count, weight=weight, target=np.column_stack([target, square, noise]),
-        low=found.low, high=found.high, lows=known.get("low"), highs=known.get("high"), max_bins=max_bins,
-    )  # fmt: skip
+    return ScoreCells(
+        exponent=window.exponent,
+        keys=(numbers - levels * _LEVEL) // 2,
+        narrow=levels == 0,
+        positive=numbers % 2 == 1,
+        count=count,
+        weight=weight,
+        target=np.column_stack([target, square, noise]),
+        low=found.low,
+        high=found.high,
+        lows=known.get("low"),
+        highs=known.get("high"),
+        max_bins=max_bins,
+    )
 
 
-def _without_folds(cells: dict[Any, Cells]) -> dict[Hashable, Cells]:
+def _without_folds(cells: dict[Any, ScoreCells]) -> dict[Hashable, ScoreCells]:
     """The cells of all folds of each value together."""
-    parts: dict[Hashable, list[Cells]] = {}
+    parts: dict[Hashable, list[ScoreCells]] = {}
     for (name, _), each in cells.items():
         parts.setdefault(name, []).append(each)
     return {name: _joined(own) for name, own in parts.items()}
 
 
-def _joined(parts: list[Cells]) -> Cells:
+def _joined(parts: list[ScoreCells]) -> ScoreCells:
     first = parts[0]
     names = [name for name in _PER_CELL if getattr(first, name) is not None]
     joined: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}

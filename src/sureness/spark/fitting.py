@@ -1,35 +1,56 @@
-"""Fit calibrators to pairs that lie in Spark."""
+"""Fit calibrators to pairs that lie in Spark, and maps for lists on the driver to a sample of whole groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack, overload
 
+import numpy as np
+
 from sureness._settings import clone
 from sureness._types import Estimand, Risk
 from sureness.calibration.base import Calibrator, make_calibrator
-from sureness.calibration.calibration_set import SetSettings
+from sureness.calibration.calibration_set import CalibrationSet, SetSettings
+from sureness.calibration.list_sample import ENOUGH, MOST_TIMES
 from sureness.calibration.lists import ListCalibrator
-from sureness.errors import SettingError
+from sureness.errors import ColumnError, SettingError
 from sureness.numerics.histogram import ScoreHistogram
-from sureness.spark.list_fitting import fit_lists
-from sureness.spark.pairs import SparkPairs
+from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
+from sureness.spark.pairs import KINDS, MOST_COLLECTED, SparkPairs, boolean_label, pair_columns
 from sureness.tables.columns import Columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+_FIRST = -(2**63)  # hash of a missing group, so that it is met and refused
 
 
 @overload
 def histogram(
-    df: DataFrame, *, score: str = ..., label: str = ..., weight: str = ..., propensity: str = ...,
-    segment: None = ..., risk: Risk | None = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
-) -> ScoreHistogram: ...  # fmt: skip
+    df: DataFrame,
+    *,
+    score: str = ...,
+    label: str = ...,
+    weight: str = ...,
+    propensity: str = ...,
+    segment: None = ...,
+    risk: Risk | None = ...,
+    estimand: Estimand | None = ...,
+    **settings: Unpack[SetSettings],
+) -> ScoreHistogram: ...
 @overload
 def histogram(
-    df: DataFrame, *, score: str = ..., label: str = ..., weight: str = ..., propensity: str = ...,
-    segment: str, risk: Risk | None = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
-) -> dict[str | int, ScoreHistogram]: ...  # fmt: skip
+    df: DataFrame,
+    *,
+    score: str = ...,
+    label: str = ...,
+    weight: str = ...,
+    propensity: str = ...,
+    segment: str,
+    risk: Risk | None = ...,
+    estimand: Estimand | None = ...,
+    **settings: Unpack[SetSettings],
+) -> dict[str | int, ScoreHistogram]: ...
 def histogram(
     df: DataFrame,
     *,
@@ -74,15 +95,32 @@ def histogram(
 
 @overload
 def fit(
-    df: DataFrame, calibrator: Calibrator | str = ..., *, score: str = ..., label: str = ..., weight: str = ...,
-    propensity: str = ..., user: str = ..., estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
-) -> Calibrator: ...  # fmt: skip
+    df: DataFrame,
+    calibrator: Calibrator | str = ...,
+    *,
+    score: str = ...,
+    label: str = ...,
+    weight: str = ...,
+    propensity: str = ...,
+    user: str = ...,
+    estimand: Estimand | None = ...,
+    **settings: Unpack[SetSettings],
+) -> Calibrator: ...
 @overload
 def fit(
-    df: DataFrame, calibrator: ListCalibrator, *, score: str = ..., label: str = ..., weight: str = ...,
-    propensity: str = ..., user: str = ..., history: str = ..., traits: Sequence[str] = ...,
-    estimand: Estimand | None = ..., **settings: Unpack[SetSettings],
-) -> ListCalibrator: ...  # fmt: skip
+    df: DataFrame,
+    calibrator: ListCalibrator,
+    *,
+    score: str = ...,
+    label: str = ...,
+    weight: str = ...,
+    propensity: str = ...,
+    user: str = ...,
+    history: str = ...,
+    traits: Sequence[str] = ...,
+    estimand: Estimand | None = ...,
+    **settings: Unpack[SetSettings],
+) -> ListCalibrator: ...
 def fit(
     df: DataFrame,
     calibrator: Calibrator | ListCalibrator | str = "platt",
@@ -100,9 +138,9 @@ def fit(
     """Fit a calibrator to all pairs of a DataFrame, or a map for lists to a sample of its groups.
 
     A calibrator is that of the same fit on one machine. A map for lists is fitted on the driver, to the rows of as many
-    groups as its ``n_groups``, chosen by a hash of their ids, and of more until these have as many positives, up to 30
-    times as many. With up to ``n_groups`` groups it equals the local fit, except where tied scores leave open which
-    candidates are the best; with more, the sample may be another one. Of more than 5 million rows only the best
+    groups as its ``n_groups``, chosen by a hash of their ids, and of more until these have 10,000 positives, up to
+    five times as many. With up to ``n_groups`` groups it equals the local fit, except where tied scores leave open
+    which candidates are the best; with more, the sample may be another one. Of more than 5 million rows only the best
     candidates are fetched.
 
     Parameters
@@ -129,7 +167,7 @@ def fit(
     """
     columns = Columns(score=score, label=label, weight=weight, propensity=propensity, user_id=user)
     if isinstance(calibrator, ListCalibrator):
-        return fit_lists(df, calibrator, columns, history, traits, estimand, **settings)
+        return _fit_lists(df, calibrator, columns, history, traits, estimand, **settings)
     unfitted = unfitted_calibrator(calibrator)
     if traits:
         raise SettingError(f"only a ListCalibrator has traits, got {unfitted!r}; leave them out, or use fit_segments")
@@ -146,3 +184,57 @@ def unfitted_calibrator(given: Calibrator | str) -> Calibrator:
             "of segments use fit_segments"
         )
     return clone(given)
+
+
+def _fit_lists(
+    df: DataFrame,
+    calibrator: ListCalibrator,
+    columns: Columns,
+    history: str,
+    traits: Sequence[str],
+    estimand: Estimand | None,
+    **settings: Unpack[SetSettings],
+) -> ListCalibrator:
+    """A map for lists, fitted to groups that are chosen by a hash of their ids; see `fit`."""
+    frame, names = check_frame(df), tuple(traits)
+    known = pair_columns(frame, columns)
+    if "user_id" not in known:
+        raise ColumnError(
+            f"a map for lists needs the group of each row, but there is no column {columns.user_id}; name it"
+        )
+    if history in frame.columns or history != "history":
+        known["history"] = history
+    kinds: dict[str, Kind] = dict.fromkeys(names, "any")
+    check_columns(frame, kinds | {theirs: KINDS.get(ours, "number") for ours, theirs in known.items()})
+    known |= {f"trait {number}": name for number, name in enumerate(names)}
+    table = fetched(_sampled(renamed(frame, known, [each for each in known if each != "user_id"]), calibrator))
+    given = table.select(each for each in KINDS if each in known)
+    data = CalibrationSet.from_table(given, estimand=estimand, **settings)
+    own = {name: table[f"trait {number}"] for number, name in enumerate(names)}
+    return clone(calibrator).fit(data, history=table["history"] if "history" in known else None, traits=own or None)
+
+
+def _sampled(rows: DataFrame, calibrator: ListCalibrator) -> DataFrame:
+    """The rows of as many groups as the map learns from; where they are too many for the driver, its best ones."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    user, wanted = column("user_id"), calibrator.n_groups
+    key = _hash(user, calibrator.seed)
+    positive = sf.coalesce(boolean_label(dict(rows.dtypes)["label"])[0], sf.lit(False)).cast("int")
+    sums = rows.groupBy(key.alias("key")).agg(sf.count(sf.lit(1)).alias("rows"), sf.sum(positive).alias("positives"))
+    groups = fetched(sums.orderBy("key").limit(wanted * MOST_TIMES + 1)).sort("key")
+    if groups.height > wanted:
+        enough = int(np.searchsorted(groups["positives"].cum_sum().to_numpy(), ENOUGH)) + 1
+        groups = groups.head(min(max(wanted, enough), wanted * MOST_TIMES))
+        rows = rows.filter(key <= groups["key"][-1])
+    if groups["rows"].sum() > MOST_COLLECTED:
+        place = sf.rank().over(Window.partitionBy(user).orderBy(sf.desc("score")))
+        rows = rows.withColumn("place", place).filter(sf.col("place") <= calibrator.best).drop("place")
+    return rows
+
+
+def _hash(user: Column, seed: int) -> Column:
+    from pyspark.sql import functions as sf
+
+    return sf.when(user.isNull(), _FIRST).otherwise(sf.xxhash64(sf.lit(seed), user.cast("string")))

@@ -73,9 +73,9 @@ def check_columns(frame: DataFrame, needed: Mapping[str, Kind], what: str = "df"
             "it in the call"
         )
     for name, kind in needed.items():
-        taken, said = _TAKEN[kind]
+        taken, wanted = _TAKEN[kind]
         if (found := types[name]).partition("(")[0] not in taken and kind != "any":
-            raise ColumnError(f"column {name} of {what} must hold {said}, got {found}; cast it first")
+            raise ColumnError(f"column {name} of {what} must hold {wanted}, got {found}; cast it first")
     if twice := [name for name in needed if frame.columns.count(name) > 1]:
         raise ColumnError(f"{what} has several columns called {twice[0]}; rename all but one")
 
@@ -90,7 +90,7 @@ def refuse_taken(frame: DataFrame, names: Sequence[str], what: str = "df") -> No
 
 
 def created(session: SparkSession, table: pl.DataFrame) -> DataFrame:
-    """A table of the driver as a DataFrame; one without rows needs its schema said on Connect."""
+    """A table of the driver as a DataFrame; Connect needs the schema of one without rows."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     arrow = table.to_arrow()
@@ -141,7 +141,7 @@ def renamed(frame: DataFrame, names: Mapping[str, str], numbers: Iterable[str] =
 
 
 def arrow_types(frame: DataFrame, added: Mapping[str, str]) -> tuple[Any, pa.Schema]:
-    """The schema of a DataFrame with more columns behind its own, for Spark and for Arrow; all may be missing."""
+    """The schema of a DataFrame with more columns after its own, for Spark and for Arrow; all may be missing."""
     from pyspark.sql import types as st
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -155,6 +155,10 @@ def _simple_types() -> dict[str, Any]:
     from pyspark.sql import types as st
 
     return {
-        "bigint": st.LongType(), "float": st.FloatType(), "double": st.DoubleType(), "boolean": st.BooleanType(),
-        "string": st.StringType(), "doubles": st.ArrayType(st.DoubleType(), False),
-    }  # fmt: skip
+        "bigint": st.LongType(),
+        "float": st.FloatType(),
+        "double": st.DoubleType(),
+        "boolean": st.BooleanType(),
+        "string": st.StringType(),
+        "doubles": st.ArrayType(st.DoubleType(), False),
+    }

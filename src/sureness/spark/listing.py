@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from sureness._settings import clone
@@ -14,22 +15,36 @@ from sureness.calibration.maps import ProbabilityMap
 from sureness.errors import IdError, SettingError
 from sureness.jobs.deciding import Tally, decide_block
 from sureness.lists.policies import ExpectedUtility, ListSizePolicy
+from sureness.lists.ragged import row_starts, similar_lengths
 from sureness.recommender.confident import ConfidentRecommender
+from sureness.sources.base import id_maps
 from sureness.spark.applying import apply
 from sureness.spark.frames import Kind, arrow_types, check_columns, check_frame, column, is_text, refuse_taken, renamed
-from sureness.spark.live import live_lists
-from sureness.spark.shipping import Shipped, check_executors
-from sureness.spark.tasks import batches_of, tables, user_tables
+from sureness.spark.tasks import (
+    batches_of,
+    check_executors,
+    map_or_recommender,
+    opened,
+    refuse_missing_torch,
+    tables,
+    user_tables,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+_CELLS = 1_000_000  # live scores in the matrix of some users
 _ADDED = {"rank": "bigint", "list_size": "bigint", "expected_utility": "double", "expected_hits": "double"}
 _OF_RECOMMENDER = {
-    "rank": "bigint", "item_id": "bigint", "score": "float", "probability": "double", "list_size": "bigint",
-    "expected_utility": "double", "unsure": "boolean",
-}  # fmt: skip
+    "rank": "bigint",
+    "item_id": "bigint",
+    "score": "float",
+    "probability": "double",
+    "list_size": "bigint",
+    "expected_utility": "double",
+    "unsure": "boolean",
+}
 
 
 def lists(
@@ -51,7 +66,7 @@ def lists(
     Parameters
     ----------
     df : DataFrame
-        Candidates: users, items and their probabilities, or their scores beside `maps`. With a recommender also users
+        Candidates: users, items and their probabilities, or their scores, with `maps`. With a recommender also users
         alone, whose candidates it then scores itself.
     maps : ProbabilityMap, ConfidentRecommender or path, optional
         What makes probabilities of scores. A recommender also leaves out what users have seen, and has its own policy.
@@ -61,7 +76,7 @@ def lists(
     policy : ListSizePolicy, optional
         By default `ExpectedUtility` of F1 with up to 50 items.
     expected_relevant : float, optional
-        How many relevant items a user has in all, also among items that are no rows; a column of that name says it for
+        How many relevant items a user has in all, also among items that are no rows; a column of that name has it for
         each user.
     user, item, score, probability, segment, history : str
         Columns.
@@ -73,21 +88,23 @@ def lists(
         a recommender the columns of `ConfidentRecommender.recommend`. Of equal probabilities, smaller ids come first.
     """
     frame = check_frame(df)
-    shipped = None if maps is None or isinstance(maps, ProbabilityMap) else Shipped.of(maps)
-    if shipped is not None and shipped.is_recommender:
+    held = None if maps is None else map_or_recommender(maps)
+    chosen = opened(held)
+    if isinstance(chosen, ConfidentRecommender):
         for name, given in (("top", top), ("policy", policy), ("expected_relevant", expected_relevant)):
             if given is not None:
                 raise SettingError(f"a recommender has its own lists, so {name} has no meaning; leave it out")
-        return _recommended(frame, shipped, user, item, score)
-    if maps is not None:
-        asked: Any = maps if shipped is None else shipped.open()
-        frame = apply(frame, asked, score=score, user=user, segment=segment, history=history, probability=probability)
+        return _recommended(frame, held, user, item, score)
+    if chosen is not None:
+        frame = apply(frame, chosen, score=score, user=user, segment=segment, history=history, probability=probability)
     check_columns(frame, {user: "id", item: "id", probability: "number"})
     refuse_taken(frame, list(_ADDED))
     names = {user: "user_id", item: "item_id", probability: "probability"}
     schema, arrow = arrow_types(frame, _ADDED)
-    cut = Cut(_checked_policy(policy), top, expected_relevant, names, arrow)
-    return by_user(frame, user).mapInArrow(cut, schema)
+    task = partial(
+        cut, policy=_checked_policy(policy), top=top, expected_relevant=expected_relevant, names=names, schema=arrow
+    )
+    return by_user(frame, user).mapInArrow(task, schema)
 
 
 def by_user(frame: DataFrame, user: str) -> DataFrame:
@@ -105,61 +122,82 @@ def _checked_policy(policy: ListSizePolicy | None) -> ListSizePolicy:
     return policy if type(policy).fit is not ListSizePolicy.fit else clone(policy)
 
 
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """Cuts the lists of a partition."""
+def cut(
+    batches: Iterator[pa.RecordBatch],
+    *,
+    policy: ListSizePolicy,
+    top: int | None,
+    expected_relevant: float | None,
+    names: dict[str, str],
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    """The lists of a partition; `names` are the columns of user, item and probability, and what they are called here.
 
-    policy: ListSizePolicy
-    top: int | None
-    expected_relevant: float | None
-    names: dict[str, str]  # columns, and what they are called here
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        back = {ours: theirs for theirs, ours in self.names.items()}
-        for table in user_tables(batches, next(iter(self.names))):
-            found = decide_block(
-                self._best(table.rename(self.names)), self.policy, self.expected_relevant, Tally(), sizes_only=False
-            )
-            yield from batches_of(found.rename(back), self.schema)
-
-    def _best(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The best candidates of each user, in an order that does not depend on that of the rows."""
-        ordered = table.sort("user_id", "probability", "item_id", descending=[False, True, False], nulls_last=True)
-        return ordered if self.top is None else ordered.group_by("user_id", maintain_order=True).head(self.top)
+    Candidates are sorted, so that lists do not depend on the order of the rows.
+    """
+    back = {ours: theirs for theirs, ours in names.items()}
+    for rows in user_tables(batches, back["user_id"]):
+        table = rows.rename(names).sort(
+            "user_id", "probability", "item_id", descending=[False, True, False], nulls_last=True
+        )
+        if top is not None:
+            table = table.group_by("user_id", maintain_order=True).head(top)
+        found = decide_block(table, policy, expected_relevant, Tally(), sizes_only=False)
+        yield from batches_of(found.rename(back), schema)
 
 
-def _recommended(frame: DataFrame, shipped: Shipped, user: str, item: str, score: str) -> DataFrame:
+def _recommended(frame: DataFrame, held: Any, user: str, item: str, score: str) -> DataFrame:
     """The lists of a recommender: from live scores, or from its own where there are none."""
     live = score in frame.columns or item in frame.columns
     kinds: dict[str, Kind] = {user: "id"}
     check_columns(frame, kinds | ({item: "id", score: "number"} if live else {}))
     check_executors(frame)
-    shipped.refuse_without(frame)
+    recommender: ConfidentRecommender = opened(held)
+    refuse_missing_torch(recommender, frame)
     names = {"user_id": user} | ({"item_id": item, "score": score} if live else {})
-    asked = renamed(frame, names, numbers=["score"])
-    added = _OF_RECOMMENDER | {"item_id": shipped.kind_of_items()}
-    if live and is_text(asked, "item_id") != (added["item_id"] == "string"):
+    rows = renamed(frame, names, numbers=["score"])
+    added = _OF_RECOMMENDER | {
+        "item_id": "string" if id_maps(recommender.source)[1].ids.dtype == pl.String else "bigint"
+    }
+    if live and is_text(rows, "item_id") != (added["item_id"] == "string"):
         raise IdError(
             f"column {item} must hold ids of the kind that the recommender knows, {added['item_id']}; cast it"
         )
-    schema, arrow = arrow_types(asked.select("user_id"), added)
-    task = _Recommend(shipped, live, arrow)
-    return (by_user(asked, "user_id") if live else asked.distinct()).mapInArrow(task, schema)
+    schema, arrow = arrow_types(rows.select("user_id"), added)
+    task = partial(_recommend, held=held, live=live, schema=arrow)
+    return (by_user(rows, "user_id") if live else rows.distinct()).mapInArrow(task, schema)
 
 
-@dataclass(frozen=True, eq=False)
-class _Recommend:
-    """Asks a recommender for the lists of a partition."""
+def _recommend(batches: Iterator[pa.RecordBatch], held: Any, live: bool, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The lists that a recommender makes for the users of a partition."""
+    recommender: ConfidentRecommender = opened(held)
+    for table in user_tables(batches, "user_id") if live else tables(batches):
+        found = _live_lists(recommender, table) if live else recommender.recommend(table["user_id"])
+        if found.height:
+            yield from batches_of(found, schema)
 
-    shipped: Shipped
-    live: bool
-    schema: pa.Schema
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        blocks = user_tables(batches, "user_id") if self.live else tables(batches)
-        for table in blocks:
-            recommender: ConfidentRecommender = self.shipped.open()
-            found = live_lists(recommender, table) if self.live else recommender.recommend(table["user_id"])
-            if found.height:
-                yield from batches_of(found, self.schema)
+def _live_lists(recommender: ConfidentRecommender, rows: pl.DataFrame) -> pl.DataFrame:
+    """The lists of whole users, known or not, from rows of user_id, item_id and score; columns as of `recommend`."""
+    ordered = rows.drop_nulls().sort("user_id", "score", "item_id", descending=[False, True, False])
+    counts = ordered.group_by("user_id", maintain_order=True).len()
+    lengths = counts["len"].to_numpy().astype(np.int64)
+    starts = row_starts(lengths)[:-1]
+    parts = [
+        _decided(recommender, ordered, counts["user_id"].gather(some), starts[some], lengths[some])
+        for some in similar_lengths(lengths, _CELLS)
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _decided(
+    recommender: ConfidentRecommender, rows: pl.DataFrame, users: pl.Series, starts: np.ndarray, lengths: np.ndarray
+) -> pl.DataFrame:
+    ranks = np.arange(lengths.max())
+    there = ranks < lengths[:, None]
+    places = np.where(there, starts[:, None] + ranks, 0)
+    items = rows["item_id"].to_numpy()
+    scores = np.where(there, rows["score"].to_numpy()[places], -np.inf)
+    found = recommender.decide(users, items[places], scores)
+    user, _ = np.nonzero(found.shown)
+    return found.table(users, pl.Series(items[places[user, found.needed("places", recommender)[found.shown]]]))

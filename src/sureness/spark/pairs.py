@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ from sureness.numerics.checks import LARGEST
 from sureness.numerics.conversion import LABEL_WORDS
 from sureness.numerics.histogram import ScoreHistogram, WeightedScores
 from sureness.numerics.masking import bounds_of
-from sureness.spark.cells import BAD, Cells, Summed, Survey, count_cells, survey
+from sureness.spark.cells import BAD, ScoreCells, ScoreSpread, Summed, count_cells, survey
 from sureness.spark.frames import Kind, check_columns, check_frame, column, fetched, renamed
 from sureness.tables.columns import Columns
 
@@ -27,31 +28,31 @@ if TYPE_CHECKING:
 MOST_COLLECTED = 5_000_000
 """Pairs that the driver takes for calibrators that must see all of them at once."""
 
-_SAID = 1_000  # pairs that are looked at to say what is wrong
+_EXAMPLES = 1_000  # pairs among which the message about a bad value looks for it
 
 KINDS: dict[str, Kind] = {
-    "score": "number", "label": "label", "weight": "number", "propensity": "number", "user_id": "id", "segment": "id",
-}  # fmt: skip
+    "score": "number",
+    "label": "label",
+    "weight": "number",
+    "propensity": "number",
+    "user_id": "id",
+    "segment": "id",
+}
 """What the agreed columns of pairs must hold."""
 
 _OPTIONAL = ("weight", "propensity", "user_id")
 
 
-@dataclass(frozen=True, eq=False)
-class FrameChunks:
-    """The pairs of a DataFrame on the driver, for fits that must see all of them at once."""
-
-    frame: DataFrame
-
-    def __call__(self) -> Iterator[ScoredPairs]:
-        found = fetched(self.frame.drop("segment").limit(MOST_COLLECTED + 1))
-        if found.height > MOST_COLLECTED:
-            raise SettingError(
-                f"this calibrator must see all pairs at once, and there are more than {MOST_COLLECTED:,}; take a "
-                "sample of users, or another calibrator"
-            )
-        if found.height:
-            yield pairs_of_table(found, part=True)
+def pairs_on_driver(frame: DataFrame) -> Iterator[ScoredPairs]:
+    """The pairs of a DataFrame in one piece, for fits that must see all of them at once."""
+    found = fetched(frame.drop("segment").limit(MOST_COLLECTED + 1))
+    if found.height > MOST_COLLECTED:
+        raise SettingError(
+            f"this calibrator must see all pairs at once, and there are more than {MOST_COLLECTED:,}; take a sample "
+            "of users, or another calibrator"
+        )
+    if found.height:
+        yield pairs_of_table(found, part=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +83,7 @@ class SparkPairs(CalibrationSet):
         frame = renamed(known, names, numbers=("score", "label", "weight", "propensity"))
         if estimand is None:
             estimand = "preference" if "propensity" in names else "interaction"
-        return cls(chunks=FrameChunks(frame), estimand=estimand, frame=frame, **settings)
+        return cls(chunks=partial(pairs_on_driver, frame), estimand=estimand, frame=frame, **settings)
 
     def histograms(
         self, risk: Risk, *, by: str | None = None, folds: Callable[[Column], Column] | None = None
@@ -94,7 +95,7 @@ class SparkPairs(CalibrationSet):
         self.say_relative(risk)
         return self._histograms(risk, self._survey(risk, by), by, folds)
 
-    def _survey(self, risk: Risk, by: str | None = None) -> dict[Hashable, Survey]:
+    def _survey(self, risk: Risk, by: str | None = None) -> dict[Hashable, ScoreSpread]:
         """Where the scores lie; values that no fit can use are refused here, with the words of one machine."""
         pairs = self.summed(risk)
         found = survey(pairs, by)
@@ -104,7 +105,7 @@ class SparkPairs(CalibrationSet):
             raise IdError("segments must not be missing; drop the pairs without one, or give them one")
         return found
 
-    def _refuse(self, pairs: Summed, found: dict[Hashable, Survey]) -> NoReturn:
+    def _refuse(self, pairs: Summed, found: dict[Hashable, ScoreSpread]) -> NoReturn:
         """Say what is wrong with the pairs: with some of them, or that there are none."""
         from pyspark.sql import functions as sf
 
@@ -113,23 +114,26 @@ class SparkPairs(CalibrationSet):
             finite = (sf.abs(pairs.score) <= LARGEST) & sf.col("label").isNotNull()
             usable = finite if pairs.usable is None else finite & pairs.usable
             some = some.filter(~sf.coalesce(usable, sf.lit(False)))
-        table = fetched(some.limit(_SAID))
+        table = fetched(some.limit(_EXAMPLES))
         if table.height:
             pairs_of_table(table.drop("segment", "user_id", strict=False))
             raise DataError(f"{counted(table.height, 'pair')} cannot be used; the first is {table.row(0, named=True)}")
         raise EmptyError("expected at least one pair, got none; check the filter or the DataFrame")
 
     def _histograms(
-        self, risk: Risk, found: dict[Hashable, Survey], by: str | None = None,
+        self,
+        risk: Risk,
+        found: dict[Hashable, ScoreSpread],
+        by: str | None = None,
         folds: Callable[[Column], Column] | None = None,
-    ) -> dict[Hashable, Any]:  # fmt: skip
+    ) -> dict[Hashable, Any]:
         fold = None if folds is None else folds(column("user_id"))
         cells = count_cells(self.summed(risk), found, by, fold)
         negative = self._weight_of_negatives(list(cells.values()))
         estimand: Estimand = "interaction" if risk == "naive" else self.estimand
         return {key: replace(each.histogram(negative), estimand=estimand) for key, each in cells.items()}
 
-    def _weight_of_negatives(self, cells: list[Cells]) -> float:
+    def _weight_of_negatives(self, cells: list[ScoreCells]) -> float:
         """How much each negative weighs: known of the sampling rate, or implied by the base rate."""
         if self.sampling_rate is not None:
             return 1.0 / self.sampling_rate
@@ -155,8 +159,8 @@ class SparkPairs(CalibrationSet):
 
     def fetched(self) -> CalibrationSet:
         """The same set with its pairs, but not their users, on the driver."""
-        chunks = FrameChunks(self.frame.drop("user_id"))
-        given = CalibrationSet.from_chunks(list(chunks()), estimand=self.estimand)
+        pairs = list(pairs_on_driver(self.frame.drop("user_id")))
+        given = CalibrationSet.from_chunks(pairs, estimand=self.estimand)
         kept = {name: getattr(self, name) for name in _SETTINGS}
         return replace(given, **kept)
 
@@ -169,7 +173,7 @@ class SparkPairs(CalibrationSet):
         log_odds = sf.when(score.between(0.0, 1.0), sf.log(inside) - sf.log1p(-inside)).otherwise(refused)
         frame = self.frame.withColumn("score", log_odds)
         anchor = None if self.anchor is None else replace(self.anchor, scores=log_odds_of(self.anchor.scores))
-        return replace(self, frame=frame, chunks=FrameChunks(frame), anchor=anchor)
+        return replace(self, frame=frame, chunks=partial(pairs_on_driver, frame), anchor=anchor)
 
     def summed(self, risk: Risk) -> Summed:
         """The columns as Spark sums them: `targets`, for columns."""
@@ -229,9 +233,16 @@ def boolean_label(kind: str) -> tuple[Column, Column]:
 
 
 _SETTINGS = (
-    "held_out_share", "training_pairs", "sampling_rate", "base_rate", "anchor", "relative_propensity", "period",
-    "log_share", "population",
-)  # fmt: skip
+    "held_out_share",
+    "training_pairs",
+    "sampling_rate",
+    "base_rate",
+    "anchor",
+    "relative_propensity",
+    "period",
+    "log_share",
+    "population",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -64,8 +64,15 @@ def _factors(model: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
         item_bias = columns.of(model.i_biases)
     if kind == "cornac.MF":
         user_bias = rows.of(model.u_biases) + np.float32(model.global_mean)
-    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids,
-                        _trained_pairs(model))  # fmt: skip
+    return FactorSource(
+        rows.of(user_factors),
+        columns.of(item_factors),
+        user_bias,
+        item_bias,
+        rows.ids,
+        columns.ids,
+        _trained_pairs(model),
+    )
 
 
 def _trained_pairs(model: Any) -> int | None:

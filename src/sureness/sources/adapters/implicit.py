@@ -64,9 +64,12 @@ def from_implicit(
     rows = rows_of(users, len(model.user_factors), "users")
     columns = rows_of(items, len(model.item_factors), "items")
     return FactorSource(
-        rows.of(model.user_factors), columns.of(model.item_factors), users=rows.ids, items=columns.ids,
+        rows.of(model.user_factors),
+        columns.of(model.item_factors),
+        users=rows.ids,
+        items=columns.ids,
         trained_pairs=None if interactions is None else interactions.nnz,
-    )  # fmt: skip
+    )
 
 
 def _item_item(model: Any, interactions: csr_matrix | None, users: Ids, items: Ids) -> ScoreSource:

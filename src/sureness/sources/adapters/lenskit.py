@@ -78,8 +78,15 @@ def _factors(model: Any, users: Any, items: Any, n_pairs: int | None) -> FactorS
     if bias := getattr(model, "bias", None):
         user_bias = rows.of(bias.user_biases)
         item_bias = columns.of(bias.item_biases) + np.float32(bias.global_bias)
-    return FactorSource(rows.of(model.user_embeddings), columns.of(model.item_embeddings), user_bias, item_bias,
-                        rows.ids, columns.ids, n_pairs)  # fmt: skip
+    return FactorSource(
+        rows.of(model.user_embeddings),
+        columns.of(model.item_embeddings),
+        user_bias,
+        item_bias,
+        rows.ids,
+        columns.ids,
+        n_pairs,
+    )
 
 
 def _asked(ask: Any, users: Any, items: Any, n_pairs: int | None) -> PartialFunctionSource:

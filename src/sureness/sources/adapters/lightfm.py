@@ -35,5 +35,11 @@ def from_lightfm(
     user_bias, user_factors = model.get_user_representations(user_features)
     item_bias, item_factors = model.get_item_representations(item_features)
     rows, columns = rows_of(users, len(user_factors), "users"), rows_of(items, len(item_factors), "items")
-    return FactorSource(rows.of(user_factors), columns.of(item_factors), rows.of(user_bias), columns.of(item_bias),
-                        rows.ids, columns.ids)  # fmt: skip
+    return FactorSource(
+        rows.of(user_factors),
+        columns.of(item_factors),
+        rows.of(user_bias),
+        columns.of(item_bias),
+        rows.ids,
+        columns.ids,
+    )

@@ -58,12 +58,13 @@ def _factors(model: Any, dataset: Any) -> FactorSource:
     users, items = model.get_vectors(dataset) if takes_dataset else model.get_vectors()
     rows = rows_of(_hot(dataset, "user"), len(users), "users")
     columns = rows_of(_hot(dataset, "item"), len(items), "items")
-    return FactorSource(rows.of(users), columns.of(items), users=rows.ids, items=columns.ids,
-                        trained_pairs=_n_pairs(dataset))  # fmt: skip
+    return FactorSource(
+        rows.of(users), columns.of(items), users=rows.ids, items=columns.ids, trained_pairs=_n_pairs(dataset)
+    )
 
 
 def _hot(dataset: Any, side: str) -> dict[Any, int]:
-    """Ids with interactions, and the row of each; RecTools puts those that have features only behind them."""
+    """Ids with interactions, and the row of each; RecTools puts those that only have features after them."""
     names, n_hot = getattr(dataset, f"{side}_id_map").external_ids, getattr(dataset, f"n_hot_{side}s")
     return {name: row for row, name in enumerate(names[:n_hot].tolist())}
 
@@ -79,9 +80,14 @@ def _asked(model: Any, dataset: Any) -> PartialFunctionSource:
     def scores(rows: IntArray) -> FloatArray:
         asked, places = np.unique(rows, return_inverse=True)
         found = model.recommend(
-            users.at(asked).to_numpy(), dataset, k=len(items), filter_viewed=False, items_to_recommend=listed,
-            add_rank_col=False, on_unsupported_targets="ignore",
-        )  # fmt: skip
+            users.at(asked).to_numpy(),
+            dataset,
+            k=len(items),
+            filter_viewed=False,
+            items_to_recommend=listed,
+            add_rank_col=False,
+            on_unsupported_targets="ignore",
+        )
         block = np.full((len(asked), len(items)), np.nan)
         of_asked = np.searchsorted(asked, users.rows(found["user_id"].to_numpy()))
         block[of_asked, items.rows(found["item_id"].to_numpy())] = found["score"].to_numpy()

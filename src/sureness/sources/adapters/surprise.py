@@ -41,12 +41,15 @@ def from_surprise(algo: Any, *, id_type: type | None = None) -> ScoreSource:
     kind = where_defined(algo, "estimate")
     if kind in _FACTORS:
         return _factors(algo, kind, rows, columns)
-    asked_users, asked_items = ([raw[place] for place in side.of(np.arange(len(raw)))]
-                                for raw, side in ((raw_users, rows), (raw_items, columns)))  # fmt: skip
+    asked_users, asked_items = (
+        [raw[place] for place in side.of(np.arange(len(raw)))]
+        for raw, side in ((raw_users, rows), (raw_items, columns))
+    )
 
     def scores(users: IntArray) -> FloatArray:
-        return np.array([[algo.predict(asked_users[user], item, clip=False).est for item in asked_items]
-                         for user in users])  # fmt: skip
+        return np.array(
+            [[algo.predict(asked_users[user], item, clip=False).est for item in asked_items] for user in users]
+        )
 
     return FunctionSource(scores, trainset.n_users, trainset.n_items, rows.ids, columns.ids, trainset.n_ratings)
 
@@ -61,8 +64,9 @@ def _factors(algo: Any, kind: str, rows: Rows, columns: Rows) -> FactorSource:
     user_bias = item_bias = None
     if getattr(algo, "biased", True):
         user_bias, item_bias = rows.of(algo.bu), columns.of(algo.bi) + trainset.global_mean
-    return FactorSource(rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids,
-                        trainset.n_ratings)  # fmt: skip
+    return FactorSource(
+        rows.of(user_factors), columns.of(item_factors), user_bias, item_bias, rows.ids, columns.ids, trainset.n_ratings
+    )
 
 
 def _implicit_feedback(algo: Any) -> FloatArray:

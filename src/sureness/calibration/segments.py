@@ -1,4 +1,4 @@
-"""One map for segments that overlap: market, device, activity and popularity at once."""
+"""One map for segments: a market, or market, device, activity and popularity at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sureness._settings import clone
-from sureness._types import FloatArray, IntArray
+from sureness._types import AnyArray, FloatArray, IntArray
 from sureness._wording import agreeing, counted
 from sureness.calibration._plain import level_of
 from sureness.calibration.base import Calibrator
@@ -23,7 +23,6 @@ from sureness.calibration.fields import Field, FieldTable, columns_of, full_colu
 from sureness.calibration.level import UNCHANGED, Level, level_for_base_rate
 from sureness.calibration.maps import Observed, ProbabilityMap, Segments, Who, wide
 from sureness.calibration.pair_fields import SIDES, Fields, PairNumbers
-from sureness.calibration.per_segment import candidates_of, rows_of
 from sureness.calibration.shape import ShapeCalibrator
 from sureness.calibration.usable import Reach, usable
 from sureness.data.scored_pairs import ScoredPairs
@@ -41,12 +40,14 @@ if TYPE_CHECKING:
 
 _ROUGHLY = 5  # steps of each field before the shape is learned again
 _LARGEST_LOGIT = 30.0  # of the global map while effects are fitted
+_MOST_PAIRS = 5_000_000  # of a recommender's candidates that are held in memory
+_NEEDS_SEGMENTS = "a map of segments needs to know them; give segments=Segments(names), or Fields(users=, items=)"
 
 Columns = Mapping[str, ArrayLike | pl.Series]
 
 
-class MultiSegmentCalibrator(ProbabilityMap):
-    """One map for each combination of several fields, such as market, device, activity and popularity.
+class SegmentCalibrator(ProbabilityMap):
+    """One map for each value of a field, or combination of several, such as market, device and popularity.
 
     ``logit p = level + stretch * g(score)``, where g is the log-odds of one map for all, whose shape is learned beside
     the fields. Level and log(stretch) are sums of what each value of a field adds, and of what two or three values
@@ -84,7 +85,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
     >>> fields = {"market": rng.choice(["de", "fr"], 6_000), "device": rng.choice(["phone", "desk"], 6_000)}
     >>> level = np.where(fields["market"] == "de", 1.0, -1.0) - np.where(fields["device"] == "phone", 1.0, 0.0)
     >>> labels = rng.random(6_000) < 1 / (1 + np.exp(-level - scores))
-    >>> calibrator = MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    >>> calibrator = SegmentCalibrator().fit(scores, labels, segments=fields)
     >>> calibrator.probability([0.0, 0.0], segments={"market": ["de", "fr"], "device": "phone"}).round(1)
     array([0.5, 0.1])
     """
@@ -106,7 +107,7 @@ class MultiSegmentCalibrator(ProbabilityMap):
         scores: ArrayLike | CalibrationSet,
         labels: ArrayLike | None = None,
         *,
-        segments: FieldTable,
+        segments: FieldTable | ArrayLike,
         sample_weight: ArrayLike | None = None,
         propensity: ArrayLike | None = None,
         users: ArrayLike | None = None,
@@ -118,9 +119,9 @@ class MultiSegmentCalibrator(ProbabilityMap):
         scores : array-like of shape (n_pairs,) or CalibrationSet
         labels : array-like of shape (n_pairs,), optional
             Needed with plain scores.
-        segments : table, or mapping of names to columns of shape (n_pairs,)
-            The fields of each pair, in the order of the pairs: whole numbers, text, true and false, or numbers to be
-            grouped. Any of them may be missing.
+        segments : array-like of shape (n_pairs,), table, or mapping of names to columns
+            The segment of each pair, or its fields, in the order of the pairs: whole numbers, text, true and false, or
+            numbers to be grouped. Any of them may be missing.
         """
         data = CalibrationSet.given(scores, labels, sample_weight=sample_weight, propensity=propensity, users=users)
         columns = columns_of(segments)
@@ -130,42 +131,54 @@ class MultiSegmentCalibrator(ProbabilityMap):
         """Learn from the candidates of a recommender, or from a known share of them where they are many."""
         segments, source = observed.segments, observed.source
         if segments is None:
-            raise SettingError("a map of several fields needs to know them; give segments=Fields(users=, items=)")
+            raise SettingError(_NEEDS_SEGMENTS)
         segments.check(source)
 
         def columns_for(pairs: ScoredPairs) -> Columns:
-            if isinstance(segments, Segments):
-                return columns_of(segments.names[rows_of(segments, source, pairs)])
             users, items = id_maps(source)
             assert pairs.users is not None  # pairs of a source have both
             assert pairs.items is not None
-            return segments.of_pairs(users.rows(pairs.users), items.rows(pairs.items))
+            return columns_of(segments.of_pairs(users.rows(pairs.users), items.rows(pairs.items)))
 
-        return self._fit_pairs(candidates_of(observed), columns_for)
+        return self._fit_pairs(_candidates(observed), columns_for)
 
     def fit_sample(self, observed: Observed, sample: ListSample) -> Self:
         if observed.segments is None:
-            raise SettingError("a map of several fields needs to know them; give segments=Fields(users=, items=)")
+            raise SettingError(_NEEDS_SEGMENTS)
         return self.fit(sample.pairs(observed), segments=sample.fields(observed))
 
     def _fit_pairs(self, given: CalibrationSet, columns_for: Callable[[ScoredPairs], Columns]) -> Self:
         """Learn from pairs and the columns of their fields."""
-        base = clone(self.base) if self.base is not None else ShapeCalibrator()
-        risk = given.resolve_risk(base.risk)
+        risk = given.resolve_risk(None if self.base is None else self.base.risk)
         pairs = given.gather(risk)
         kept = usable(pairs)
         coding, codes = self._coded(columns_for(pairs), pairs, kept)
         pairs = pairs if kept is None else pairs.take(kept)
         data = given.with_pairs(pairs)
-        unchanged = base.fit_set(data, level=UNCHANGED)
-        self.global_ = clone(base).fit_set(data) if data.level_is_known else unchanged
         targets, weight = data.targets(pairs, risk)
         weight = np.ones(len(pairs)) if weight is None else weight
         noise = float(weight @ targets**2 / (weight @ targets))  # 1 for labels, more for those over propensities
-        coded = CodedPairs.of(coding, codes, _scores(pairs), targets, weight / noise)
-        self._base, overall = _refined(unchanged, coded, _scores(pairs))
-        self.effects_ = FieldEffects.learned(coded, overall, interactions=self.interactions)
-        self.level_ = _level(data, self.global_, pairs, self.effects_.log_odds(overall, coding.numbers(codes)))
+        return self.fit_codes(data, coding, codes, pairs.scores.astype(np.float64, copy=False), targets, weight, noise)
+
+    def fit_codes(
+        self,
+        data: CalibrationSet,
+        coding: Coding,
+        codes: Sequence[IntArray],
+        scores: FloatArray,
+        targets: FloatArray,
+        weight: FloatArray,
+        noise: float,
+    ) -> Self:
+        """Learn from the codes, scores and targets of the pairs of a set, or of bins of pairs."""
+        base = clone(self.base) if self.base is not None else ShapeCalibrator()
+        unchanged = base.fit_set(data, level=UNCHANGED)
+        self.global_ = clone(base).fit_set(data) if data.level_is_known else unchanged
+        pairs = CodedPairs.of(coding, codes, scores, targets, weight / noise)
+        self._base, overall = _refined(unchanged, pairs, scores)
+        self.effects_ = FieldEffects.learned(pairs, overall, interactions=self.interactions)
+        log_odds = self.effects_.log_odds(overall, coding.numbers(codes))
+        self.level_ = _level(data, self.global_, scores, weight, log_odds)
         return self._learned()
 
     def _coded(self, columns: Columns, pairs: ScoredPairs, kept: IntArray | None) -> tuple[Coding, list[IntArray]]:
@@ -246,17 +259,16 @@ class MultiSegmentCalibrator(ProbabilityMap):
         columns = columns_of(segments, self.fields_)
         return Who(n, segments=self._numbers({name: full_column(name, each, n) for name, each in columns.items()}))
 
-    def segment_numbers(self, names: FieldTable | ArrayLike | pl.Series) -> IntArray:
-        return self._numbers(columns_of(names, self.fields_))
-
     def _numbers(self, columns: Columns, *, of_text: bool = False) -> IntArray:
         coding = self.effects_.coding
         numbers = coding.numbers([field.codes(columns[field.name], of_text=of_text) for field in coding.fields])
         return np.where(numbers == 0, -1, numbers)
 
     def pair_numbers(self, told: Segments | Fields) -> PairNumbers:
+        """The numbers of the segments of users and items."""
         if isinstance(told, Segments):
-            return told.numbered(np.maximum(self.segment_numbers(told.names), 0), first=0)
+            numbers = np.maximum(self._numbers(columns_of(told.names, self.fields_)), 0)
+            return PairNumbers(users=numbers) if told.of == "users" else PairNumbers(items=numbers)
         columns_of(dict.fromkeys(told.names, ""), self.fields_)  # refuses if one is absent
         users, items = (None if table is None else self._part(table) for table in map(told.tables.get, SIDES))
         return PairNumbers(users, items)
@@ -269,13 +281,17 @@ class MultiSegmentCalibrator(ProbabilityMap):
                 found += field.codes(table[field.name]) * stride
         return found
 
-    def unknown_of(self, table: pl.DataFrame) -> dict[str, pl.Series]:
-        fields = [field for field in self.effects_.coding.fields if field.name in table.columns]
-        codes = {field.name: field.codes(table[field.name]) for field in fields}
-        return {name: table[name].filter(pl.Series(code == 0)) for name, code in codes.items() if not code.all()}
+    def unknown_of(self, told: pl.DataFrame | AnyArray) -> dict[str, pl.Series]:
+        """The values that the map never saw, of those of its fields that a table has, or of segments without a name."""
+        columns = columns_of(told) if isinstance(told, pl.DataFrame) else columns_of(told, self.fields_)
+        unknown: dict[str, pl.Series] = {}
+        for field in self.effects_.coding.fields:
+            if field.name in columns and not (codes := field.codes(columns[field.name])).all():
+                unknown[field.name] = as_series(columns[field.name]).filter(pl.Series(codes == 0))
+        return unknown
 
     def numbers_of_file(self, table: pl.DataFrame) -> IntArray:
-        """`segment_numbers` for columns of a file, where "7" and 7 are the same."""
+        """The numbers of combinations in columns of a file, where "7" and 7 are the same."""
         return self._numbers(columns_of(table, self.fields_), of_text=True)
 
     def unknown_values(self, table: FieldTable | ArrayLike, numbers: IntArray) -> dict[str, pl.Series]:
@@ -341,12 +357,16 @@ class MultiSegmentCalibrator(ProbabilityMap):
     def reads(self) -> tuple[str, ...]:
         return ("score", *self.fields_)
 
-    def _say_unknown(self, segments: FieldTable | ArrayLike, who: Who) -> None:
-        """Say which values of which fields the map does not know."""
+    def asked(
+        self, scores: ArrayLike, users: ArrayLike | None, segments: FieldTable | ArrayLike | None
+    ) -> tuple[FloatArray, Who]:
+        checked, who = super().asked(scores, users, segments)  # type: ignore[arg-type]
+        assert segments is not None  # refused otherwise
         assert who.segments is not None
         for name, unknown in self.unknown_values(segments, who.segments).items():
             values = unknown.value_counts(sort=True)[:, 0].to_list()
             warn(unknown_values_sentence(name, values, len(unknown), who.n))
+        return checked, who
 
     # --- saving -----------------------------------------------------------------------------------------------------
 
@@ -390,10 +410,6 @@ def unknown_values_sentence(
     )
 
 
-def _scores(pairs: ScoredPairs) -> FloatArray:
-    return pairs.scores.astype(np.float64, copy=False)
-
-
 def _refined(base: Calibrator, pairs: CodedPairs, scores: FloatArray) -> tuple[Calibrator, FloatArray]:
     """The global map as it is where fields are equal, and its log-odds of the pairs.
 
@@ -409,7 +425,9 @@ def _overall(base: Calibrator, scores: FloatArray) -> FloatArray:
     return np.clip(base.log_odds_of(scores, Who(len(scores))), -_LARGEST_LOGIT, _LARGEST_LOGIT)
 
 
-def _level(data: CalibrationSet, overall: Calibrator, pairs: ScoredPairs, log_odds: FloatArray) -> Level:
+def _level(
+    data: CalibrationSet, overall: Calibrator, scores: FloatArray, weight: FloatArray, log_odds: FloatArray
+) -> Level:
     """What a base rate or an anchor changes: the slope of the global map, and a shift to its mean over the pairs.
 
     An anchor's pairs have no fields, so they say what is right on average, not in each combination.
@@ -417,5 +435,11 @@ def _level(data: CalibrationSet, overall: Calibrator, pairs: ScoredPairs, log_od
     if not data.level_is_known:
         return UNCHANGED
     slope = overall.applied_level_.slope
-    wanted = float(np.average(overall.probability_of(_scores(pairs), Who(len(pairs))), weights=pairs.weights))
-    return Level(level_for_base_rate(sigmoid(slope * log_odds), pairs.weights, wanted).intercept, slope)
+    wanted = float(np.average(overall.probability_of(scores, Who(len(scores))), weights=weight))
+    return Level(level_for_base_rate(sigmoid(slope * log_odds), weight, wanted).intercept, slope)
+
+
+def _candidates(observed: Observed) -> CalibrationSet:
+    """The candidates of a recommender, or a known share of them where they are many."""
+    n_pairs = observed.source.n_users * observed.source.n_items
+    return CalibrationSet.of_observed(observed, sampling_rate=min(1.0, _MOST_PAIRS / n_pairs))

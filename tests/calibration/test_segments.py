@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import product
 
 import numpy as np
@@ -36,7 +37,7 @@ def overlapping(n_pairs, seed=0, together=0.0):
 @pytest.fixture(scope="module")
 def fitted():
     scores, labels, fields, _ = overlapping(12_000)
-    return sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    return sn.SegmentCalibrator().fit(scores, labels, segments=fields)
 
 
 def error_of(calibrator, seed=1, **kwargs):
@@ -51,9 +52,9 @@ def test_fields_that_overlap_are_told_apart(fitted):
 
 def test_many_pairs_are_fitted_in_cells_with_the_same_result(monkeypatch):
     scores, labels, fields, _ = overlapping(20_000)
-    exact = sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    exact = sn.SegmentCalibrator().fit(scores, labels, segments=fields)
     monkeypatch.setattr("sureness.calibration.field_effects._EXACT_PAIRS", 0)
-    cells = sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    cells = sn.SegmentCalibrator().fit(scores, labels, segments=fields)
     difference = cells.probability(scores, segments=fields) - exact.probability(scores, segments=fields)
     assert np.abs(difference).max() < 0.005
 
@@ -61,7 +62,7 @@ def test_many_pairs_are_fitted_in_cells_with_the_same_result(monkeypatch):
 def test_fields_that_act_together_need_interactions():
     scores, labels, fields, _ = overlapping(20_000, together=1.0)
     alone, paired = (
-        sn.MultiSegmentCalibrator(interactions=number).fit(scores, labels, segments=fields) for number in (1, 2)
+        sn.SegmentCalibrator(interactions=number).fit(scores, labels, segments=fields) for number in (1, 2)
     )
     assert error_of(paired, together=1.0) < 0.3 * error_of(alone, together=1.0)
 
@@ -69,7 +70,7 @@ def test_fields_that_act_together_need_interactions():
 def test_fields_that_make_no_difference_are_left_out():
     rng = np.random.default_rng(0)
     scores, fields = rng.normal(size=5_000), {name: rng.integers(0, 30, 5_000) for name in "abc"}
-    fitted = sn.MultiSegmentCalibrator().fit(scores, rng.random(5_000) < expit(scores - 1), segments=fields)
+    fitted = sn.SegmentCalibrator().fit(scores, rng.random(5_000) < expit(scores - 1), segments=fields)
     asked = {name: values[:500] for name, values in fields.items()}
     difference = fitted.log_odds(scores[:500], segments=asked) - fitted.global_.log_odds(scores[:500])
     assert np.abs(difference).mean() < 0.06
@@ -83,16 +84,16 @@ def test_a_shape_that_fields_bend_is_learned_beside_them():
     scores = rng.normal(size=30_000) + 2.0 * popular
     truth = expit(-3 + 3.0 * popular + np.maximum(scores, 1.0))
     labels = rng.random(30_000) < truth
-    fitted = sn.MultiSegmentCalibrator().fit(scores, labels, segments={"popular": popular})
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments={"popular": popular})
     found = fitted.probability(scores, segments={"popular": popular})
     assert np.abs(found - truth).mean() < 0.01
-    straight = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments={"popular": popular})
+    straight = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments={"popular": popular})
     assert np.abs(straight.probability(scores, segments={"popular": popular}) - truth).mean() > 0.015
 
 
 def test_one_field_is_as_good_as_a_map_for_each_segment():
     scores, labels, fields, truth = overlapping(6_000)
-    one = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments={"market": fields["market"]})
+    one = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments={"market": fields["market"]})
     own = sn.SegmentCalibrator().fit(scores, labels, segments=fields["market"])
     found, known = (
         one.probability(scores, segments=fields), own.probability(scores, segments=fields["market"]),
@@ -119,7 +120,7 @@ def test_the_order_within_a_combination_stays(seed, n_pairs, interactions):
     labels = rng.random(n_pairs) < expit(2 * scores * np.where(fields["a"] == 0, -1, 1) + fields["c"])
     labels[:2] = 0, 1
     try:
-        fitted = sn.MultiSegmentCalibrator(sn.PlattCalibrator(), interactions=interactions).fit(
+        fitted = sn.SegmentCalibrator(sn.PlattCalibrator(), interactions=interactions).fit(
             scores, labels, segments=fields
         )
     except sn.errors.NoMinimumError:
@@ -142,7 +143,7 @@ def test_a_combination_never_seen_is_the_sum_of_its_parts():
     del fields["popularity"]
     kept = ~((fields["market"] == "es") & (fields["device"] == "phone"))
     some = {name: values[kept] for name, values in fields.items()}
-    fitted = sn.MultiSegmentCalibrator().fit(scores[kept], labels[kept], segments=some)
+    fitted = sn.SegmentCalibrator().fit(scores[kept], labels[kept], segments=some)
     level = [fitted.log_odds([0.0], segments={"market": m, "device": d})[0] for m, d in product(("de", "es"), DEVICES)]
     assert level[3] > level[1] + 1  # es phone above de phone, as es desk is above de desk
     assert level[2] > level[0] + 1
@@ -159,7 +160,7 @@ def test_a_value_never_seen_adds_nothing_and_is_said(fitted):
 def test_where_nothing_is_known_the_global_map_answers():
     scores, labels, fields, _ = overlapping(3_000)
     del fields["popularity"]
-    fitted = sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=fields)
     with pytest.warns(SurenessWarning) as told:
         found = fitted.probability([0.3], segments={"market": "xx", "device": "yy"})
     assert len(told) == 2
@@ -172,10 +173,10 @@ def test_a_missing_value_is_a_value(missing):
     market, popularity = fields["market"].astype(object), fields["popularity"].copy()
     market[fields["market"] == "de"] = missing
     popularity[::7] = np.nan
-    fitted = sn.MultiSegmentCalibrator().fit(
+    fitted = sn.SegmentCalibrator().fit(
         scores, labels, segments={"market": market, "device": fields["device"], "popularity": popularity}
     )
-    named = sn.MultiSegmentCalibrator().fit(scores, labels, segments={**fields, "popularity": popularity})
+    named = sn.SegmentCalibrator().fit(scores, labels, segments={**fields, "popularity": popularity})
     asked = {"device": "desk", "popularity": [1.0, np.nan, 5.0]}
     found = fitted.probability([0.1] * 3, segments={"market": missing, **asked})
     assert_allclose(found, named.probability([0.1] * 3, segments={"market": "de", **asked}), atol=1e-9)
@@ -190,7 +191,7 @@ def test_missing_values_where_the_fit_had_none_add_nothing_and_are_said(fitted):
 def test_a_column_of_missing_values_alone_is_fine():
     scores, labels, fields, _ = overlapping(2_000)
     nothing = pl.Series([None] * 2_000)
-    fitted = sn.MultiSegmentCalibrator().fit(scores, labels, segments={"a": nothing, "market": fields["market"]})
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments={"a": nothing, "market": fields["market"]})
     assert np.isfinite(fitted.log_odds(scores, segments={"a": nothing, "market": fields["market"]})).all()
 
 
@@ -216,8 +217,8 @@ def test_any_table_serves(fitted, convert):
     assert_array_equal(fitted.probability(scores, segments=convert(fields)), expected)
     reordered = convert({"else": scores, **dict(reversed(fields.items()))})
     assert_array_equal(fitted.probability(scores, segments=reordered), expected)
-    again = sn.MultiSegmentCalibrator().fit(scores, labels, segments=convert(fields))
-    same = sn.MultiSegmentCalibrator().fit(scores, labels, segments=fields)
+    again = sn.SegmentCalibrator().fit(scores, labels, segments=convert(fields))
+    same = sn.SegmentCalibrator().fit(scores, labels, segments=fields)
     assert_array_equal(again.probability(scores, segments=fields), same.probability(scores, segments=fields))
 
 
@@ -239,7 +240,7 @@ def test_whole_numbers_are_values_unless_they_are_named_as_numeric():
     scores, labels, fields, _ = overlapping(6_000)
     counts = np.ceil(10 * fields["popularity"]).astype(int)
     named, grouped = (
-        sn.MultiSegmentCalibrator(numeric=numeric).fit(scores, labels, segments={"count": counts})
+        sn.SegmentCalibrator(numeric=numeric).fit(scores, labels, segments={"count": counts})
         for numeric in ((), ("count",))
     )
     assert named.effects_.coding.fields[0].values is not None
@@ -254,7 +255,7 @@ def test_whole_numbers_are_values_unless_they_are_named_as_numeric():
 )
 def test_any_calibrator_serves_as_the_global_map(base):
     scores, labels, fields, _ = overlapping(12_000)
-    fitted = sn.MultiSegmentCalibrator(base).fit(scores, labels, segments=fields)
+    fitted = sn.SegmentCalibrator(base).fit(scores, labels, segments=fields)
     assert not hasattr(base, "estimand_")
     assert error_of(fitted) < 0.05
     found = fitted.log_odds_of(
@@ -268,7 +269,7 @@ def test_fitting_changes_nothing_that_was_given():
     scores, labels, fields, _ = overlapping(1_000)
     before = {name: values.copy() for name, values in {"scores": scores, "labels": labels, **fields}.items()}
     base = sn.PlattCalibrator()
-    sn.MultiSegmentCalibrator(base).fit(scores, labels, segments=fields)
+    sn.SegmentCalibrator(base).fit(scores, labels, segments=fields)
     for name, values in {"scores": scores, "labels": labels, **fields}.items():
         assert_array_equal(values, before[name])
     assert vars(base) == vars(sn.PlattCalibrator())
@@ -282,10 +283,8 @@ def test_a_weight_equals_repeated_pairs(seed, in_cells):
     repeated = {name: np.repeat(values, weight) for name, values in fields.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sureness.calibration.field_effects._EXACT_PAIRS", 0 if in_cells else 20_000)
-        weighted = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(
-            scores, labels, segments=fields, sample_weight=weight
-        )
-        more = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(
+        weighted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=fields, sample_weight=weight)
+        more = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(
             np.repeat(scores, weight), np.repeat(labels, weight), segments=repeated
         )
     assert_allclose(weighted.probability(scores, segments=fields), more.probability(scores, segments=fields), rtol=1e-5)
@@ -297,7 +296,7 @@ def test_a_weight_equals_repeated_pairs(seed, in_cells):
 def test_a_base_rate_is_met_over_all_combinations():
     scores, labels, fields, _ = overlapping(6_000)
     data = CalibrationSet.from_pairs(scores, labels, base_rate=0.05)
-    fitted = sn.MultiSegmentCalibrator().fit(data, segments=fields)
+    fitted = sn.SegmentCalibrator().fit(data, segments=fields)
     assert fitted.probability(scores, segments=fields).mean() == pytest.approx(0.05, rel=1e-6)
     assert fitted.global_.probability(scores).mean() == pytest.approx(0.05, rel=1e-3)
 
@@ -308,7 +307,7 @@ def test_an_anchor_corrects_all_combinations():
     some = rng.choice(12_000, 4_000, replace=False)
     halved = expit(np.log(truth / (1 - truth)) - 1)
     anchor = sn.data.ScoredPairs.of(scores[some], rng.random(4_000) < halved[some])
-    fitted = sn.MultiSegmentCalibrator().fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor), segments=fields)
+    fitted = sn.SegmentCalibrator().fit(CalibrationSet.from_pairs(scores, labels, anchor=anchor), segments=fields)
     found = fitted.probability(scores, segments=fields)
     assert found.mean() == pytest.approx(halved.mean(), rel=0.08)
     assert np.abs(found - halved).mean() < 0.04
@@ -317,9 +316,9 @@ def test_an_anchor_corrects_all_combinations():
 def test_targets_over_propensities_are_trusted_less():
     scores, labels, fields, _ = overlapping(6_000)
     market = {"market": fields["market"]}
-    sure = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=market)
+    sure = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=market)
     seen = np.random.default_rng(0).random(6_000) < 0.1
-    unsure = sn.MultiSegmentCalibrator(sn.PlattCalibrator()).fit(
+    unsure = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(
         scores, labels * seen, segments=market, propensity=np.full(6_000, 0.1)
     )
     assert unsure.estimand_ == "preference"
@@ -331,12 +330,12 @@ def test_masked_scores_and_pairs_without_weight_do_not_count():
     scores, labels, fields, _ = overlapping(3_000)
     weight = np.ones(3_000)
     weight[:100] = 0.0
-    without = sn.MultiSegmentCalibrator().fit(
+    without = sn.SegmentCalibrator().fit(
         scores[100:], labels[100:], segments={name: values[100:] for name, values in fields.items()}
     )
     wild = {name: values.copy() for name, values in fields.items()}
     wild["popularity"][:100] = 1e9
-    fitted = sn.MultiSegmentCalibrator().fit(scores, labels, segments=wild, sample_weight=weight)
+    fitted = sn.SegmentCalibrator().fit(scores, labels, segments=wild, sample_weight=weight)
     assert_allclose(
         fitted.probability(scores, segments=fields), without.probability(scores, segments=fields), rtol=1e-9
     )
@@ -345,9 +344,7 @@ def test_masked_scores_and_pairs_without_weight_do_not_count():
 def test_it_is_fitted_to_the_candidates_of_a_recommender():
     small = shop(40, 30)
     segments = sn.calibration.Segments(np.arange(30) % 3)
-    recommender = sn.ConfidentRecommender(
-        small.source, sn.MultiSegmentCalibrator(sn.PlattCalibrator()), segments=segments
-    )
+    recommender = sn.ConfidentRecommender(small.source, sn.SegmentCalibrator(sn.PlattCalibrator()), segments=segments)
     table = recommender.fit(small.train, small.validation).recommend()
     odds = recommender.map_.log_odds(table["score"], segments=table["item_id"].to_numpy() % 3)
     assert_allclose(table["probability"], once_gone(odds), rtol=1e-6)
@@ -361,12 +358,12 @@ def test_saving_and_loading_changes_nothing(tmp_path):
     fields["market"] = fields["market"].astype(object)
     fields["market"][:50] = None
     data = CalibrationSet.from_pairs(scores, labels, base_rate=0.1)
-    fitted = sn.MultiSegmentCalibrator(sn.GaussianCalibrator(), numeric=["popularity"], interactions=3)
+    fitted = sn.SegmentCalibrator(sn.GaussianCalibrator(), numeric=["popularity"], interactions=3)
     fitted.fit(data, segments=fields).save(tmp_path / "map.json")
-    opened = sn.load(tmp_path / "map.json", sn.MultiSegmentCalibrator)
+    opened = sn.load(tmp_path / "map.json", sn.SegmentCalibrator)
     assert repr(opened) == repr(fitted)
     assert_array_equal(opened.probability(scores, segments=fields), fitted.probability(scores, segments=fields))
-    assert json.loads((tmp_path / "map.json").read_text())["kind"] == "map/multi-segment"
+    assert json.loads((tmp_path / "map.json").read_text())["kind"] == "map/segment"
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -375,23 +372,23 @@ def test_saving_and_loading_changes_nothing(tmp_path):
 def test_bad_input_is_named(fitted):
     scores, labels, fields, _ = overlapping(300)
     with pytest.raises(sn.errors.NotFittedError):
-        sn.MultiSegmentCalibrator().probability([0.0], segments={"market": ["de"]})
+        sn.SegmentCalibrator().probability([0.0], segments={"market": ["de"]})
     with pytest.raises(ColumnError, match="device"):
         fitted.probability([0.0], segments={"market": ["de"], "popularity": 1.0})
     with pytest.raises(SettingError, match="segments"):
         fitted.probability([0.0])
     with pytest.raises(sn.errors.DataError, match="market"):
-        sn.MultiSegmentCalibrator().fit(scores, labels, segments={"market": ["de"]})
+        sn.SegmentCalibrator().fit(scores, labels, segments={"market": ["de"]})
     with pytest.raises(ColumnError, match="at least one"):
-        sn.MultiSegmentCalibrator().fit(scores, labels, segments={})
+        sn.SegmentCalibrator().fit(scores, labels, segments={})
     with pytest.raises(SettingError, match="numeric"):
-        sn.MultiSegmentCalibrator(numeric=["age"]).fit(scores, labels, segments=fields)
+        sn.SegmentCalibrator(numeric=["age"]).fit(scores, labels, segments=fields)
     with pytest.raises(SettingError, match="numeric"):
-        sn.MultiSegmentCalibrator(numeric="popularity").fit(scores, labels, segments=fields)
+        sn.SegmentCalibrator(numeric="popularity").fit(scores, labels, segments=fields)
     with pytest.raises(SettingError, match="interactions"):
-        sn.MultiSegmentCalibrator(interactions=0).fit(scores, labels, segments=fields)
+        sn.SegmentCalibrator(interactions=0).fit(scores, labels, segments=fields)
     with pytest.raises(SettingError, match="labels"):
-        sn.MultiSegmentCalibrator().fit(scores, segments=fields)
+        sn.SegmentCalibrator().fit(scores, segments=fields)
 
 
 @pytest.mark.parametrize(
@@ -411,11 +408,82 @@ def test_values_of_another_kind_are_refused(fitted, name, values, error):
 def test_values_of_several_kinds_are_refused():
     scores, labels, _, _ = overlapping(300)
     with pytest.raises(IdError, match="market"):
-        sn.MultiSegmentCalibrator().fit(scores, labels, segments={"market": [1, "1", 2] * 100})
+        sn.SegmentCalibrator().fit(scores, labels, segments={"market": [1, "1", 2] * 100})
 
 
 def test_more_combinations_than_can_be_numbered_are_refused():
     scores, labels, _, _ = overlapping(1_000)
     fields = {f"field {number}": np.arange(1_000) for number in range(6)}
     with pytest.raises(sn.errors.DataError, match="combinations"):
-        sn.MultiSegmentCalibrator(interactions=1).fit(scores, labels, segments=fields)
+        sn.SegmentCalibrator(interactions=1).fit(scores, labels, segments=fields)
+
+
+# --- one field without a name ----------------------------------------------------------------------------------------
+
+
+def segmented(n_pairs=3_000, n_segments=4):
+    """Pairs whose level rises with the number of their segment."""
+    rng = np.random.default_rng(0)
+    numbers, scores = rng.integers(0, n_segments, n_pairs), rng.normal(size=n_pairs)
+    truth = expit(-1 + np.linspace(-1.5, 1.5, n_segments)[numbers] + scores)
+    return scores, rng.random(n_pairs) < truth, numbers, truth
+
+
+@pytest.mark.parametrize("base", [sn.PlattCalibrator(), sn.IsotonicCalibrator(), None], ids=repr)
+def test_segments_that_differ_get_their_own_map(base):
+    scores, labels, numbers, truth = segmented(20_000)
+    own = sn.SegmentCalibrator(base).fit(scores, labels, segments=numbers)
+    overall = sn.PlattCalibrator().fit(scores, labels)
+    error = np.abs(own.probability(scores, segments=numbers) - truth).mean()
+    assert error < 0.2 * np.abs(overall.probability(scores) - truth).mean()
+    assert own.reads() == ("score", "segment")
+
+
+def test_many_values_are_fitted_at_once():
+    """A fit of its own for each of so many took minutes."""
+    scores, labels, numbers, truth = segmented(200_000, 5_000)
+    start = time.process_time()
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=numbers)
+    assert np.abs(fitted.probability(scores, segments=numbers) - truth).mean() < 0.06
+    assert time.process_time() - start < 15
+
+
+AS_OTHER_TYPES = {
+    "floats": lambda numbers: numbers.astype(float),
+    "bytes": lambda numbers: numbers.astype(np.int8),
+    "unsigned": lambda numbers: numbers.astype(np.uint64),
+    "a list": lambda numbers: numbers.tolist(),
+    "polars": lambda numbers: pl.Series(numbers, dtype=pl.Int16),
+    "128 bits": lambda numbers: pl.Series(numbers.tolist(), dtype=pl.Int128),
+}
+
+
+@pytest.mark.parametrize("convert", AS_OTHER_TYPES.values(), ids=AS_OTHER_TYPES)
+def test_segments_of_another_number_type_are_the_same(convert, tmp_path):
+    scores, labels, numbers, _ = segmented(1_000)
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=numbers)
+    fitted.save(tmp_path / "map.json")
+    expected = fitted.probability(scores, segments=numbers)
+    assert_array_equal(sn.load(tmp_path / "map.json").probability(scores, segments=convert(numbers)), expected)
+    other = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=convert(numbers))
+    assert_array_equal(other.probability(scores, segments=numbers), expected)
+
+
+@pytest.mark.parametrize(
+    ("fitted_on", "asked"),
+    [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), ([1, 2], [True, False])],
+    ids=["numbers", "text", "truth values"],
+)
+def test_segments_of_another_kind_are_refused(fitted_on, asked):
+    scores, labels, numbers, _ = segmented(400)
+    fitted = sn.SegmentCalibrator(sn.PlattCalibrator()).fit(scores, labels, segments=np.array(fitted_on)[numbers % 2])
+    with pytest.raises(IdError):
+        fitted.probability([0.0, 0.0], segments=asked)
+
+
+@pytest.mark.parametrize("segments", [[1, "1"], np.array(["2020-01-01", "2021-01-01"], dtype="M8[s]")], ids=str)
+def test_segments_that_are_not_ids_are_refused(segments):
+    scores, labels, numbers, _ = segmented(400)
+    given = [segments[number % 2] for number in numbers] if isinstance(segments, list) else segments[numbers % 2]
+    with pytest.raises((IdError, sn.errors.DataError)):
+        sn.SegmentCalibrator().fit(scores, labels, segments=given)
