@@ -213,13 +213,7 @@ OTHERS = {
     "stream_pairs(frame)": "of our own frames",
     "in_kind_of(frame)": "of our own frames",
     "SegmentCalibrator.numbers_of_file(table)": "of our own frames",
-    **{
-        f"{kind}.unknown_of(table)": "of our own frames"
-        for kind in (
-            "SegmentCalibrator",
-            "ProbabilityMap",
-        )
-    },
+    "SegmentCalibrator.unknown_of(told)": "of our own frames",
     **dict.fromkeys(
         ("LogTables(rows)", "LogTables(users)", "LogTables(items)", "parts_of(parts)", "rows_of(raw)"),
         "made by readers of data sets",

@@ -41,7 +41,7 @@ def drawn(log_odds, n, rng):
 def compared(kind, log, n_anchor, seed):
     """The loss of the log alone, of the anchor alone and of both."""
     rng = np.random.default_rng(seed)
-    scores, labels = drawn(LOGS[log], 6_000, rng)
+    scores, labels = drawn(LOGS[log], 20_000, rng)
     anchor = sn.data.ScoredPairs.of(*drawn(truth, n_anchor, rng))
     both = CalibrationSet.from_pairs(scores, labels, anchor=anchor, estimand="preference")
     return (

@@ -57,7 +57,7 @@ def test_a_map_of_several_fields_is_judged_on_each_of_their_values(folder):
 
 
 def test_a_map_per_segment_without_a_segment_column_is_refused(folder):
-    with pytest.raises(SettingError, match="segment"):
+    with pytest.raises(ColumnError, match="no column segment; it has"):
         report(folder / "pairs.parquet", [folder / "shops.json"], folder / "page.html")
     assert not (folder / "page.html").exists()
 

@@ -61,10 +61,12 @@ def test_unknown_segments_are_said_once_for_all_batches(asked, pairs, tmp_path):
     assert len(said) == 1
 
 
-def test_a_missing_segment_is_refused(pairs, tmp_path):
+def test_a_missing_segment_is_a_segment_that_the_map_may_not_know(pairs, tmp_path):
     jobs.fit(written(pairs, "whole numbers", tmp_path), columns=BY_SHOP, output=tmp_path / "map.json")
     holes = pairs.with_columns(shop=pl.when(pl.int_range(pl.len()) > 3).then("shop"))
-    with pytest.raises(sn.errors.DataError):
-        jobs.apply(tmp_path / "map.json", written(holes, "floats", tmp_path), tmp_path / "o.csv", columns=BY_SHOP)
-    with pytest.raises(sn.errors.DataError):
-        jobs.fit(written(holes, "floats", tmp_path), columns=BY_SHOP)
+    with pytest.warns(SurenessWarning, match="4 of 900 pairs .* such as none at all"):
+        jobs.apply(tmp_path / "map.json", written(holes, "floats", tmp_path), tmp_path / "o.parquet", columns=BY_SHOP)
+    known = sn.load(tmp_path / "map.json").global_.probability(holes["score"][:4].to_numpy())
+    assert_array_equal(pl.read_parquet(tmp_path / "o.parquet")["probability"][:4].to_numpy(), known)
+    jobs.fit(written(holes, "floats", tmp_path), columns=BY_SHOP, output=tmp_path / "map.json")
+    jobs.apply(tmp_path / "map.json", written(holes, "floats", tmp_path), tmp_path / "o.parquet", columns=BY_SHOP)

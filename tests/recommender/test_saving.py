@@ -34,10 +34,9 @@ MAPS = [
     sn.IsotonicCalibrator(),
     sn.calibration.TopNCalibrator(sn.calibration.BetaCalibrator(), n=5),
     sn.SegmentCalibrator(),
-    sn.SegmentCalibrator(numeric=[]),
     sn.ListCalibrator(best=20),
 ]
-LOOKING_AT_SEGMENTS = MAPS[-3:]
+LOOKING_AT_SEGMENTS = MAPS[-2:]
 
 
 @pytest.fixture(scope="module")

@@ -246,7 +246,8 @@ class Calibrator(ProbabilityMap):
         if self._wrong_way:
             warnings.warn(
                 "the scores rank the wrong way: positives have lower scores than other pairs, which a map that rises "
-                "with the score cannot say; if they are distances or losses, give -scores",
+                "with the score cannot follow; if they are distances or losses, give -scores, and if each user's "
+                "scores have a scale of their own, use ListCalibrator",
                 SurenessWarning,
                 stacklevel=4,
             )

@@ -157,7 +157,8 @@ class SegmentCalibrator(ProbabilityMap):
         data = given.with_pairs(pairs)
         targets, weight = data.targets(pairs, risk)
         weight = np.ones(len(pairs)) if weight is None else weight
-        noise = float(weight @ targets**2 / (weight @ targets))  # 1 for labels, more for those over propensities
+        total = float(weight @ targets)  # 0: no positives, which the global map refuses
+        noise = float(weight @ targets**2) / total if total else 1.0  # more than 1 for labels over propensities
         return self.fit_codes(data, coding, codes, pairs.scores.astype(np.float64, copy=False), targets, weight, noise)
 
     def fit_codes(
@@ -382,7 +383,7 @@ class SegmentCalibrator(ProbabilityMap):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**packed.settings)
+        calibrator = cls(**packed.settings | {"numeric": tuple(packed.settings["numeric"])})
         if packed.state:
             state: Mapping[str, Any] = packed.state
             calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])

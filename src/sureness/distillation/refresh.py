@@ -44,6 +44,9 @@ class DrawnItems(NamedTuple):
     scores: FloatArray | None  # (B, n) of the guide, where they were stored
     weights: FloatArray | None  # (B, n) of each item in the loss; None: all weigh the same
 
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:

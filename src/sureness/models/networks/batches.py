@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sureness._printing import fields_repr
 from sureness._types import FloatArray, IntArray
 from sureness.data.interactions import Interactions
 from sureness.data.sampling import NegativeSampler
@@ -21,6 +22,9 @@ class Batch(NamedTuple):
     negatives: IntArray  # (B, n)
     places: IntArray  # (B,) where each positive stands in the log
 
+    def __repr__(self) -> str:
+        return fields_repr(self)
+
 
 class SoftItems(NamedTuple):
     """Items with the soft labels of another model; the learner predicts sigmoid(slope * score + shift)."""
@@ -30,6 +34,9 @@ class SoftItems(NamedTuple):
     weights: FloatArray  # (B, n) float32, weight of each item in the loss of its pair
     slope: float = 1.0
     shift: float = 0.0
+
+    def __repr__(self) -> str:
+        return fields_repr(self)
 
 
 class PairBatches:
