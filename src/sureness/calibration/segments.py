@@ -383,7 +383,8 @@ class SegmentCalibrator(ProbabilityMap):
 
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
-        calibrator = cls(**packed.settings | {"numeric": tuple(packed.settings["numeric"])})
+        settings: dict[str, Any] = {**packed.settings}
+        calibrator = cls(**settings | {"numeric": tuple(settings["numeric"])})
         if packed.state:
             state: Mapping[str, Any] = packed.state
             calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])
