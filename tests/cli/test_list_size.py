@@ -315,12 +315,20 @@ def test_bad_columns(tmp_path, changes, word, order):
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
+def test_an_unknown_utility_is_answered_with_the_names(tmp_path):
+    """A `Utility` of one's own is for Python."""
+    spoiled().write_parquet(tmp_path / "t.parquet")
+    done = run("list-size", "t.parquet", "--utility", "happiness", "-o", "o.parquet", cwd=tmp_path)
+    refused(done, SettingError, "utility must be one of ndcg, pdcg, f1, ")
+    assert "your own" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "word"),
     [
         (("--utility", "happiness"), "utility"),
-        (("--policy", "min_size=5", "--max-size", "3"), "min_size=5"),
-        (("--max-size", "0"), "max_size"),
+        (("--policy", "min_size=5", "--max-size", "3"), "--max-size=3 is less than --policy min_size=5; raise the one"),
+        (("--max-size", "0"), "--max-size must be a whole number of at least 1, got 0"),
         (("--policy", "min_size=-1"), "min_size"),
         (("--expected-relevant", "-1"), "expected_relevant"),
         (("--threshold", "1.5"), "1.5"),
