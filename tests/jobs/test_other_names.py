@@ -82,7 +82,7 @@ def test_a_map_of_one_recognised_column_is_applied_to_another(agreed):
         found = jobs.apply(fitted, table, columns=Columns(probability="p")).frame
     assert found["p"].to_list() == fitted.probability(agreed["score"].to_numpy()).tolist()
     first, second = (str(each.message) for each in raised)
-    assert first.endswith("fitted on the column 'est', which the DataFrame does not have; its column 'prediction' is read")
+    assert first.endswith("'est', which the DataFrame does not have; its column 'prediction' is read")
     assert second == "the DataFrame is read with 'prediction' as score"
 
 

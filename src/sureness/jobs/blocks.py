@@ -15,7 +15,7 @@ from sureness._wording import counted
 from sureness.errors import ColumnError, EmptyError
 from sureness.lists.ragged import Ragged, row_starts
 from sureness.numerics.checks import check_labels, check_probabilities
-from sureness.tables.columns import Columns
+from sureness.tables.columns import Columns, TextFormat
 from sureness.tables.files import is_text
 from sureness.tables.frames import HeldTable, Place
 from sureness.tables.reading import BATCH_ROWS, readable, recognised, require_columns, scan_table
@@ -97,7 +97,9 @@ def _batches(frame: pl.LazyFrame, path: Place) -> Iterator[pl.DataFrame]:
         yield frame.slice(start, BATCH_ROWS).collect()
 
 
-def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFrame | None:
+def write_blocks(
+    blocks: Iterator[pl.DataFrame], path: Path | None, text: TextFormat | None = None
+) -> pl.DataFrame | None:
     """Write tables one after the other into one file, holding one at a time; whole or not at all.
 
     Without a path, they are put together in memory and given back.
@@ -110,7 +112,7 @@ def write_blocks(blocks: Iterator[pl.DataFrame], path: Path | None) -> pl.DataFr
         yield first
         yield from blocks
 
-    write_table(register_io_source(source, schema=first.schema), path)
+    write_table(register_io_source(source, schema=first.schema), path, text=text)
     return None
 
 

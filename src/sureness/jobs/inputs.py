@@ -58,9 +58,7 @@ def counter(progress: Progress, step: str, total: int) -> Callable[[int], None]:
     return add
 
 
-def read_columns(
-    table: Table, columns: Columns, needed: Sequence[str], optional: Sequence[str] = ()
-) -> pl.DataFrame:
+def read_columns(table: Table, columns: Columns, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """A table with the agreed names of the columns it has; those that are needed must be there.
 
     The needed and the optional ones may have the names of other libraries.
