@@ -471,7 +471,7 @@ class SegmentCalibrator(ProbabilityMap):
     @classmethod
     def unpack(cls, packed: Packed, parts: Parts) -> Self:
         settings: dict[str, Any] = {**packed.settings}
-        calibrator = cls(**settings | {"numeric": tuple(settings["numeric"])})
+        calibrator = cls(**settings | {"numeric": settings["numeric"] or ()})
         if packed.state:
             state: Mapping[str, Any] = packed.state
             calibrator.global_, calibrator._base = state["global"], state.get("base", state["global"])
