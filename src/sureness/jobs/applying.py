@@ -48,7 +48,16 @@ from sureness.tables.columns import Columns
 from sureness.tables.files import bad_line, format_like, is_text
 from sureness.tables.frames import HeldTable, Place, Table, place_of
 from sureness.tables.id_values import segment_series
-from sureness.tables.reading import add_column, column_names, count_rows, filled, readable, require_columns, scan_table
+from sureness.tables.reading import (
+    add_column,
+    column_names,
+    count_rows,
+    filled,
+    readable,
+    recognised,
+    require_columns,
+    scan_table,
+)
 from sureness.tables.writing import write_table
 
 
@@ -240,6 +249,9 @@ def apply(
     fitted = load(calibrator, ProbabilityMap) if not isinstance(calibrator, ProbabilityMap) else calibrator
     columns = _with_own_scores(fitted, place, columns)
     required = RequiredColumns.of(fitted, place)
+    if not is_saved(place):
+        read = ("score", *(["user_id"] if required.users else []))
+        columns = recognised(place, columns, *read, but=required.fields)
     traits = [name for name in required.fields if required.lists is None or name != HISTORY]
     if required.segment and columns.segment is None:
         raise SettingError(f"{calibrator} has one map per segment; name their column with columns=Columns(segment=...)")
@@ -268,9 +280,11 @@ def _with_own_scores(fitted: ProbabilityMap, place: Place, columns: Columns) -> 
     own = fitted.horizon_.scores
     if own is None or columns.score != Columns().score or is_saved(place):
         return columns
-    if own in column_names(place, columns):
+    names = column_names(place, columns)
+    if own in names:
         return replace(columns, score=own)
-    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column 'score' is read")
+    read = columns.recognised(names, "score").score
+    warn(f"the calibrator was fitted on the column {own!r}, which {place} does not have; its column {read!r} is read")
     return columns
 
 
@@ -458,7 +472,7 @@ def _lists_of_groups(
 def _segments(given: Table, columns: Columns, source: ScoreSource) -> pl.DataFrame:
     """The segment of each user, item or pair that the source knows, by its ids."""
     path = place_of(given)
-    table = read_columns(path, columns, ["segment"])
+    table = read_columns(path, columns, ["segment"], ["user_id", "item_id"])
     sides = zip(("user_id", "item_id"), id_maps(source), strict=True)
     keys = {name: ids for name, ids in sides if name in table.columns}
     if not keys:

@@ -33,7 +33,7 @@ from sureness.saving.packed import JSON
 from sureness.tables.columns import Columns, TextFormat
 from sureness.tables.files import format_like
 from sureness.tables.frames import Place, Table, place_of
-from sureness.tables.reading import column_names, names_aside, require_columns, scan_table
+from sureness.tables.reading import column_names, names_aside, recognised, require_columns, scan_table
 from sureness.tables.writing import write_table
 
 _NEEDED = ("user_id", "item_id", "probability")
@@ -139,7 +139,7 @@ def cut_table(
     if isinstance(total, str):
         raise SettingError(f"expected_relevant must be a number for a table, got {total!r}")
     columns.refuse_shared(*_NEEDED)
-    wanted = columns.only(*_NEEDED)
+    wanted = recognised(path, columns.only(*_NEEDED), *_NEEDED)
     frame = scan_table(path, wanted, numbers=("probability", "expected_relevant"))
     require_columns(frame, _NEEDED, path)
     gone = SeenPairs.read(seen, columns, frame) if seen else None
