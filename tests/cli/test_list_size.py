@@ -658,3 +658,19 @@ def test_the_report_takes_the_lists_of_a_run(runs, tmp_path):
     assert "Mean TP over the same" in page
     done = run("report", "pairs.parquet", "map.json", "--utility", "tp", "-o", "q.html", cwd=tmp_path)
     refused(done, SettingError, "utility")
+
+
+def test_lists_of_a_german_spreadsheet_open_in_it(tmp_path):
+    text = "user_id;item_id;probability\n=1+1;1;0,75\n=1+1;2;0,5\n7;1;0,25\n"
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8-sig")
+    succeed("list-size", "p.csv", "-o", "lists.csv", "--format", "formulas=escaped", cwd=tmp_path)
+    found = (tmp_path / "lists.csv").read_bytes().decode("utf-8")
+    assert found.startswith("\ufeffuser_id;item_id;probability;rank")
+    assert "\n'=1+1;1;0,75;1;" in found
+    pl.read_csv(tmp_path / "p.csv", separator=";", decimal_comma=True).write_parquet(tmp_path / "p.parquet")
+    given = "separator=semicolon,decimal=comma,encoding=utf-8-sig,formulas=escaped"
+    succeed("list-size", "p.parquet", "-o", "again.csv", "--format", given, cwd=tmp_path)
+    assert (tmp_path / "again.csv").read_bytes().decode("utf-8") == found
+    wrong = run("list-size", "p.csv", "-o", "x.csv", "--format", "formulas=x", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "formulas must be escaped" in " ".join(wrong.stderr.split())
